@@ -1,0 +1,15 @@
+"""The errors a person sees: what was wrong, where, what is allowed, what to do next."""
+
+from __future__ import annotations
+
+
+class ApportionError(Exception):
+    """Base of every error that is shown to a person without a traceback."""
+
+
+class InputError(ApportionError):
+    """Usage, configuration, or an input that cannot be read at all (exit code 2)."""
+
+
+class UnitError(ApportionError):
+    """One session or one unit of work failed; it is quarantined and the rest goes on (exit code 1)."""

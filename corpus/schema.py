@@ -1,0 +1,110 @@
+"""The declared schema of every table: its columns, types and key (see docs/tables.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+S, F, I, B = pa.string(), pa.float64(), pa.int32(), pa.bool_()
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One table: its name, its arrow schema and the columns that identify a row."""
+
+    name: str
+    arrow: pa.Schema
+    key: tuple[str, ...]
+    required: tuple[str, ...]
+    """Columns that may not be missing or null; every other column is filled with nulls when absent."""
+
+
+def _table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...], required: tuple[str, ...]) -> TableSchema:
+    fields = [pa.field(column, kind, nullable=column not in required) for column, kind in columns.items()]
+    return TableSchema(name, pa.schema(fields), key, required)
+
+
+SESSIONS = _table(
+    "sessions",
+    {"session_id": S, "source": S, "duration_s": F, "language": S},
+    ("session_id",),
+    ("session_id",),
+)
+UTTERANCES = _table(
+    "utterances",
+    {"session_id": S, "turn": I, "speaker": S, "text": S, "start_s": F, "end_s": F},
+    ("session_id", "turn"),
+    ("session_id", "turn", "speaker", "text"),
+)
+RATINGS = _table(
+    "ratings",
+    {
+        "session_id": S,
+        "rater": S,
+        "target": S,
+        "name": S,
+        "annotator": S,
+        "score": F,
+        "low": F,
+        "high": F,
+        "higher_is_better": B,
+    },
+    ("session_id", "rater", "target", "name", "annotator"),
+    ("session_id", "rater", "target", "name", "score", "low", "high", "higher_is_better"),
+)
+MEDIA = _table(
+    "media",
+    {"session_id": S, "speaker": S, "kind": S, "path": S, "offset_s": F, "channel": S},
+    ("session_id", "speaker", "kind"),
+    ("session_id", "speaker", "kind", "path"),
+)
+TURN_LABELS = _table(
+    "turn_labels",
+    {"session_id": S, "turn": I, "annotator": S, "name": S, "value": F, "low": F, "high": F},
+    ("session_id", "turn", "annotator", "name"),
+    ("session_id", "turn", "name", "value"),
+)
+CORPUS_TABLES = (SESSIONS, UTTERANCES, RATINGS, MEDIA, TURN_LABELS)
+
+SPLITS = _table("splits", {"session_id": S, "split": S}, ("session_id",), ("session_id", "split"))
+FRAMES = _table(
+    "frames",
+    {"session_id": S, "person": S, "feature": S, "time_s": F, "value": F},
+    ("session_id", "person", "feature", "time_s"),
+    ("session_id", "person", "feature", "time_s"),
+)
+UTTERANCE_FEATURES = _table(
+    "utterance_features",
+    {"session_id": S, "turn": I, "person": S, "window": S, "feature": S, "mean": F, "coverage": F},
+    ("session_id", "turn", "person", "window", "feature"),
+    ("session_id", "turn", "person", "window", "feature"),
+)
+DESCRIPTORS = _table(
+    "descriptors",
+    {"session_id": S, "turn": I, "person": S, "window": S, "text": S},
+    ("session_id", "turn", "person", "window"),
+    ("session_id", "turn", "person", "window", "text"),
+)
+EPISODE_KEY = ("session_id", "rater", "target", "name")
+REWARDS = _table(
+    "rewards",
+    {
+        "session_id": S,
+        "rater": S,
+        "target": S,
+        "name": S,
+        "turn": I,
+        "method": S,
+        "seed": I,
+        "reward": F,
+        "sd": F,
+        "raw_reward": F,
+        "rationale": S,
+    },
+    (*EPISODE_KEY, "turn", "method", "seed"),
+    (*EPISODE_KEY, "turn", "method", "seed"),
+)
+"""A decomposition's rewards, and a reward model's scores. A label stage fills ``raw_reward`` only;
+``reward`` is null until the projection onto the score has been done."""
+RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS)

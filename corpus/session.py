@@ -1,0 +1,111 @@
+"""One conversation and its ratings, as frozen values that every stage reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One utterance: ``start_s`` and ``end_s`` are seconds on the session clock, None in text-only corpora."""
+
+    turn: int
+    speaker: str
+    text: str
+    start_s: float | None = None
+    end_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Media:
+    """One recording of one speaker.
+
+    ``kind`` is ``audio`` or ``video``; ``path`` is relative to the corpus folder or an fsspec URL;
+    ``offset_s`` is the session time of the recording's presentation time 0; ``channel`` picks one audio
+    channel (``L``, ``R`` or an index) or one half of a side-by-side picture (``left``, ``right``).
+    """
+
+    speaker: str
+    kind: str
+    path: str
+    offset_s: float = 0.0
+    channel: str | None = None
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One score that ``rater`` gave for ``target`` on the scale ``low`` to ``high`` (mean over annotators)."""
+
+    rater: str
+    target: str
+    name: str
+    score: float
+    low: float
+    high: float
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A session seen through one rating: T target turns share one global explicit reward R_GE."""
+
+    session_id: str
+    turns: tuple[Turn, ...]
+    rating: Rating
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """(session_id, rater, target, name), the episode's identity in every table."""
+        return (self.session_id, self.rating.rater, self.rating.target, self.rating.name)
+
+    @property
+    def score(self) -> float:
+        """R_GE, turned round where a low value is the good end so that larger is always better."""
+        r = self.rating
+        return r.score if r.higher_is_better else r.low + r.high - r.score
+
+    @cached_property
+    def target_positions(self) -> tuple[int, ...]:
+        """Positions in ``turns`` of the T utterances that are credited (those of the target)."""
+        return tuple(i for i, turn in enumerate(self.turns) if turn.speaker == self.rating.target)
+
+    @property
+    def target_turns(self) -> tuple[int, ...]:
+        """Turn numbers of the T credited utterances."""
+        return tuple(self.turns[i].turn for i in self.target_positions)
+
+    def reply_positions(self, position: int) -> tuple[int, ...]:
+        """Positions of the rater's next uninterrupted reply after ``position``; empty at the end.
+
+        Further utterances of the target before the reply are passed over: a reaction belongs to the whole floor.
+        """
+        start = position + 1
+        while start < len(self.turns) and self.turns[start].speaker != self.rating.rater:
+            start += 1
+        stop = start
+        while stop < len(self.turns) and self.turns[stop].speaker == self.rating.rater:
+            stop += 1
+        return tuple(range(start, stop))
+
+    def reply_text(self, position: int) -> str:
+        """The rater's next reply after ``position`` as one string, empty where there is none."""
+        return " ".join(self.turns[i].text for i in self.reply_positions(position))
+
+
+@dataclass(frozen=True)
+class Session:
+    """One conversation with everything known of it."""
+
+    session_id: str
+    turns: tuple[Turn, ...]
+    ratings: tuple[Rating, ...] = ()
+    media: tuple[Media, ...] = ()
+    source: str | None = None
+    duration_s: float | None = None
+    language: str | None = None
+
+    def episodes(self, name: str | None = None) -> tuple[Episode, ...]:
+        """One episode a rating, or only those ratings called ``name``."""
+        chosen = (r for r in self.ratings if name is None or r.name == name)
+        return tuple(Episode(self.session_id, self.turns, rating) for rating in chosen)
