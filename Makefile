@@ -1,0 +1,35 @@
+# Two commands on a fresh machine with Python 3.11, its venv module and make:
+#   make demo   the main job on the bundled demo corpus
+#   make test   the tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow test-dags lint setup clean
+
+demo: $(VENV)/.ready
+	$(BIN)/apportion demo
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.ready
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+setup: $(VENV)/.ready
+
+# One file marks a complete environment, so that an installation that broke off is done again.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v >= (3, 11) else f"apportion needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-airflow .venv-prefect build dist *.egg-info

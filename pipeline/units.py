@@ -1,0 +1,60 @@
+"""Which units a stage has for this corpus and configuration, and which units each of them needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from corpus.session import Session
+from pipeline.config import Config
+from pipeline.stage import Stage, Unit
+
+
+class Plan:
+    """All units of every stage, sorted: by session id, then method, then seed."""
+
+    def __init__(self, stages: Sequence[Stage], config: Config, sessions: Mapping[str, Session]) -> None:
+        self.stages = {stage.name: stage for stage in stages}
+        self.units = {stage.name: tuple(_units(stage, config, sessions)) for stage in stages}
+        self._by_session: dict[str, dict[str | None, list[Unit]]] = {}
+        for name, units in self.units.items():
+            index = self._by_session[name] = defaultdict(list)
+            for unit in units:
+                index[unit.session_id].append(unit)
+
+    def needed(self, stage: str, unit: Unit) -> dict[str, list[Unit]]:
+        """For each stage that ``unit`` reads, its units that agree with ``unit`` on every axis both have."""
+        declared = self.stages[stage]
+        found = {need: self._matching(unit, need) for need in declared.needs if declared.wants(unit, need)}
+        return {need: units for need, units in found.items() if units}
+
+    def upstream(self, stage: str) -> list[str]:
+        """The stages that ``stage`` depends on, itself last, in the order of the declaration."""
+        wanted = {stage}
+        for name in reversed(self.stages):
+            if name in wanted:
+                wanted.update(self.stages[name].needs)
+        return [name for name in self.stages if name in wanted]
+
+    def _matching(self, unit: Unit, need: str) -> list[Unit]:
+        index = self._by_session[need]
+        if unit.session_id is not None and self.stages[need].per == "session":
+            candidates: Sequence[Unit] = index.get(unit.session_id, ())
+        else:
+            candidates = self.units[need]
+        return [other for other in candidates if _agree(unit, other)]
+
+
+def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
+    session_ids = sorted(sessions) if stage.per == "session" else [None]
+    methods = sorted(config.decompose.methods) if "method" in stage.over else [None]
+    seeds = sorted(config.seeds) if "seed" in stage.over else [None]
+    units = (Unit(*axes) for axes in product(session_ids, methods, seeds))
+    return [
+        unit for unit in units if stage.applies(config, unit, sessions[unit.session_id] if unit.session_id else None)
+    ]
+
+
+def _agree(one: Unit, other: Unit) -> bool:
+    return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(one, other, strict=True))
