@@ -1,0 +1,31 @@
+"""How decompositions and reward models are compared."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class EvaluationSettings(BaseModel):
+    """Intervals, and what counts as a happy face or a labelled session."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bootstrap: int = Field(2000, ge=100, le=100_000, description="Resamples of the test sessions behind an interval.")
+    confidence: float = Field(0.95, gt=0.5, lt=1.0, description="Probability that an interval is to cover.")
+    seed: int = Field(0, ge=0, description="Seed of the resampling and of the random baseline.")
+    power: float = Field(
+        0.8, gt=0.5, lt=1.0, description="Chance of seeing a real difference that the advised corpus size is to give."
+    )
+    happy_threshold: float = Field(
+        0.5, ge=0.0, le=1.0, description="A rater's face is happy from this mean happiness (0 to 1) during a turn on."
+    )
+    smile_threshold: float = Field(
+        0.5, ge=0.0, le=1.0, description="Without happiness: happy is smiling for at least this share of the turn."
+    )
+    label: str | None = Field(
+        None, description="Name of the turn labels to agree with; needed only where a corpus has labels of several names."
+    )
+    labelled_turns: int = Field(
+        4, ge=2, description="Labelled target turns that a session needs to enter the within-session agreement."
+    )
+    random_draws: int = Field(20, ge=1, le=1000, description="Draws of random turn rewards, averaged, as a baseline.")
