@@ -1,0 +1,236 @@
+"""A corpus: a folder of tables, and each session in it as one frozen value."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.errors import InputError
+from corpus.schema import CORPUS_TABLES, TableSchema
+from corpus.session import Media, Rating, Session, Turn
+from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
+
+REQUIRED_TABLES = ("sessions", "utterances", "ratings")
+SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_TABLES}
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """The five tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
+
+    Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
+    """
+
+    root: Path
+    sessions: pa.Table
+    utterances: pa.Table
+    ratings: pa.Table
+    media: pa.Table
+    turn_labels: pa.Table
+
+    @classmethod
+    def open(cls, path: str | Path) -> Corpus:
+        """Read the corpus folder ``path``: ``NAME.parquet`` or ``NAME.jsonl`` for each table.
+
+        ``media`` and ``turn_labels`` may be absent; ``ratings`` may have no rows.
+
+        Raises
+        ------
+        InputError
+            No such folder, a missing, unreadable or damaged table, a missing column, a value of the wrong type,
+            rows without a session id, a corpus of no sessions.
+        """
+        root = Path(path)
+        _check_folder(root)
+        corpus = cls.of(root, {name: _open_table(root, schema) for name, schema in SCHEMAS.items()})
+        if corpus.sessions.num_rows == 0:
+            raise InputError(f"{root}: the corpus has no sessions. Import some: `apportion import KIND SRC {root}`.")
+        return corpus
+
+    @classmethod
+    def of(cls, root: str | Path, tables: Mapping[str, pa.Table]) -> Corpus:
+        """A corpus of tables in memory; those left out are empty."""
+        return cls(Path(root), **{name: tables.get(name, s.arrow.empty_table()) for name, s in SCHEMAS.items()})
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The five tables by name."""
+        return {name: getattr(self, name) for name in SCHEMAS}
+
+    def write(self, path: str | Path, kind: Format = "parquet") -> None:
+        """Write the tables into the folder ``path``; equal tables give equal bytes.
+
+        Every table is written and synced under a temporary name first, and ``sessions`` takes its place last: a
+        folder that an interrupted write leaves behind holds the old corpus, or says that it is incomplete.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written to (permission, full disk).
+        """
+        folder = Path(path)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_tables(folder, self.tables, kind)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: the corpus cannot be written ({error.strerror or error}). "
+                "Free some space or name a folder that you may write to."
+            ) from None
+
+    def session_ids(self) -> list[str]:
+        """All session ids, sorted."""
+        return list(self._positions)
+
+    def session(self, session_id: str) -> Session:
+        """One session with its turns, ratings (mean over annotators) and media, each sorted by key.
+
+        Raises
+        ------
+        InputError
+            The corpus has no session of that id.
+        """
+        if session_id not in self._positions:
+            near = difflib.get_close_matches(session_id, self._positions, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "list them with `apportion inspect`."
+            raise InputError(f"{self.root}: no session {session_id!r}; {hint}")
+        row = self.sessions.slice(self._positions[session_id], 1).to_pylist()[0]
+        return Session(
+            session_id=session_id,
+            turns=tuple(Turn(*values) for values in self._utterances.values(session_id)),
+            ratings=_mean_ratings(self._ratings.values(session_id)),
+            media=tuple(_media(values) for values in self._media.values(session_id)),
+            source=row["source"],
+            duration_s=row["duration_s"],
+            language=row["language"],
+        )
+
+    def iter_sessions(self) -> Iterator[Session]:
+        """All sessions, sorted by id."""
+        return (self.session(session_id) for session_id in self.session_ids())
+
+    def labels(self, session_id: str) -> pa.Table:
+        """The rows of ``turn_labels`` of one session (human ground truth: for the evaluation alone)."""
+        return self._labels.table(session_id)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        ids = self.sessions.column("session_id").to_pylist()
+        return {ids[i]: i for i in sorted(range(len(ids)), key=ids.__getitem__)}
+
+    @cached_property
+    def _utterances(self) -> _Grouped:
+        return _Grouped(self.utterances, SCHEMAS["utterances"])
+
+    @cached_property
+    def _ratings(self) -> _Grouped:
+        return _Grouped(self.ratings, SCHEMAS["ratings"])
+
+    @cached_property
+    def _media(self) -> _Grouped:
+        return _Grouped(self.media, SCHEMAS["media"])
+
+    @cached_property
+    def _labels(self) -> _Grouped:
+        return _Grouped(self.turn_labels, SCHEMAS["turn_labels"])
+
+
+class _Grouped:
+    """A table sorted by its key, with the range of rows of every session: one sort, then slices."""
+
+    def __init__(self, table: pa.Table, schema: TableSchema) -> None:
+        self._sorted = sort_rows(table, schema)
+        runs = pc.run_end_encode(self._sorted.column("session_id").combine_chunks())
+        ends = runs.run_ends.to_pylist()
+        self._ranges = dict(zip(runs.values.to_pylist(), zip([0, *ends], ends, strict=False), strict=True))
+
+    def table(self, session_id: str) -> pa.Table:
+        start, end = self._ranges.get(session_id, (0, 0))
+        return self._sorted.slice(start, end - start)
+
+    def values(self, session_id: str) -> list[tuple[Any, ...]]:
+        """The session's rows in key order, as tuples of all columns but ``session_id``."""
+        columns = [column.to_pylist() for column in self.table(session_id).columns[1:]]
+        return list(zip(*columns, strict=True))
+
+
+def _mean_ratings(rows: list[tuple[Any, ...]]) -> tuple[Rating, ...]:
+    ratings = []
+    for (rater, target, name), group in groupby(rows, key=lambda row: row[:3]):
+        annotators = list(group)
+        _, score, low, high, higher_is_better = zip(*(row[3:] for row in annotators), strict=True)
+        mean = math.fsum(score) / len(score)
+        ratings.append(Rating(rater, target, name, mean, low[0], high[0], higher_is_better[0]))
+    return tuple(ratings)
+
+
+def _media(values: tuple[Any, ...]) -> Media:
+    speaker, kind, path, offset_s, channel = values
+    return Media(speaker, kind, path, 0.0 if offset_s is None else offset_s, channel)
+
+
+def _check_folder(root: Path) -> None:
+    if not root.exists():
+        raise InputError(f"{root}: no such folder. Check the path, or make it with `apportion import KIND SRC {root}`.")
+    if not root.is_dir():
+        raise InputError(
+            f"{root} is a file, and a corpus is a folder of tables. "
+            f"Import it with `apportion import KIND {root} CORPUS`."
+        )
+
+
+def _open_table(root: Path, schema: TableSchema) -> pa.Table:
+    path = find_table(root, schema.name)
+    if path is None:
+        if schema.name not in REQUIRED_TABLES:
+            return schema.arrow.empty_table()
+        names = ", ".join(f"{name}.parquet or .jsonl" for name in REQUIRED_TABLES)
+        raise InputError(
+            f"{root}: no table {schema.name!r}; a corpus holds {names}. "
+            "If an import into it was interrupted, run it again."
+        )
+    table = read_table(path, schema)
+    if table.column("session_id").null_count:
+        row = table.column("session_id").is_null().index(True).as_py() + 1
+        raise InputError(f"{path}, row {row}, column session_id: empty. Every row names its session.")
+    return table
+
+
+def _write_tables(folder: Path, tables: Mapping[str, pa.Table], kind: Format) -> None:
+    # Optional tables without rows leave no file; a stale one of an older corpus goes away.
+    kept = [name for name in tables if name in REQUIRED_TABLES or tables[name].num_rows]
+    finals = {name: folder / f"{name}.{kind}" for name in reversed(kept)}  # ``sessions`` last
+    temporary = {name: folder / f".{os.getpid()}.{path.name}" for name, path in finals.items()}
+    try:
+        for name, path in temporary.items():
+            write_table(tables[name], path, SCHEMAS[name])
+            _sync(path)
+        for stale in (folder / f"{name}.{other}" for name in tables for other in FORMATS):
+            stale.unlink(missing_ok=True)
+        for name, path in temporary.items():
+            path.replace(finals[name])
+        _sync(folder)
+    finally:
+        for path in temporary.values():
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Wait until the file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,37 @@
+"""How sessions are shared out among training, validation, test and the policy."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SPLITS = ("train", "validation", "test", "policy")
+
+
+class SplitSettings(BaseModel):
+    """Shares of the rated sessions; sessions without a rating all go to the policy."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by: Literal["session", "person"] = Field(
+        "session", description="'person' keeps each person within one split (loses the pairs that would cross)"
+    )
+    train: float = Field(0.6, gt=0, le=1, description="share of sessions that the reward model learns from")
+    validation: float = Field(0.1, ge=0, lt=1, description="share of sessions that stops the training")
+    test: float = Field(0.2, gt=0, lt=1, description="share of sessions that only the evaluation sees")
+    policy: float = Field(0.1, ge=0, lt=1, description="share of sessions that give PPO its dialogue contexts")
+    seed: int = Field(0, ge=0, description="another seed gives other splits")
+
+    @model_validator(mode="after")
+    def _shares_sum_to_one(self) -> SplitSettings:
+        total = math.fsum(self.shares.values())
+        if not math.isclose(total, 1.0, abs_tol=1e-6):
+            raise ValueError(f"the shares {', '.join(SPLITS)} sum to {total:g}; make them sum to 1")
+        return self
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Share of every split, in the fixed order of ``SPLITS``."""
+        return {name: getattr(self, name) for name in SPLITS}
