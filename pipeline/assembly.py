@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from decompose.tools import Tools
 from pipeline.config import Config
 from pipeline.engine import Engine
 from pipeline.intake import take_in
 from pipeline.stages import STAGES
-from pipeline.tools import RunTools
 from pipeline.units import Plan
 
 REPORTED_PACKAGES = (
@@ -31,7 +31,9 @@ def assemble(config: Config) -> Engine:
         corpus=intake.corpus,
         sessions=intake.sessions,
         plan=Plan(STAGES, chosen, intake.sessions),
-        tools=RunTools(chosen),
+        tools=Tools(
+            chosen.decompose.llm, cache=chosen.llm_cache, recorded=chosen.run.recorded, record=chosen.run.record
+        ),
         facts={
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],

@@ -142,9 +142,7 @@ def _anchored(config: Config, base: Path) -> Config:
     run = config.run.model_copy(
         update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache")}
     )
-    return config.model_copy(
-        update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run}
-    )
+    return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 
 def settings_of(model: BaseModel) -> dict[str, Any]:

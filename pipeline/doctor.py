@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import Literal
 
 State = Literal["ok", "missing", "warning"]
-NEEDED = ("torch", "transformers", "peft", "trl", "praat-parselmouth", "librosa", "opencv-python-headless", "av", "openai")
+NEEDED = (
+    "torch",
+    "transformers",
+    "peft",
+    "trl",
+    "praat-parselmouth",
+    "librosa",
+    "opencv-python-headless",
+    "av",
+    "openai",
+)
 OPTIONAL = {
     "apache-airflow": "the Airflow DAG (its own environment: docs/orchestration.md)",
     "prefect": "the Prefect flow (its own environment: docs/orchestration.md)",
@@ -87,7 +97,11 @@ def _models() -> list[Finding]:
     advice = "OpenCV's Haar cascades" if there else "no Haar cascades: pip install 'opencv-python-headless<5'"
     found.append(Finding("face detector", "ok" if there else "warning", advice))
     offline = os.environ.get("HF_HUB_OFFLINE") == "1"
-    hub = "offline (HF_HUB_OFFLINE=1): models by path or from the cache" if offline else "models by name are downloaded when used"
+    hub = (
+        "offline (HF_HUB_OFFLINE=1): models by path or from the cache"
+        if offline
+        else "models by name are downloaded when used"
+    )
     found.append(Finding("hugging face hub", "ok", hub))
     return found
 

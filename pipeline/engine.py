@@ -207,4 +207,3 @@ def _disk_message(error: OSError, store: Path) -> str:
             "another disk, then run the same command again."
         )
     return f"{error.filename or store}: no permission to write ({error.strerror}). Change its owner or set `output`."
-

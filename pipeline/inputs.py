@@ -38,7 +38,9 @@ class InputHashes:
         try:
             status = path.stat()
         except OSError as error:
-            raise UnitError(f"{path}: cannot be read ({error.strerror}). Put the file there or remove its row.") from None
+            raise UnitError(
+                f"{path}: cannot be read ({error.strerror}). Put the file there or remove its row."
+            ) from None
         stamp = [status.st_size, status.st_mtime_ns]
         note = self._remembered / f"{hashlib.sha256(str(path.resolve()).encode()).hexdigest()}.json"
         try:

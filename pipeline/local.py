@@ -136,7 +136,9 @@ def _output_lock(output: Path) -> Iterator[None]:
         output.mkdir(parents=True, exist_ok=True)
         file = (output / ".lock").open("w")
     except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours.") from None
+        raise InputError(
+            f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours."
+        ) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,7 +6,6 @@ from corpus.errors import InputError
 from decompose.methods import METHODS
 from pipeline.config import Config
 from pipeline.shards import open_engine
-from pipeline.tools import check_llm
 
 
 def check(config: Config) -> tuple[str, ...]:
@@ -25,7 +24,7 @@ def check(config: Config) -> tuple[str, ...]:
     """
     engine = open_engine(config)
     if any(METHODS[name].concurrent for name in config.decompose.methods):
-        check_llm(config)
+        engine.tools.check()
     chosen = config.align.reward_method
     if chosen is not None and chosen not in config.decompose.methods:
         raise InputError(

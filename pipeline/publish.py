@@ -71,9 +71,7 @@ def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[s
         "threads": engine.config.run.threads,
         "seeds": list(engine.config.seeds),
         "sessions": len(engine.sessions),
-        "inputs": {
-            path.name: file_digest(path) for path in sorted(engine.corpus.root.iterdir()) if path.is_file()
-        },
+        "inputs": {path.name: file_digest(path) for path in sorted(engine.corpus.root.iterdir()) if path.is_file()},
         "stages": {
             stage: {
                 "version": engine.plan.stages[stage].version,

@@ -45,7 +45,9 @@ class RunResult:
         return tuple(outcome for outcome in self.outcomes if outcome.status in ("failed", "blocked"))
 
 
-def run_stages(config: Config, last: Sequence[str], progress: StageProgress, executor: Executor | None = None) -> RunResult:
+def run_stages(
+    config: Config, last: Sequence[str], progress: StageProgress, executor: Executor | None = None
+) -> RunResult:
     """Run the stages ``last`` and everything that they need.
 
     Parameters
@@ -112,7 +114,9 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
 
 def _summary(outcomes: list[Outcome]) -> str:
     counts = Counter(outcome.status for outcome in outcomes)
-    return ", ".join(f"{counts[status]} {status}" for status in ("done", "reused", "failed", "blocked") if counts[status])
+    return ", ".join(
+        f"{counts[status]} {status}" for status in ("done", "reused", "failed", "blocked") if counts[status]
+    )
 
 
 def run_shard_in_worker(config: Config, stage: str, shard: int, shards: int) -> list[Outcome]:
@@ -182,4 +186,3 @@ def _die_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=lambda: (parent.join(), os._exit(1)), name="parent-watch", daemon=True).start()
-

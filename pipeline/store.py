@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -150,11 +151,15 @@ class Store:
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
             scratch.rename(folder)
-        except OSError:
-            # Another process made the same artifact first; equal keys have equal content.
-            if not (folder / MANIFEST).exists():
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            shutil.rmtree(scratch, ignore_errors=True)
+            if (folder / MANIFEST).exists():
+                # Another process made the same artifact first; equal keys have equal content.
+                shutil.rmtree(scratch)
+            else:
+                shutil.rmtree(folder)
+                scratch.rename(folder)
         _sync(folder.parent)
         return Artifact(folder, files)
 

@@ -1,0 +1,225 @@
+"""The declared stages: ONE tuple, from which commands, runners, DAGs and the diagram in the docs are derived."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from corpus.session import Session
+from decompose.identity import configured, settings_identity
+from decompose.methods import METHODS
+from pipeline import steps
+from pipeline.config import Config, settings_of
+from pipeline.stage import Stage, Unit
+
+
+def _has_media(config: Config, unit: Unit, session: Session | None) -> bool:
+    return session is not None and bool(session.media)
+
+
+def _has_episode(config: Config, unit: Unit, session: Session | None) -> bool:
+    return session is not None and bool(session.episodes(config.rating))
+
+
+def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
+    return config.train_reward.freeze_backbone and _has_episode(config, unit, session)
+
+
+def _is_labelled(config: Config, unit: Unit, session: Session | None) -> bool:
+    return METHODS[_method(unit)].kind == "label" and _has_episode(config, unit, session)
+
+
+def _is_fitted(config: Config, unit: Unit, session: Session | None) -> bool:
+    return METHODS[_method(unit)].kind == "fit"
+
+
+def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
+    """One policy a run: against the chosen method's reward model, with the first seed."""
+    return unit.method == aligned_method(config) and unit.seed == config.seeds[0]
+
+
+def aligned_method(config: Config) -> str:
+    """The method whose reward model the policy is trained against: the configured one, or the last listed."""
+    return config.align.reward_method or config.decompose.methods[-1]
+
+
+def _label_wants(unit: Unit, need: str) -> bool:
+    return need != "describe" or METHODS[_method(unit)].uses_descriptors
+
+
+def _rewards_wants(unit: Unit, need: str) -> bool:
+    kind = METHODS[_method(unit)].kind
+    return need == "split" or (need == "label") == (kind == "label")
+
+
+def _label_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """A method's own settings only: another method's must not make its labels stale."""
+    method = METHODS[_method(unit)]
+    own = settings_identity(method, config.decompose)
+    return {"rating": config.rating, "own": own, "recorded": _recorded_digest(config) if method.concurrent else None}
+
+
+def _recorded_digest(config: Config) -> str | None:
+    path = config.run.recorded
+    if config.decompose.llm.provider != "recorded" or path is None:
+        return None
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {**_train_settings(config, unit), "own": settings_identity(METHODS[_method(unit)], config.decompose)}
+
+
+def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    method = configured(METHODS[_method(unit)], config.decompose)
+    return {
+        "rating": config.rating,
+        "target": config.decompose.target,
+        "reward_units": method.reward_units,
+        "null": method.null,
+    }
+
+
+def _train_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {"rating": config.rating, "model": settings_of(config.train_reward), "threads": config.run.threads}
+
+
+def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """What the frozen embedding of a turn depends on; the head's settings do not enter."""
+    model = config.train_reward
+    return {
+        "rating": config.rating,
+        "backbone": model.backbone,
+        "history_turns": model.history_turns,
+        "max_tokens": model.max_tokens,
+        "threads": config.run.threads,
+    }
+
+
+def _report_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {"config": steps.shown_config(config)}
+
+
+def _llm_concurrency(config: Config, unit: Unit) -> int:
+    return config.decompose.llm.concurrency if METHODS[_method(unit)].concurrent else 1
+
+
+def _method(unit: Unit) -> str:
+    if unit.method is None:
+        raise ValueError(f"a unit of a stage over methods has none: {unit}")
+    return unit.method
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "split",
+        steps.split,
+        needs=(),
+        per="corpus",
+        help="Divide the sessions into train, validation, test and policy.",
+        settings=lambda config, unit: {"rating": config.rating, "split": settings_of(config.split)},
+    ),
+    Stage(
+        "features",
+        steps.features,
+        needs=(),
+        per="session",
+        help="Measure voice, face, nods, gaze and smile in the recordings.",
+        reads=("turns", "media"),
+        settings=lambda config, unit: settings_of(config.features),
+        applies=_has_media,
+    ),
+    Stage(
+        "describe",
+        steps.describe,
+        needs=("features",),
+        per="session",
+        help="Put the rater's behaviour into words, turn by turn.",
+        settings=lambda config, unit: settings_of(config.describe),
+        applies=_has_media,
+    ),
+    Stage(
+        "embed",
+        steps.embed,
+        needs=(),
+        per="session",
+        help="Embed every turn with the frozen backbone of the reward model.",
+        settings=_embed_settings,
+        applies=_is_embedded,
+    ),
+    Stage(
+        "label",
+        steps.label,
+        needs=("describe",),
+        per="session",
+        over=("method",),
+        help="Turn each session's score into turn rewards, by every configured method.",
+        command="decompose",
+        settings=_label_settings,
+        applies=_is_labelled,
+        wants=_label_wants,
+        concurrent=_llm_concurrency,
+    ),
+    Stage(
+        "fit",
+        steps.fit,
+        needs=("split", "embed"),
+        per="corpus",
+        over=("method", "seed"),
+        command="decompose",
+        settings=_fit_settings,
+        applies=_is_fitted,
+    ),
+    Stage(
+        "rewards",
+        steps.rewards,
+        needs=("split", "label", "fit"),
+        per="corpus",
+        over=("method", "seed"),
+        command="decompose",
+        settings=_rewards_settings,
+        wants=_rewards_wants,
+    ),
+    Stage(
+        "train-reward",
+        steps.train_reward,
+        needs=("split", "embed", "rewards"),
+        per="corpus",
+        over=("method", "seed"),
+        help="Distil each method's rewards into a reward model that reads text alone.",
+        settings=_train_settings,
+    ),
+    Stage(
+        "evaluate",
+        steps.evaluate,
+        needs=("split", "features", "rewards", "train-reward"),
+        per="corpus",
+        help="Judge the reward models on held-out sessions, beside Mean and Mode.",
+        settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
+        turn_labels=True,
+    ),
+    Stage(
+        "align",
+        steps.align,
+        needs=("split", "train-reward"),
+        per="corpus",
+        over=("method", "seed"),
+        help="Fine-tune a policy with PPO and LoRA against a reward model.",
+        settings=lambda config, unit: {
+            "rating": config.rating,
+            "align": settings_of(config.align),
+            "threads": config.run.threads,
+        },
+        applies=_is_aligned,
+    ),
+    Stage(
+        "report",
+        steps.report,
+        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align"),
+        per="corpus",
+        help="Write the report: one self-contained HTML page.",
+        settings=_report_settings,
+        facts=("versions", "quarantine", "warnings"),
+    ),
+)

@@ -1,0 +1,222 @@
+"""The call behind each declared stage: from artifacts and settings to the package that does the work.
+
+Packages are imported inside the calls, so that the list of stages costs nothing to read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import UnitError
+from pipeline.config import Config, settings_of
+from pipeline.curves import training_curves
+from pipeline.stage import Inputs, Outputs, Unit, Work
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def split(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Sessions to train, validation, test and policy."""
+    from corpus.splits import split_sessions
+
+    result = split_sessions(inputs.sessions, config.split, config.rating)
+    return Outputs({"splits": result.table}, {"notes": list(result.notes)})
+
+
+def features(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's recordings to frames and per-utterance features."""
+    from features.extract import extract_session
+
+    frames, utterance_features = extract_session(inputs.session, inputs.root, config.features)
+    return Outputs({"frames": frames, "utterance_features": utterance_features})
+
+
+def describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's features to descriptors in words."""
+    from features.describe import describe_session
+
+    measured = _required(inputs, "features", "utterance_features")
+    return Outputs({"descriptors": describe_session(inputs.session, measured, config.describe)})
+
+
+def embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's turns to frozen embeddings."""
+    _fix_threads(config)
+    from reward_model.embed import embed_session
+
+    return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
+
+
+def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session to one method's judgements of its turns."""
+    from decompose.label import label_session
+
+    judgements = label_session(
+        _method(inputs.unit),
+        inputs.session,
+        config.rating,
+        inputs.table("describe", "descriptors"),
+        config.decompose,
+        work.tools,
+    )
+    return Outputs({"judgements": judgements})
+
+
+def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """A decomposer learned on the corpus, and its rewards for every turn."""
+    _fix_threads(config)
+    from decompose.fit import fit_decomposer
+
+    judgements, history = fit_decomposer(
+        _method(inputs.unit),
+        inputs.episodes(config.rating),
+        _required(inputs, "split", "splits"),
+        inputs.table("embed", "embeddings"),
+        config.decompose,
+        config.train_reward,
+        _seed(inputs.unit),
+        work.progress,
+    )
+    return Outputs({"judgements": judgements, "history": history})
+
+
+def rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Judgements to rewards whose sum is exact."""
+    import pyarrow as pa
+
+    from decompose.identity import configured
+    from decompose.methods import METHODS
+    from decompose.projection import project
+
+    method = configured(METHODS[_method(inputs.unit)], config.decompose)
+    judgements = _required(inputs, "label" if method.kind == "label" else "fit", "judgements")
+    labelled = set(judgements.column("session_id").to_pylist())
+    episodes = [episode for episode in inputs.episodes(config.rating) if episode.session_id in labelled]
+    table, projection = project(
+        judgements, episodes, _required(inputs, "split", "splits"), config.decompose.target, method
+    )
+    seeds = pa.array([_seed(inputs.unit)] * len(table), pa.int32())
+    table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
+    return Outputs({"rewards": table}, {"projection": projection.to_json()})
+
+
+def train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One method's rewards to a reward model that reads text alone."""
+    _fix_threads(config)
+    from reward_model.distil import train_reward_model
+
+    (projected,) = inputs.artifacts("rewards")
+    offset = float(projected.document("projection")["score_offset"])
+    scores, history = train_reward_model(
+        projected.table("rewards"),
+        inputs.episodes(config.rating),
+        _required(inputs, "split", "splits"),
+        inputs.table("embed", "embeddings"),
+        config.train_reward,
+        _seed(inputs.unit),
+        offset,
+        work.out / "model",
+        work.progress,
+    )
+    return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
+
+
+def evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Every method's rewards and scores to the evaluation."""
+    from evaluation.evaluate import evaluate as judge
+
+    offsets = {
+        _method(unit): float(artifact.document("training")["score_offset"])
+        for unit, artifact in inputs.upstream["train-reward"].items()
+    }
+    evaluation = judge(
+        scores=_required(inputs, "train-reward", "scores"),
+        rewards=_required(inputs, "rewards", "rewards"),
+        offsets=offsets,
+        episodes=inputs.episodes(config.rating),
+        splits=_required(inputs, "split", "splits"),
+        utterance_features=inputs.table("features", "utterance_features"),
+        turn_labels=inputs.turn_labels,
+        settings=config.evaluate,
+    )
+    return Outputs(documents={"evaluation": evaluation.to_json()})
+
+
+def align(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """A policy, fine-tuned against the reward model of one method."""
+    _fix_threads(config)
+    from rlhf.align import align as fine_tune
+
+    (trained,) = inputs.artifacts("train-reward")
+    history, samples = fine_tune(
+        inputs.episodes(config.rating),
+        _required(inputs, "split", "splits"),
+        trained.folder / "model",
+        config.align,
+        _seed(inputs.unit),
+        work.out / "policy",
+        work.progress,
+    )
+    return Outputs({"history": history, "samples": samples})
+
+
+def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Everything a run made to one HTML page."""
+    import json
+
+    from pipeline.report.report import ReportInputs, Sample, render_report
+
+    (evaluated,) = inputs.artifacts("evaluate")
+    samples = inputs.table("align", "samples")
+    page = render_report(
+        ReportInputs(
+            evaluation=evaluated.document("evaluation"),
+            rewards=_required(inputs, "rewards", "rewards"),
+            episodes=inputs.episodes(config.rating),
+            splits=_required(inputs, "split", "splits"),
+            descriptors=inputs.table("describe", "descriptors"),
+            histories=training_curves(inputs.upstream),
+            samples=tuple(Sample(**row) for row in samples.to_pylist()) if samples is not None else (),
+            quarantine=tuple(inputs.facts["quarantine"]),
+            warnings=tuple(inputs.facts["warnings"]),
+            config=json.dumps(shown_config(config), indent=1, sort_keys=True),
+            versions=inputs.facts["versions"],
+            notes=config.notes,
+        )
+    )
+    (work.out / "report.html").write_text(page, encoding="utf-8")
+    return Outputs()
+
+
+def shown_config(config: Config) -> dict[str, Any]:
+    """The configuration without paths and worker counts, which say nothing about the results."""
+    shown = settings_of(config)
+    for name in ("corpus", "output"):
+        shown.pop(name)
+    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
+    return shown
+
+
+def _required(inputs: Inputs, stage: str, name: str) -> pa.Table:
+    table = inputs.table(stage, name)
+    if table is None:
+        raise UnitError(f"{inputs.unit}: no {name} of the stage {stage!r} to work on; its own entry says why.")
+    return table
+
+
+def _method(unit: Unit) -> str:
+    assert unit.method is not None
+    return unit.method
+
+
+def _seed(unit: Unit) -> int:
+    assert unit.seed is not None
+    return unit.seed
+
+
+def _fix_threads(config: Config) -> None:
+    # A sum over another number of threads has other bits, so the count is part of what a result depends on.
+    import torch
+
+    torch.set_num_threads(config.run.threads)
