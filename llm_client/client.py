@@ -1,0 +1,152 @@
+"""The one client to a language model: cached, deduplicated, and safe to call from many threads at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from llm_client.cache import ReplyCache
+from llm_client.errors import RequestError, SetupError
+from llm_client.recorded import RecordedReplies, Recorder, RecordingHeader, today
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.server import Server
+from llm_client.settings import LLMSettings
+
+_Result = TypeVar("_Result")
+
+
+class Provider(Protocol):
+    """Where replies come from: a live server, or a file."""
+
+    async def fetch(self, request: ChatRequest) -> ChatReply:
+        """The reply, or an ``LLMError``."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class Client:
+    """Asks a model; every reply is on the disk before anybody sees it, so that no crash pays twice.
+
+    Requests run on an event loop in a thread of the client's own; ``complete`` may be called from any number of
+    threads. Equal requests that are under way at once are asked once.
+
+    Parameters
+    ----------
+    settings : LLMSettings
+        Which model answers, and where it is.
+    cache : Path, optional
+        The SQLite file of replies. Recorded replies do not go through it: their file is the one truth.
+    recorded : Path, optional
+        The file of recorded replies; needed for ``provider = "recorded"``.
+    record : Path, optional
+        A file that each reply is appended to, from the server or from the cache.
+
+    Raises
+    ------
+    SetupError
+        No request could succeed: no key, no consent, no file of recorded replies, files that cannot be used.
+        Nothing has been sent.
+    """
+
+    def __init__(
+        self,
+        settings: LLMSettings,
+        *,
+        cache: Path | None = None,
+        recorded: Path | None = None,
+        record: Path | None = None,
+    ) -> None:
+        self._provider = _provider(settings, recorded)
+        live = settings.provider == "openai"
+        self._cache = ReplyCache(cache) if cache is not None and live else None
+        self._recorder = Recorder(record, _header(settings)) if record is not None and live else None
+        self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="llm-client", daemon=True)
+        self._thread.start()
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """The reply to ``request``: the kept one, or a new one that is kept from now on. Blocks until it is there.
+
+        Raises
+        ------
+        SetupError
+            No request can succeed until a person changes something.
+        RequestError
+            This request failed after all retries.
+        """
+        try:
+            return self._run(self._complete(request))
+        except CancelledError:
+            raise RequestError("the client was closed before the reply came") from None
+
+    def close(self) -> None:
+        """Stop what is under way and close everything; replies received so far are kept."""
+        if self._loop.is_closed():
+            return
+        self._run(self._finish())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        if self._cache is not None:
+            self._cache.close()
+        if self._recorder is not None:
+            self._recorder.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _complete(self, request: ChatRequest) -> ChatReply:
+        key = request.key()
+        task = self._under_way.get(key)
+        if task is None:
+            task = self._under_way[key] = asyncio.create_task(self._obtain(key, request))
+            task.add_done_callback(lambda done: self._under_way.pop(key, None))
+        return await task
+
+    async def _obtain(self, key: str, request: ChatRequest) -> ChatReply:
+        reply = self._cache.get(key) if self._cache is not None else None
+        if reply is None:
+            reply = await self._provider.fetch(request)
+            if self._cache is not None:
+                # On this thread, before anything is handed out: a few milliseconds against a paid reply.
+                reply = self._cache.put(key, reply)
+        if self._recorder is not None:
+            self._recorder.add(request, reply)
+        return reply
+
+    async def _finish(self) -> None:
+        under_way = list(self._under_way.values())
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await self._provider.close()
+
+
+def _provider(settings: LLMSettings, recorded: Path | None) -> Provider:
+    if settings.provider == "openai":
+        return Server(settings)
+    if recorded is None:
+        raise SetupError(
+            "provider = 'recorded', and no file of recorded replies is named. Name it (in a run's configuration: "
+            "run.recorded), or use provider = 'openai'."
+        )
+    return RecordedReplies(recorded)
+
+
+def _header(settings: LLMSettings) -> RecordingHeader:
+    return RecordingHeader(settings.model, today(), f"recorded from {settings.host} while it answered live requests")

@@ -1,0 +1,187 @@
+"""Recorded replies: a JSONL file that answers requests without a server, and the recorder that writes one.
+
+The first line says where the replies come from: ``{"model": …, "date": …, "how": …}``. Every other line is one reply:
+``{"key": …, "reply": …, "model": …, "date": …}`` and, where known, ``finish_reason``, ``prompt_tokens``,
+``completion_tokens`` and ``label``. Prompts are not in the file, only their hashes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from llm_client.errors import MissingReplyError, SetupError
+from llm_client.request import ChatReply, ChatRequest
+
+
+@dataclass(frozen=True)
+class RecordingHeader:
+    """Whose replies a file holds: the model family, the day (ISO 8601), and how they were made, in words."""
+
+    model: str
+    date: str
+    how: str
+
+
+def read_header(path: Path) -> RecordingHeader:
+    """The header of a file of recorded replies, to be shown wherever its replies are.
+
+    Raises
+    ------
+    SetupError
+        No such file, or its first line is no header.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            line = file.readline()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"the recorded replies {path} cannot be read: {error}.") from None
+    return _header(path, line)
+
+
+class RecordedReplies:
+    """The provider that answers from a file.
+
+    Raises
+    ------
+    SetupError
+        The file cannot be read; the message names the line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.header = read_header(path)
+        self._replies: dict[str, ChatReply] = {}
+        for number, line in enumerate(_lines(path)[1:], start=2):
+            entry = _entry(path, number, line)
+            # Two processes may have recorded the same request; everybody goes on with the first reply.
+            self._replies.setdefault(entry["key"], _reply(entry))
+
+    async def fetch(self, request: ChatRequest) -> ChatReply:
+        """The recorded reply to ``request``.
+
+        Raises
+        ------
+        MissingReplyError
+            The file has none for exactly this request.
+        """
+        reply = self._replies.get(request.key())
+        if reply is None:
+            raise MissingReplyError(
+                f"no recorded reply in {self._path} for request {request.key()} ({request.label or 'unnamed'}) "
+                f"to model {request.model!r}: the session, the prompt or a setting is not the one that was recorded "
+                f"({self.header.model}, {self.header.date}). Use provider = 'openai' with a server, and --record FILE "
+                "to make a new recording."
+            )
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Recorder:
+    """Appends replies to a recording, each request once; safe for several processes on one file.
+
+    Raises
+    ------
+    SetupError
+        The file is there and is no recording, or cannot be written.
+    """
+
+    def __init__(self, path: Path, header: RecordingHeader) -> None:
+        self._path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            try:
+                self._start(header)
+            finally:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        except OSError as error:
+            raise SetupError(f"the recording {path} cannot be written: {error}.") from None
+        self._known = {_entry(path, number, line)["key"] for number, line in enumerate(_lines(path)[1:], start=2)}
+
+    def add(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Append one reply unless its request is in the file already."""
+        key = request.key()
+        if key in self._known:
+            return
+        said = asdict(reply)
+        entry = {"key": key, "reply": said.pop("text"), **said, "date": today(), "label": request.label}
+        try:
+            self._append(entry)
+        except OSError as error:
+            raise SetupError(f"the recording {self._path} cannot be written: {error}.") from None
+        self._known.add(key)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+    def _start(self, header: RecordingHeader) -> None:
+        content = self._path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole:
+            read_header(self._path)
+        if whole < len(content):
+            # A killed writer left part of a line; its reply is still in the cache.
+            os.ftruncate(self._descriptor, whole)
+        if not whole:
+            self._append(asdict(header))
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        # One write of a whole line on a file opened for appending: lines of several processes do not mix.
+        os.write(self._descriptor, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
+
+
+def today() -> str:
+    """Today in UTC as ISO 8601."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        # Not splitlines(): a reply may hold U+2028 and the like unescaped.
+        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"the recorded replies {path} cannot be read: {error}.") from None
+
+
+def _header(path: Path, line: str) -> RecordingHeader:
+    try:
+        values = json.loads(line)
+        return RecordingHeader(**{name: str(values[name]) for name in ("model", "date", "how")})
+    except (ValueError, KeyError, TypeError):
+        raise SetupError(
+            f'{path}, line 1: not the header of recorded replies. It must be {{"model": …, "date": …, "how": …}}.'
+        ) from None
+
+
+def _entry(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+        if isinstance(entry["key"], str) and isinstance(entry["reply"], str):
+            return dict(entry)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise SetupError(
+        f'{path}, line {number}: not a recorded reply. It must be {{"key": "…", "reply": "…", "model": …, "date": …}}; '
+        "remove the line or record it again."
+    )
+
+
+def _reply(entry: Mapping[str, Any]) -> ChatReply:
+    return ChatReply(
+        text=entry["reply"],
+        model=str(entry.get("model", "")),
+        prompt_tokens=entry.get("prompt_tokens"),
+        completion_tokens=entry.get("completion_tokens"),
+        finish_reason=str(entry.get("finish_reason", "stop")),
+    )

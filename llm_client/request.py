@@ -1,0 +1,80 @@
+"""One question to a chat model and its answer; a request's key is its identity in every cache and recording."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a chat; its text stays out of ``repr`` so that no log holds a prompt by accident."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """Everything that decides what a model answers.
+
+    ``schema`` is the JSON schema of the reply. ``sample`` counts independent replies to the same question.
+    ``label`` says in errors and recordings what the request is about; it is no part of the request's identity.
+    The server's address is none either: a model's name is taken to mean the same model everywhere.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    sample: int = 0
+    label: str = field(default="", compare=False)
+
+    def document(self) -> dict[str, Any]:
+        """The request as plain JSON values, in the order that its key is computed from."""
+        return {
+            "model": self.model,
+            "messages": [{"role": message.role, "content": message.content} for message in self.messages],
+            "schema": self.schema,
+            "temperature": float(self.temperature),
+            "max_tokens": self.max_tokens,
+            "sample": self.sample,
+        }
+
+    def key(self) -> str:
+        """sha256 (64 hexadecimal digits) of the request's JSON text.
+
+        The keys of ``schema`` are not sorted: models write fields in the order of the schema, so another order is
+        another request.
+        """
+        text = json.dumps(self.document(), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ChatReply:
+    """What a model answered.
+
+    ``model`` is the name that the server gave back, ``finish_reason`` the server's word for why it stopped
+    (``stop``, ``length``, ``content_filter``), or ``refusal`` where the model declined. Token counts are None where
+    they are not known.
+    """
+
+    text: str
+    model: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    finish_reason: str = "stop"
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> ChatReply:
+        """The reply that ``to_json`` wrote."""
+        return cls(**json.loads(text))

@@ -1,0 +1,128 @@
+"""A real HTTP server on loopback that speaks ``/v1/chat/completions``, with latency and faults as parameters."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One answer that is no chat completion: a status with an error body, or raw bytes under status 200."""
+
+    status: int = 500
+    message: str = "fault"
+    code: str | None = None
+    raw: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def completion(text: str, finish_reason: str = "stop", refusal: str | None = None) -> Body:
+    return {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "served-model",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": finish_reason,
+                "message": {"role": "assistant", "content": None if refusal else text, "refusal": refusal},
+            }
+        ],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+    }
+
+
+def echo(body: Body) -> Body:
+    return completion(f"reply to {body['messages'][-1]['content']}")
+
+
+@dataclass
+class OpenAIServer:
+    """``answer`` makes the reply; ``faults`` come first, one a request; ``refuse`` may return a fault for a body."""
+
+    answer: Callable[[Body], Body] = echo
+    faults: Sequence[Fault] = ()
+    refuse: Callable[[Body], Fault | None] = lambda body: None
+    latency_s: float = 0.0
+    requests: list[Body] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    answered: int = 0
+    most_at_once: int = 0
+    url: str = ""
+    _at_once: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def handle(self, body: Body, headers: dict[str, str]) -> Fault | Body:
+        with self._lock:
+            number = len(self.requests)
+            self.requests.append(body)
+            self.headers.append(headers)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            time.sleep(self.latency_s)
+            if number < len(self.faults):
+                return self.faults[number]
+            refusal = self.refuse(body)
+            if refusal is not None:
+                return refusal
+            reply = self.answer(body)
+            with self._lock:
+                self.answered += 1
+            return reply
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+
+@contextmanager
+def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
+    """Run ``server`` on a free loopback port while the block lasts."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            assert self.path == "/v1/chat/completions"
+            result = server.handle(body, {k.lower(): v for k, v in self.headers.items()})
+            if not isinstance(result, Fault):
+                return self._send(200, json.dumps(result).encode())
+            if result.raw is not None:
+                return self._send(200, result.raw)
+            error = {"error": {"message": result.message, "code": result.code, "type": "fault", "param": None}}
+            return self._send(result.status, json.dumps(error).encode(), result.headers)
+
+        def _send(self, status: int, content: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            for name, value in headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    server.url = f"http://127.0.0.1:{http.server_port}/v1"
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()

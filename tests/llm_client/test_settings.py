@@ -1,0 +1,38 @@
+import pytest
+from pydantic import ValidationError
+
+from llm_client.settings import OPENAI_URL, LLMSettings
+
+
+def test_openai_is_the_default_server():
+    settings = LLMSettings()
+    assert (settings.url, settings.host, settings.is_loopback) == (OPENAI_URL, "api.openai.com", False)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:8000/v1", "http://127.0.0.1/v1", "http://127.9.9.9:1", "http://[::1]:8"]
+)
+def test_loopback_is_recognised(url):
+    assert LLMSettings(base_url=url).is_loopback
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/v1", "https://localhost.example.com", "http://0.0.0.0:1"])
+def test_other_hosts_are_not_loopback(url):
+    assert not LLMSettings(base_url=url).is_loopback
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://", "http://x:port/v1", "http://[::1/v1"])
+def test_a_base_url_must_be_an_http_address(url):
+    with pytest.raises(ValidationError, match="give an address such as"):
+        LLMSettings(base_url=url)
+
+
+@pytest.mark.parametrize("url", ["http://me:secret@x/v1", "http://x/v1?key=secret", "http://x/v1#secret"])
+def test_a_base_url_holds_no_secret(url):
+    with pytest.raises(ValidationError, match="the key goes into api_key_env"):
+        LLMSettings(base_url=url)
+
+
+def test_unknown_keys_are_refused():
+    with pytest.raises(ValidationError):
+        LLMSettings(modle="x")
