@@ -1,0 +1,37 @@
+"""What of the settings a method's values depend on, and what they mean under those settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from decompose.methods import Method
+from decompose.prompt import load_prompt
+from decompose.settings import DecomposeSettings
+
+FETCHING_ONLY = frozenset(
+    {"base_url", "timeout_s", "max_retries", "concurrency", "api_key_env", "send_to", "attempts", "prompt"}
+)
+"""LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name."""
+
+
+def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, Any]:
+    """The settings that decide ``method``'s values, as plain JSON values, for an artifact's key.
+
+    Another method's settings, worker counts and addresses are not among them; the text of the prompt is.
+    """
+    if method.section is None:
+        return {"load": method.load}
+    values: dict[str, Any] = json.loads(getattr(settings, method.section).model_dump_json())
+    if method.section == "llm":
+        values = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
+        values["prompt"] = load_prompt(settings.llm.prompt).identity()
+    return {"load": method.load, **values}
+
+
+def configured(method: Method, settings: DecomposeSettings) -> Method:
+    """``method`` as these settings make it: a prompt that hands out the score itself gives reward units."""
+    if method.section == "llm" and load_prompt(settings.llm.prompt).units == "score":
+        return replace(method, reward_units=True)
+    return method

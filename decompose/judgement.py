@@ -1,0 +1,19 @@
+"""What a method says of one turn, before it is turned into a share of the score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One target turn's value in the method's own units.
+
+    ``value`` is None where the method has nothing to say of the turn; ``sd`` is the spread over repeated samples in
+    the same units, None for a single one; ``rationale`` is what the value rests on, in words.
+    """
+
+    turn: int
+    value: float | None
+    rationale: str | None = None
+    sd: float | None = None

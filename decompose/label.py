@@ -1,0 +1,92 @@
+"""Labelling: one session in, a judgement of every target turn out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from corpus.errors import UnitError
+from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.session import Episode, Session
+from decompose.judgement import Judgement
+from decompose.methods import find_method
+from decompose.reply import LARGEST
+from decompose.settings import DecomposeSettings
+from decompose.tools import Tools
+
+
+class Label(Protocol):
+    """The code of a method of kind ``label``."""
+
+    def __call__(
+        self, episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools
+    ) -> list[Judgement]:
+        """One judgement for each of ``episode.target_turns`` (T), in any order.
+
+        ``descriptors`` is None unless the method asks for them, and where the corpus has no recordings.
+        """
+
+
+def label_session(
+    method: str,
+    session: Session,
+    rating_name: str | None,
+    descriptors: pa.Table | None,
+    settings: DecomposeSettings,
+    tools: Tools,
+) -> pa.Table:
+    """Judge every target turn of every episode of ``session`` by one method.
+
+    Returns
+    -------
+    pa.Table
+        REWARDS schema: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
+        ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
+        in the order of the ratings, then of the turns.
+
+    Raises
+    ------
+    InputError
+        No such method, or nothing can work before a setting is changed.
+    UnitError
+        The method failed on this session, or its values are not one finite number or null for each target turn.
+    """
+    declared = find_method(method)
+    judge: Label = declared.resolve()
+    rows = []
+    for episode in session.episodes(rating_name):
+        judgements = judge(episode, descriptors if declared.uses_descriptors else None, settings, tools)
+        for judgement in _checked(method, episode, judgements):
+            rows.append(
+                {
+                    **dict(zip(EPISODE_KEY, episode.key, strict=True)),
+                    "turn": judgement.turn,
+                    "method": method,
+                    "seed": 0,
+                    "raw_reward": judgement.value,
+                    "sd": judgement.sd,
+                    "rationale": judgement.rationale,
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+
+
+def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:
+    by_turn = {judgement.turn: judgement for judgement in judgements}
+    if len(by_turn) != len(judgements) or by_turn.keys() != set(episode.target_turns):
+        raise UnitError(
+            f"session {episode.session_id}: method {method!r} judged turns {sorted(j.turn for j in judgements)}; the "
+            f"turns of {episode.rating.target} are {list(episode.target_turns)}, each to be judged once. The method's "
+            "code must be corrected."
+        )
+    for judgement in judgements:
+        value = judgement.value
+        if value is not None and not (math.isfinite(value) and abs(value) <= LARGEST):
+            raise UnitError(
+                f"session {episode.session_id}, turn {judgement.turn}: method {method!r} gave {value!r}; allowed are "
+                f"numbers from {-LARGEST:g} to {LARGEST:g}, or None. The method's code must be corrected."
+            )
+    return [by_turn[turn] for turn in episode.target_turns]

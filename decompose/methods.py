@@ -1,0 +1,137 @@
+"""The registry of decomposition methods: what each one is called, needs and gives."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from corpus.errors import InputError
+
+ENTRY_POINTS = "apportion.methods"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way from a score to turn rewards.
+
+    ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
+    ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
+    behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once.
+    ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
+    ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
+    the part of ``DecomposeSettings`` that it reads.
+    """
+
+    name: str
+    kind: Literal["label", "fit"]
+    title: str
+    load: str
+    uses_descriptors: bool = False
+    concurrent: bool = False
+    reward_units: bool = False
+    null: Literal["zero", "mean"] = "mean"
+    section: Literal["sentiment", "llm", "rrd"] | None = None
+
+    def resolve(self) -> Any:
+        """The object that ``load`` names.
+
+        Raises
+        ------
+        InputError
+            The module or the attribute cannot be imported.
+        """
+        module, _, attribute = self.load.partition(":")
+        try:
+            return getattr(import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"method {self.name!r}: cannot load {self.load!r} ({error}). Install the package it comes from, or "
+                "leave the method out of decompose.methods."
+            ) from None
+
+
+_OURS = (
+    Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
+    Method(
+        "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
+    ),
+    Method("llm", "label", "LLM-GELI, text", "decompose.llm:label", concurrent=True, null="zero", section="llm"),
+    Method(
+        "llm-multimodal",
+        "label",
+        "LLM-GELI, multimodal",
+        "decompose.llm:label",
+        uses_descriptors=True,
+        concurrent=True,
+        null="zero",
+        section="llm",
+    ),
+    Method("rrd", "fit", "Randomized return decomposition", "decompose.rrd:RRD", reward_units=True, section="rrd"),
+)
+
+
+class _Registry(Mapping[str, Method]):
+    """Our methods, then those that installed packages bring; a package's code is imported when it is asked for."""
+
+    _ours: Mapping[str, Method] = {method.name: method for method in _OURS}
+
+    def __getitem__(self, name: str) -> Method:
+        return self._ours[name] if name in self._ours else _brought(_entry_points()[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ours or name in _entry_points()
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._ours
+        yield from (name for name in _entry_points() if name not in self._ours)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+METHODS: Mapping[str, Method] = _Registry()
+
+
+def find_method(name: str) -> Method:
+    """The method of this name.
+
+    Raises
+    ------
+    InputError
+        No such method (with the nearest name and all that are allowed), or a package's method cannot be loaded.
+    """
+    problem = unknown_method(name)
+    if problem:
+        raise InputError(problem)
+    return METHODS[name]
+
+
+def unknown_method(name: str) -> str | None:
+    """What to tell a person who named this method; None where it exists."""
+    if name in METHODS:
+        return None
+    allowed = sorted(METHODS)
+    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
+
+
+@cache
+def _entry_points() -> Mapping[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _brought(point: EntryPoint) -> Method:
+    source = f"entry point {point.name!r} of {ENTRY_POINTS} ({point.value})"
+    try:
+        method = point.load()
+    except Exception as error:  # Anything can go wrong while a stranger's module is imported.
+        raise InputError(f"{source} cannot be loaded: {type(error).__name__}: {error}. Repair or remove it.") from None
+    if not isinstance(method, Method) or method.name != point.name:
+        raise InputError(f"{source} is {method!r}; it must be a decompose.methods.Method of the same name.")
+    return method

@@ -1,0 +1,233 @@
+"""From judgements to rewards whose sum is exact: what a prompt can only ask for (Eq. 4, LLM-GELI) is made so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpus.errors import InputError, UnitError
+from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.session import Episode
+from decompose.methods import Method
+from decompose.reply import LARGEST
+
+EpisodeKey = tuple[str, str, str, str]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What was missing from one episode's sum before it was made exact, in units of the score."""
+
+    session_id: str
+    rater: str
+    target: str
+    name: str
+    residual: float
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The constants that turned one method's judgements into rewards.
+
+    ``score_offset`` is taken from every score before it is spread: the mean of the training scores, or 0. ``spread``
+    is s, rewards a unit of judgement. ``residuals`` are R~ - s * sum of j, one an episode.
+    """
+
+    score_offset: float
+    spread: float
+    residuals: tuple[Residual, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Judgements in the order of episodes and turns: N rows over E episodes.
+
+    ``rows`` (N,) int64 are their places in the original table, ``episode`` (N,) int64 the episode of each, ``value``
+    (N,) float64 the judgement j; ``judged`` lists the E episodes.
+    """
+
+    judged: tuple[Episode, ...]
+    rows: Indices
+    episode: Indices
+    value: Floats
+
+    @property
+    def turns(self) -> Floats:
+        """T of each episode, (E,) float64."""
+        return np.bincount(self.episode, minlength=len(self.judged)).astype(np.float64)
+
+    def sums(self, values: Floats) -> Floats:
+        """Sums of ``values`` (N,) within each episode, (E,) float64."""
+        return np.bincount(self.episode, weights=values, minlength=len(self.judged)).astype(np.float64)
+
+    def centred(self) -> Floats:
+        """j less its episode's mean, (N,) float64."""
+        return self.value - (self.sums(self.value) / self.turns)[self.episode]
+
+
+def project(
+    judgements: pa.Table,
+    episodes: Mapping[EpisodeKey, Episode] | Iterable[Episode],
+    splits: pa.Table,
+    target: Literal["relative", "score"],
+    method: Method,
+) -> tuple[pa.Table, Projection]:
+    """Map one method's judgements onto the scores: reward_t = R~/T + s * (j_t - mean j).
+
+    R~ is the score less ``score_offset``; T counts the target turns. s is 1 for values in reward units; otherwise it
+    gives rewards the spread within dialogues that (R - training mean)/T has between them:
+    s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
+    varies. A turn without a value counts as ``method.null`` says: zero, or the mean of its episode's values.
+
+    Parameters
+    ----------
+    judgements : pa.Table
+        REWARDS schema, one method and one seed, ``raw_reward`` filled (null where there is no value).
+    episodes : mapping or iterable of Episode
+        All episodes of the corpus; those without judgements (quarantined) count for the training mean only.
+    splits : pa.Table
+        SPLITS schema; the constants come from the sessions in ``train``.
+    target : str
+        ``relative``: score_offset is the mean of the training scores; ``score``: it is 0, as in the paper.
+    method : Method
+        As configured (``decompose.identity.configured``): its units and what its nulls count as.
+
+    Returns
+    -------
+    pa.Table
+        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns.
+    Projection
+        The constants, and each episode's residual.
+
+    Raises
+    ------
+    InputError
+        No training episode.
+    UnitError
+        Judgements of an unknown episode, of other turns than the target's, twice the same, or not finite.
+    """
+    known = list(episodes.values() if isinstance(episodes, Mapping) else episodes)
+    ordered = _ordered(judgements, known, method)
+    trained = _training(splits)
+    scores = [episode.score for episode in known if episode.session_id in trained and episode.target_turns]
+    if not scores:
+        raise InputError(
+            "no training episode to take the mean score from: the split 'train' holds no rated session. Give `split` "
+            "more sessions or a larger training share."
+        )
+    mean = math.fsum(scores) / len(scores)
+    offset = mean if target == "relative" else 0.0
+    spread = 1.0 if method.reward_units else _spread(ordered, mean, trained)
+    totals = np.array([episode.score - offset for episode in ordered.judged], dtype=np.float64)
+
+    shares = (totals / ordered.turns)[ordered.episode]
+    rewards = shares + spread * ordered.centred()
+    # Rounding leaves a little in each sum; handing that out too makes the sums exact. Eq. 4, LLM-GELI.
+    rewards += ((totals - ordered.sums(rewards)) / ordered.turns)[ordered.episode]
+
+    residuals = totals - spread * ordered.sums(ordered.value)
+    projection = Projection(
+        score_offset=offset,
+        spread=spread,
+        residuals=tuple(
+            Residual(*episode.key, residual=float(residual))
+            for episode, residual in zip(ordered.judged, residuals, strict=True)
+        ),
+    )
+    return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, spread), projection
+
+
+def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) -> _Table:
+    _check_single(judgements)
+    keys = list(zip(*(judgements.column(name).to_pylist() for name in EPISODE_KEY), strict=True))
+    turns = judgements.column("turn").to_pylist()
+    values = judgements.column("raw_reward").to_pylist()
+    places = {(key, turn): row for row, (key, turn) in enumerate(zip(keys, turns, strict=True))}
+    if len(places) != len(turns):
+        raise UnitError("judgements name a turn of an episode twice. Make them again with `apportion decompose`.")
+    present = set(keys)
+    judged = tuple(episode for episode in episodes if episode.key in present)
+    _check_turns(judged, keys, turns)
+    rows = [places[episode.key, turn] for episode in judged for turn in episode.target_turns]
+    numbers = np.array([math.nan if values[row] is None else values[row] for row in rows], dtype=np.float64)
+    missing = np.array([values[row] is None for row in rows], dtype=bool)
+    _check_finite(numbers, missing, [(keys[row], turns[row]) for row in rows])
+    counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
+    index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
+    table = _Table(judged, np.array(rows, dtype=np.int64), index, np.where(missing, 0.0, numbers))
+    if method.null == "zero" or not missing.any():
+        return table
+    given = np.bincount(index, weights=~missing, minlength=len(judged))
+    means = table.sums(table.value) / np.maximum(given, 1.0)
+    return _Table(judged, table.rows, index, np.where(missing, means[index], table.value))
+
+
+def _check_single(judgements: pa.Table) -> None:
+    for column in ("method", "seed"):
+        found = judgements.column(column).unique().to_pylist()
+        if len(found) > 1:
+            raise ValueError(f"judgements of one {column} at a time are projected, not of {found}")
+
+
+def _check_turns(judged: Sequence[Episode], keys: Sequence[EpisodeKey], turns: Sequence[int]) -> None:
+    given: dict[EpisodeKey, set[int]] = {}
+    for key, turn in zip(keys, turns, strict=True):
+        given.setdefault(key, set()).add(turn)
+    for episode in judged:
+        found = given.pop(episode.key)
+        wrong = sorted(found ^ set(episode.target_turns))
+        if wrong:
+            raise UnitError(
+                f"session {episode.session_id}: judgements and utterances of {episode.rating.target} differ at turns "
+                f"{wrong[:10]}. Make the judgements again with `apportion decompose`."
+            )
+    if given:
+        raise UnitError(f"judgements of an episode that the corpus does not have: {next(iter(given))}.")
+
+
+def _check_finite(values: Floats, missing: NDArray[np.bool_], where: Sequence[tuple[EpisodeKey, int]]) -> None:
+    bad = np.flatnonzero(~missing & ~(np.abs(values) <= LARGEST))
+    if bad.size:
+        key, turn = where[int(bad[0])]
+        raise UnitError(
+            f"session {key[0]}, turn {turn}: judgement {values[bad[0]]}; allowed are numbers from {-LARGEST:g} to "
+            f"{LARGEST:g}, or null."
+        )
+
+
+def _training(splits: pa.Table) -> set[str]:
+    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
+    return {session_id for session_id, split in pairs if split == "train"}
+
+
+def _spread(table: _Table, mean: float, trained: set[str]) -> float:
+    chosen = np.array([episode.session_id in trained for episode in table.judged], dtype=bool)
+    if not chosen.any():
+        return 0.0
+    scores = np.array([episode.score for episode in table.judged], dtype=np.float64)
+    between = float(np.std(((scores - mean) / table.turns)[chosen]))
+    rows = chosen[table.episode]
+    within = math.sqrt(float(np.mean(table.centred()[rows] ** 2)))
+    # Judgements that differ by rounding only are constant; to scale them up would make rewards of noise.
+    constant = within <= 1e-9 * max(1.0, float(np.max(np.abs(table.value[rows]))))
+    return 0.0 if constant else between / within
+
+
+def _with_rewards(table: pa.Table, rewards: Floats, spread: float) -> pa.Table:
+    sd = [None if value is None else spread * value for value in table.column("sd").to_pylist()]
+    columns = {name: table.column(name) for name in REWARDS.arrow.names}
+    columns["reward"] = pa.array(rewards, pa.float64())
+    columns["sd"] = pa.array(sd, pa.float64())
+    return pa.table(columns, schema=REWARDS.arrow)

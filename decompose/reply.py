@@ -1,0 +1,142 @@
+"""Reading a model's reply: every asked turn once, each with a finite number or null, or a mistake to be named."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+REPLY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "turns": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "turn": {"type": "integer"},
+                    "value": {"type": ["number", "null"]},
+                    "evidence": {"type": ["string", "null"]},
+                },
+                "required": ["turn", "value", "evidence"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["turns"],
+    "additionalProperties": False,
+}
+"""What servers with structured output hold the model to."""
+
+LARGEST = 1e6
+"""Values beyond this are a mistake on any scale, and would cost the sums their exactness."""
+
+_FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+
+
+class ReplyMistakeError(ValueError):
+    """A reply cannot be used; the text tells the model, and a person, what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class TurnAnswer:
+    """What the model said of one turn; ``value`` is None for null."""
+
+    turn: int
+    value: float | None
+    evidence: str | None
+
+
+def parse_reply(
+    text: str, turns: Sequence[int], low: float | None = None, high: float | None = None
+) -> list[TurnAnswer]:
+    """The answers to ``turns`` (T), in that order.
+
+    Text is taken as it stands, but for one code fence around the whole; nothing is searched for in prose, and
+    nothing that is missing is made up.
+
+    Raises
+    ------
+    ReplyMistakeError
+        Not JSON, not of the schema's form, a turn missing, twice or not asked for, a value that is no finite number
+        or outside ``low`` to ``high``.
+    """
+    if not text.strip():
+        raise ReplyMistakeError("the reply is empty")
+    answers = [_answer(entry) for entry in _entries(text.strip())]
+    _check_turns([answer.turn for answer in answers], turns)
+    for answer in answers:
+        _check_value(answer, low, high)
+    by_turn = {answer.turn: answer for answer in answers}
+    return [by_turn[turn] for turn in turns]
+
+
+def _entries(text: str) -> list[Any]:
+    fenced = _FENCED.match(text)
+    try:
+        document = json.loads(fenced[1] if fenced else text, parse_constant=_no_number)
+    except RecursionError:
+        raise ReplyMistakeError("the reply is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ReplyMistakeError(
+            f"the reply is not one JSON object: {error.msg} at character {error.pos} of {len(text)}"
+        ) from None
+    except ValueError as error:  # NaN, Infinity, or an integer of thousands of digits
+        raise ReplyMistakeError(f"the reply holds a number that cannot be used: {error}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("turns"), list):
+        raise ReplyMistakeError('the reply is not an object of the form {"turns": [...]}')
+    entries: list[Any] = document["turns"]
+    return entries
+
+
+def _no_number(constant: str) -> float:
+    raise ValueError(f"{constant} is not allowed; use a finite number or null")
+
+
+def _answer(entry: Any) -> TurnAnswer:
+    if not isinstance(entry, dict) or not {"turn", "value"} <= entry.keys():
+        raise ReplyMistakeError(f'every entry needs "turn" and "value"; this one does not: {_short(entry)}')
+    turn, value, evidence = entry["turn"], entry["value"], entry.get("evidence")
+    if isinstance(turn, bool) or not isinstance(turn, int):
+        raise ReplyMistakeError(f'"turn" must be an integer, not {_short(turn)}')
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise ReplyMistakeError(f'the "value" of turn {turn} must be a number or null, not {_short(value)}')
+    if evidence is not None and not isinstance(evidence, str):
+        raise ReplyMistakeError(f'the "evidence" of turn {turn} must be a string or null, not {_short(evidence)}')
+    return TurnAnswer(turn, None if value is None else _finite(value, turn), evidence or None)
+
+
+def _finite(value: int | float, turn: int) -> float:
+    if not math.isfinite(value) or abs(value) > LARGEST:
+        raise ReplyMistakeError(f"the value of turn {turn} is too large to be used")
+    return float(value)
+
+
+def _check_turns(given: Sequence[int], asked: Sequence[int]) -> None:
+    problems = []
+    missing = [turn for turn in asked if turn not in set(given)]
+    extra = sorted(set(given) - set(asked))
+    twice = sorted(turn for turn, count in Counter(given).items() if count > 1)
+    for what, turns in (("missing", missing), ("not asked for", extra), ("given more than once", twice)):
+        if turns:
+            problems.append(f"{what}: {', '.join(map(str, turns[:20]))}{' …' if len(turns) > 20 else ''}")
+    if problems:
+        raise ReplyMistakeError(f"turns {'; turns '.join(problems)}")
+
+
+def _check_value(answer: TurnAnswer, low: float | None, high: float | None) -> None:
+    if answer.value is None:
+        return
+    if (low is not None and answer.value < low) or (high is not None and answer.value > high):
+        raise ReplyMistakeError(
+            f"the value {answer.value:g} of turn {answer.turn} is outside the scale {low:g} to {high:g}"
+        )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:79] + "…"

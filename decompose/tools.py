@@ -1,0 +1,99 @@
+"""What outlives one session's labelling: the client to the language model, made when it is first needed."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from corpus.errors import InputError, UnitError
+from llm_client.errors import RequestError, SetupError
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+
+if TYPE_CHECKING:
+    from llm_client.client import Client
+
+
+class Tools:
+    """Lends label methods a language model; safe to use from many threads at once.
+
+    Parameters
+    ----------
+    llm : LLMSettings
+        Which model answers, and where it is.
+    cache : Path, optional
+        The SQLite file that keeps every reply; none keeps nothing.
+    recorded : Path, optional
+        The file of recorded replies, for ``provider = "recorded"``.
+    record : Path, optional
+        A file that every reply is added to, to serve as ``recorded`` later.
+    """
+
+    def __init__(
+        self,
+        llm: LLMSettings,
+        *,
+        cache: Path | None = None,
+        recorded: Path | None = None,
+        record: Path | None = None,
+    ) -> None:
+        self._llm = llm
+        self._files = {"cache": cache, "recorded": recorded, "record": record}
+        self._client: Client | None = None
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Find out before any work whether requests can be made at all: key, consent, files. Sends nothing.
+
+        Raises
+        ------
+        InputError
+            What is missing, and how to give it.
+        """
+        self._open()
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """The model's reply.
+
+        Raises
+        ------
+        InputError
+            No request can succeed until a person changes something.
+        UnitError
+            This request failed after all retries.
+        """
+        client = self._open()
+        try:
+            return client.complete(request)
+        except SetupError as error:
+            raise InputError(f"decompose.llm: {error}") from None
+        except RequestError as error:
+            raise UnitError(f"{request.label}: {error}") from None
+
+    def close(self) -> None:
+        """Let go of the client; a later request makes a new one."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def __enter__(self) -> Tools:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> Client:
+        from llm_client.client import Client
+
+        with self._lock:
+            if self._client is None:
+                try:
+                    self._client = Client(self._llm, **self._files)
+                except SetupError as error:
+                    raise InputError(f"decompose.llm: {error}") from None
+            return self._client

@@ -1,0 +1,58 @@
+"""A dialogue as JSON that a model reads as data: no utterance can end the transcript or pose as a message."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from corpus.session import Episode
+
+WINDOWS = ("during", "reply")
+"""Windows of the rater's behaviour that are shown: while the utterance is spoken, and the reply to it."""
+
+_BRACKET_MARK = re.compile(r"\[(?=/?[A-Z][A-Z_ ]*\])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def data_json(value: Any) -> str:
+    """JSON text of ``value`` that holds no tag, no chat-template mark and no line break.
+
+    ``<``, ``>`` and the bracket of marks such as ``[INST]`` or ``[END DATA]`` become JSON escapes, so the text means
+    the same and cannot be taken for a delimiter; half a surrogate pair, which is no text at all, becomes U+FFFD.
+    """
+    text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
+    for mark in "<>\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return _BRACKET_MARK.sub(r"\\u005b", text)
+
+
+def listener_descriptors(episode: Episode, descriptors: pa.Table | None) -> Mapping[tuple[int, str], str]:
+    """The rater's behaviour in words at each target turn, by (turn, window); empty where none is known."""
+    if descriptors is None or descriptors.num_rows == 0:
+        return {}
+    target_turns = set(episode.target_turns)
+    return {
+        (row["turn"], row["window"]): row["text"]
+        for row in descriptors.to_pylist()
+        if row["session_id"] == episode.session_id
+        and row["person"] == episode.rating.rater
+        and row["turn"] in target_turns
+        and row["window"] in WINDOWS
+        and row["text"]
+    }
+
+
+def transcript_json(episode: Episode, behaviour: Mapping[tuple[int, str], str]) -> str:
+    """The whole dialogue as a JSON list, one turn a line: number, speaker, text and what is known of the listener."""
+    lines = []
+    for turn in episode.turns:
+        entry: dict[str, Any] = {"turn": turn.turn, "speaker": turn.speaker, "text": turn.text}
+        for window in WINDOWS:
+            if (turn.turn, window) in behaviour:
+                entry[f"listener_{window}"] = behaviour[turn.turn, window]
+        lines.append(data_json(entry))
+    return "[\n" + ",\n".join(lines) + "\n]"
