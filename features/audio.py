@@ -1,0 +1,87 @@
+"""One channel of a recording's sound, on the recording's own clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.errors import UnitError
+from features.channel import Channel
+from features.media import Recording
+
+GAP_S = 0.02
+"""Time stamps that jump by less than this are rounding of the container, not missing sound."""
+LONGEST_GAP_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Track:
+    """Mono sound. ``samples`` [K] float32 in -1 to 1; sample k plays at ``start_s + k / rate_hz`` seconds."""
+
+    samples: NDArray[np.float32]
+    rate_hz: int
+    start_s: float
+
+    @property
+    def duration_s(self) -> float:
+        """Length in seconds."""
+        return len(self.samples) / self.rate_hz
+
+
+def read_track(recording: Recording, channel: Channel) -> Track | None:
+    """Decode the first audio stream at its native rate; None where the file has no sound.
+
+    Where time stamps leave a gap, the gap is filled with silence so that later sound stays at its own time.
+    Raises ``UnitError`` for a channel that the file does not have, samples that are no numbers, an impossible jump
+    of the time stamps, and a damaged file.
+    """
+    import av
+
+    stream = recording.stream("audio")
+    if stream is None:
+        return None
+    channels = stream.codec_context.channels
+    if channel.audio is not None and channel.audio >= channels:
+        raise UnitError(
+            f"{recording.path}: channel {channel.audio} was asked for and the file has {channels} audio channel"
+            f"{'s' if channels != 1 else ''} (allowed: 0 to {channels - 1}; L is 0, R is 1). Correct the media table."
+        )
+    to_float = av.AudioResampler(format="fltp")
+    pieces: list[NDArray[np.float32]] = []
+    rate_hz, start_s, length = int(stream.codec_context.sample_rate), 0.0, 0
+    for frame in recording.frames(stream):
+        time_s = frame.time
+        if not pieces and time_s is not None:
+            start_s = time_s - recording.origin_s
+        gap = 0 if time_s is None else round((time_s - recording.origin_s - start_s) * rate_hz) - length
+        if gap > GAP_S * rate_hz:
+            pieces.append(_silence(gap, rate_hz, recording.path))
+            length += gap
+        piece = np.concatenate([_mono(part, channel) for part in to_float.resample(frame)])
+        pieces.append(piece)
+        length += len(piece)
+    samples = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.float32)
+    if not np.isfinite(samples).all():
+        raise UnitError(
+            f"{recording.path}: {int((~np.isfinite(samples)).sum())} of {len(samples)} audio samples are not numbers. "
+            "Export the recording again."
+        )
+    return Track(samples, rate_hz, start_s)
+
+
+def _mono(frame: Any, channel: Channel) -> NDArray[np.float32]:
+    planes: NDArray[np.float32] = frame.to_ndarray()  # [channels, K]
+    mono: NDArray[np.float32] = planes.mean(axis=0) if channel.audio is None else planes[channel.audio]
+    return mono
+
+
+def _silence(samples: int, rate_hz: int, path: str) -> NDArray[np.float32]:
+    if samples > LONGEST_GAP_S * rate_hz:
+        raise UnitError(
+            f"{path}: the sound's time stamps jump by {samples / rate_hz:,.0f} s (allowed: {LONGEST_GAP_S:,.0f} s). "
+            "Convert the recording, for example to mp4, so that its clock is continuous."
+        )
+    return np.zeros(samples, dtype=np.float32)

@@ -1,0 +1,172 @@
+"""From one session's recordings to its `frames` and `utterance_features` tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from corpus.errors import UnitError
+from corpus.schema import FRAMES, UTTERANCE_FEATURES
+from corpus.session import Media, Session
+from features.series import Series, Span
+from features.settings import FeatureSettings
+from features.windows import intersect, own_spans, windows
+
+if TYPE_CHECKING:
+    from features.sight import Sight, Watcher
+    from features.voice import Voice
+
+VOICE_FEATURES = ("f0_hz", "intensity_db", "jitter_local", "log_energy_db")
+SIGHT_FEATURES = ("gaze_on_screen", "nod_yes", "nod_no", "smile")
+FEATURES = VOICE_FEATURES + SIGHT_FEATURES
+"""Features of ``utterance_features``, in the order of their rows."""
+KINDS = ("audio", "video")
+
+
+def extract_session(session: Session, root: Path, settings: FeatureSettings) -> tuple[pa.Table, pa.Table]:
+    """Measure the behaviour of every person with media in ``session``; ``root`` is the corpus folder.
+
+    Returns the tables ``frames`` (sampled series, seconds on the session clock) and ``utterance_features`` (mean and
+    coverage for every timed turn, person, window and feature that the person's media can show). A mean is null where
+    coverage is 0. Both are empty for a session without media. Nothing here reads a score.
+
+    Raises ``UnitError`` naming session, file and cause when a recording cannot be used.
+    """
+    try:
+        voices = _listen(session, root, settings)
+        sights = _watch(session, root, settings)
+    except UnitError as error:
+        raise UnitError(f"session {session.session_id}: {error}") from error
+    people = sorted(voices.keys() | sights.keys())
+    frames: list[tuple[str, str, float, float]] = []
+    means: list[tuple[int, str, str, str, float | None, float]] = []
+    for person in people:
+        voice, sight = voices.get(person), sights.get(person)
+        frames += _frame_rows(person, voice, sight, settings)
+        floor = own_spans(session, person) if _is_shared(session, person) else None
+        means += _mean_rows(session, person, voice, sight, floor, settings)
+    # By turn first, so that a reader of the table meets a turn's people together.
+    means.sort(key=lambda row: row[0])
+    return _table(FRAMES.arrow, session.session_id, frames), _table(UTTERANCE_FEATURES.arrow, session.session_id, means)
+
+
+def _listen(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Voice]:
+    """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
+    from dataclasses import replace
+
+    from features.audio import read_track
+    from features.channel import parse_channel
+    from features.media import open_recording
+    from features.voice import measure_voice
+
+    voices = {}
+    for person, media in _sound_sources(session).items():
+        with open_recording(root, media.path, settings.missing_tolerance_s) as recording:
+            track = read_track(recording, parse_channel(media))
+            if track is None and media.kind == "audio":
+                raise UnitError(
+                    f"{media.path}: no sound in the file that the media table gives as {person}'s audio "
+                    f"(it holds {recording.holds()}). Name a file with sound, or change the row's kind to video."
+                )
+        if track is not None:
+            track = replace(track, start_s=track.start_s + media.offset_s)
+            voices[person] = measure_voice(track, settings)
+    return voices
+
+
+def _sound_sources(session: Session) -> dict[str, Media]:
+    """The media row that carries each person's sound. Half a picture is no source: its sound is everybody's."""
+    _check_kinds(session.media)
+    sources = {m.speaker: m for m in session.media if m.kind == "video" and m.channel not in ("left", "right")}
+    sources.update({m.speaker: m for m in session.media if m.kind == "audio"})
+    return dict(sorted(sources.items()))
+
+
+def _is_shared(session: Session, person: str) -> bool:
+    """Whether the person's sound also carries other people, so that only their own turns are their voice."""
+    sources = _sound_sources(session)
+    uses = Counter((m.path, m.channel) for m in sources.values())
+    return person in sources and uses[sources[person].path, sources[person].channel] > 1
+
+
+def _check_kinds(media: Sequence[Media]) -> None:
+    for row in media:
+        if row.kind not in KINDS:
+            raise UnitError(
+                f"{row.path}: kind {row.kind!r} of {row.speaker}'s recording is not known. "
+                f"Allowed in the media table: {', '.join(KINDS)}."
+            )
+
+
+def _watch(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Sight]:
+    """Every person's visible behaviour; a file that shows several people is decoded once."""
+    from features.channel import parse_channel
+    from features.media import open_recording
+    from features.sight import Watcher
+    from features.video import read_pictures
+
+    rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
+    watchers: dict[str, Watcher] = {}
+    for path in dict.fromkeys(m.path for m in rows):
+        here = {m.speaker: Watcher(settings, m.offset_s, parse_channel(m).half) for m in rows if m.path == path}
+        halves = any(watcher.half for watcher in here.values())
+        with open_recording(root, path, settings.missing_tolerance_s) as recording:
+            stream = recording.stream("video")
+            if stream is None:
+                raise UnitError(
+                    f"{path}: no picture in the file that the media table gives as video "
+                    f"(it holds {recording.holds()}). Name a video, or change the row's kind to audio."
+                )
+            width_px = settings.picture_width_px * (2 if halves else 1)
+            for picture in read_pictures(recording, stream, settings.video_rate_hz, width_px):
+                for watcher in here.values():
+                    watcher.look(picture.time_s, picture.half(watcher.half))
+        watchers.update(here)
+    return {person: watcher.sight() for person, watcher in sorted(watchers.items())}
+
+
+def _frame_rows(
+    person: str, voice: Voice | None, sight: Sight | None, settings: FeatureSettings
+) -> Iterator[tuple[str, str, float, float]]:
+    """(person, feature, time_s, value) of every observed sample; voice at ``series_rate_hz``."""
+    series: dict[str, Series] = {}
+    if voice is not None:
+        series |= {name: s.resampled(settings.series_rate_hz) for name, s in voice.series.items()}
+    if sight is not None:
+        series |= sight.stored()
+    for name in sorted(series):
+        for time_s, value in zip(series[name].times_s.tolist(), series[name].values.tolist(), strict=True):
+            if value == value:  # NaN is not observed
+                yield person, name, round(time_s, 4), value
+
+
+def _mean_rows(
+    session: Session,
+    person: str,
+    voice: Voice | None,
+    sight: Sight | None,
+    floor: list[Span] | None,
+    settings: FeatureSettings,
+) -> Iterator[tuple[int, str, str, str, float | None, float]]:
+    """(turn, person, window, feature, mean, coverage); ``floor`` is where a shared track is this person's voice."""
+    for window in windows(session, person, settings.reply_max_s):
+        found: dict[str, tuple[float | None, float]] = {}
+        if voice is not None:
+            spans = [window.span] if floor is None else intersect(window.span, floor)
+            found |= voice.measure(spans, window.length_s)
+        if sight is not None:
+            found |= sight.measure([window.span], window.length_s)
+        for feature in FEATURES:
+            if feature in found:
+                yield window.turn, person, window.name, feature, *found[feature]
+
+
+def _table(schema: pa.Schema, session_id: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    columns = [[session_id] * len(rows), *(list(column) for column in zip(*rows, strict=True))]
+    if not rows:
+        return schema.empty_table()
+    return pa.table([pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)], schema=schema)

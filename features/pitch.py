@@ -1,0 +1,28 @@
+"""Fundamental frequency by Praat's autocorrelation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from features.series import Series, sampled
+
+
+def track_pitch(sound: Any, floor_hz: float, ceiling_hz: float) -> Any:
+    """Praat's pitch object of a whole ``parselmouth.Sound``, None where it is too short for the floor.
+
+    Source: f0 of LLM-GELI section 5.1; Boersma (1993), "Accurate short-term analysis of the fundamental frequency".
+    """
+    # Praat's window is three periods of the lowest pitch; it refuses anything shorter.
+    if sound.duration < 3.0 / floor_hz + sound.dx:
+        return None
+    return sound.to_pitch(pitch_floor=floor_hz, pitch_ceiling=ceiling_hz)
+
+
+def pitch_series(pitch: Any) -> Series:
+    """f0 in Hz [F], NaN where the voice does not sound."""
+    if pitch is None:
+        return sampled([], [], 1.0)
+    frequency = pitch.selected_array["frequency"].astype(np.float64)
+    return sampled(pitch.xs(), np.where(frequency > 0, frequency, np.nan), pitch.dx)

@@ -1,0 +1,80 @@
+"""A behaviour over time, and its mean and coverage in any stretch of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Span = tuple[float, float]
+"""Start and end in seconds on the session clock."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """F values of one behaviour. ``values`` [F] float64, NaN where it could not be observed.
+
+    ``values[i]`` holds from ``starts_s[i]`` to ``ends_s[i]`` [F] float64, seconds; cells are in order and do not
+    overlap. ``decibel`` values are averaged as energy (mean of 10^(x/10)), not as decibels: the two differ by
+    more than 10 dB on speech with pauses.
+    """
+
+    starts_s: Floats
+    ends_s: Floats
+    values: Floats
+    decibel: bool = False
+
+    @property
+    def times_s(self) -> Floats:
+        """Middle of each cell [F], seconds."""
+        return (self.starts_s + self.ends_s) / 2
+
+    def mean(self, spans: Sequence[Span], length_s: float) -> tuple[float | None, float]:
+        """Mean over ``spans`` (disjoint) weighted by time, and coverage.
+
+        Coverage is the observed share, 0 to 1, of ``length_s``. The mean is None where nothing was observed.
+        """
+        weighted, observed_s = 0.0, 0.0
+        for start_s, end_s in spans:
+            first = int(np.searchsorted(self.ends_s, start_s, side="right"))
+            last = int(np.searchsorted(self.starts_s, end_s, side="left"))
+            values = self.values[first:last]
+            overlap_s = np.minimum(self.ends_s[first:last], end_s) - np.maximum(self.starts_s[first:last], start_s)
+            seen = np.isfinite(values) & (overlap_s > 0)
+            linear = 10.0 ** (values[seen] / 10.0) if self.decibel else values[seen]
+            weighted += float(linear @ overlap_s[seen])
+            observed_s += float(overlap_s[seen].sum())
+        if observed_s <= 0 or length_s <= 0:
+            return None, 0.0
+        mean = weighted / observed_s
+        if self.decibel:
+            mean = 10.0 * float(np.log10(mean))
+        return mean, min(1.0, observed_s / length_s)
+
+    def resampled(self, rate_hz: float) -> Series:
+        """Means over steps of ``1 / rate_hz`` seconds; unobserved steps are left out."""
+        if not len(self.values):
+            return self
+        first, last = int(np.floor(self.starts_s[0] * rate_hz)), int(np.ceil(self.ends_s[-1] * rate_hz))
+        edges = np.arange(first, last + 1) / rate_hz
+        means = [self.mean([(a, b)], b - a)[0] for a, b in pairwise(edges.tolist())]
+        kept = np.array([m is not None for m in means], dtype=bool)
+        values = np.array([m for m in means if m is not None], dtype=np.float64)
+        return Series(edges[:-1][kept], edges[1:][kept], values, self.decibel)
+
+
+def sampled(times_s: ArrayLike, values: ArrayLike, hold_s: float, decibel: bool = False) -> Series:
+    """A series from F point samples: each holds half-way to its neighbours, at most ``hold_s / 2`` to each side.
+
+    A gap longer than ``hold_s`` between samples is therefore unobserved time.
+    """
+    times = np.asarray(times_s, dtype=np.float64)
+    half = np.diff(times) / 2 if len(times) > 1 else np.zeros(0)
+    edge = np.full(min(len(times), 1), hold_s / 2)
+    before = np.minimum(np.concatenate([edge, half]), hold_s / 2)
+    after = np.minimum(np.concatenate([half, edge]), hold_s / 2)
+    return Series(times - before, times + after, np.asarray(values, dtype=np.float64), decibel)

@@ -1,0 +1,151 @@
+"""What a person can change about the behaviour features and their rendering in words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class FeatureSettings(BaseModel):
+    """How behaviour is measured in audio and video."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pitch_floor_hz: float = Field(default=75.0, ge=30.0, le=300.0, description="Lowest pitch looked for, in Hz.")
+    pitch_ceiling_hz: float = Field(default=500.0, ge=100.0, le=2000.0, description="Highest pitch looked for, in Hz.")
+    series_rate_hz: float = Field(
+        default=10.0, gt=0.0, le=100.0, description="Rows a second of the voice features in the `frames` table."
+    )
+    video_rate_hz: float = Field(
+        default=10.0,
+        gt=0.0,
+        le=60.0,
+        description="Pictures looked at a second; nods up to a quarter of this are seen well.",
+    )
+    picture_width_px: int = Field(
+        default=640,
+        ge=64,
+        le=4096,
+        description="Width of one person's grey picture; wider videos are scaled down to it.",
+    )
+    face_width_px: int = Field(
+        default=320, ge=64, le=4096, description="Width of the smaller picture in which faces are found and followed."
+    )
+    detector_every: int = Field(
+        default=5,
+        ge=1,
+        le=100,
+        description="The face detector runs on every n-th picture; optical flow follows in between.",
+    )
+    face_min_fraction: float = Field(
+        default=0.1, gt=0.0, le=1.0, description="Smallest face that counts, as a fraction of the picture's width."
+    )
+    face_scale: float = Field(default=1.2, gt=1.0, le=3.0, description="Scale step of the face cascade.")
+    face_neighbours: int = Field(
+        default=6, ge=1, le=50, description="Overlapping hits that make a face (Haar minNeighbors); more is stricter."
+    )
+    face_patience: int = Field(
+        default=3, ge=1, le=100, description="Runs of the detector without the face before it counts as gone."
+    )
+    expression_every: int = Field(
+        default=2, ge=1, le=100, description="Smile and gaze are read from every n-th picture."
+    )
+    nod_window_s: float = Field(
+        default=2.0, gt=0.0, le=10.0, description="Length of the window in which a nod is looked for."
+    )
+    nod_hop_s: float = Field(default=0.2, gt=0.0, le=10.0, description="Step between two such windows.")
+    nod_crossings: int = Field(
+        default=2,
+        ge=1,
+        le=20,
+        description="Zero crossings of the head's position in a window that make a nod (LLM-GELI: 2).",
+    )
+    nod_range: float = Field(
+        default=0.1,
+        gt=0.0,
+        le=1.0,
+        description="Range of the head's position, in face heights, above which it is a nod.",
+    )
+    nod_dead_band: float = Field(
+        default=0.25,
+        ge=0.0,
+        lt=0.5,
+        description="A crossing counts once the head is this fraction of its range beyond the middle.",
+    )
+    nod_axis_ratio: float = Field(
+        default=1.5,
+        ge=0.0,
+        le=10.0,
+        description="The movement must be this many times the one along the other axis; 0 switches this off.",
+    )
+    smile_scale: float = Field(default=1.7, gt=1.0, le=3.0, description="Scale step of the smile cascade.")
+    smile_neighbours: int = Field(default=20, ge=1, le=200, description="Overlapping hits that make a smile.")
+    smile_width_px: int = Field(
+        default=160,
+        ge=40,
+        le=640,
+        description="Width to which every face is scaled before the smile and gaze detectors.",
+    )
+    gaze_ratio: float = Field(
+        default=1.6,
+        gt=1.0,
+        le=10.0,
+        description="White of the eye left to right (or right to left) that is still on screen.",
+    )
+    reply_max_s: float = Field(
+        default=10.0,
+        gt=0.0,
+        le=3600.0,
+        description="Seconds of a person's next reply that count as a reaction to a turn.",
+    )
+    missing_tolerance_s: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=60.0,
+        description="Seconds of a recording that may be missing before it counts as damaged.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> FeatureSettings:
+        if self.pitch_ceiling_hz <= self.pitch_floor_hz:
+            raise ValueError(
+                f"pitch_ceiling_hz = {self.pitch_ceiling_hz:g} must be above pitch_floor_hz = {self.pitch_floor_hz:g}"
+            )
+        return self
+
+
+class DescriptorThresholds(BaseModel):
+    """From where on a behaviour is worth a word; `sd` is the person's own standard deviation in the session."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    above_sd: float = Field(default=1.0, ge=0.0, le=10.0, description="Above (or below) usual, in standard deviations.")
+    far_above_sd: float = Field(default=2.0, ge=0.0, le=10.0, description="Well above (or below) usual.")
+    smile_fraction: float = Field(
+        default=0.5, ge=0.0, le=1.0, description="Smiling: at least this fraction of the time."
+    )
+    away_half_fraction: float = Field(
+        default=0.4, ge=0.0, le=1.0, description="Looks away half the time: from here on."
+    )
+    away_most_fraction: float = Field(
+        default=0.75, ge=0.0, le=1.0, description="Looks away most of the time: from here on."
+    )
+    voice_coverage: float = Field(
+        default=0.1, ge=0.0, le=1.0, description="Voiced share a voice needs to be described."
+    )
+    face_coverage: float = Field(
+        default=0.5, ge=0.0, le=1.0, description="Share of the time in which the face must be seen."
+    )
+    baseline_utterances: int = Field(default=3, ge=2, le=1000, description="Utterances needed to know what is usual.")
+
+
+class DescriptorSettings(BaseModel):
+    """How measured behaviour is rendered in words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    variant: Literal["words", "numeric"] = Field(
+        default="words", description='"words": short English; "numeric": the figures themselves.'
+    )
+    thresholds: DescriptorThresholds = DescriptorThresholds()
