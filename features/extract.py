@@ -12,6 +12,7 @@ import pyarrow as pa
 from corpus.errors import UnitError
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Session
+from features.names import FEATURES
 from features.series import Series, Span
 from features.settings import FeatureSettings
 from features.windows import intersect, own_spans, windows
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from features.sight import Sight, Watcher
     from features.voice import Voice
 
-VOICE_FEATURES = ("f0_hz", "intensity_db", "jitter_local", "log_energy_db")
-SIGHT_FEATURES = ("gaze_on_screen", "nod_yes", "nod_no", "smile")
-FEATURES = VOICE_FEATURES + SIGHT_FEATURES
-"""Features of ``utterance_features``, in the order of their rows."""
 KINDS = ("audio", "video")
 
 

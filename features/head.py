@@ -24,7 +24,7 @@ class HeadPath:
 
 @dataclass(frozen=True)
 class HeadEvents:
-    """Nods (``yes``) and shakes (``no``): first to last crossing of the middle, in seconds, in order."""
+    """Nods (``yes``) and shakes (``no``): seconds, in order; each from before its first to after its last crossing."""
 
     yes: tuple[Span, ...]
     no: tuple[Span, ...]
@@ -49,8 +49,8 @@ def head_events(paths: Sequence[HeadPath], settings: FeatureSettings) -> HeadEve
     return HeadEvents(join(yes), join(no))
 
 
-def crossings(values: Floats, dead_band: float) -> list[int]:
-    """Indices at which ``values`` [F] arrive on the other side of their middle (half-way from minimum to maximum).
+def crossings(values: Floats, dead_band: float) -> list[tuple[int, int]]:
+    """Where ``values`` [F] cross their middle (half-way from minimum to maximum): (last index before, first after).
 
     A side is reached once the value is ``dead_band`` times the range beyond the middle, so that noise around the
     middle makes no crossings.
@@ -59,12 +59,13 @@ def crossings(values: Floats, dead_band: float) -> list[int]:
         return []
     low, high = float(values.min()), float(values.max())
     middle, margin = (low + high) / 2, dead_band * (high - low)
-    found, side = [], 0
+    found, side, before = [], 0, 0
     for index, value in enumerate(values):
         now = 1 if value > middle + margin else -1 if value < middle - margin else 0
         if now and side and now != side:
-            found.append(index)
-        side = now or side
+            found.append((before, index))
+        if now:
+            side, before = now, index
     return found
 
 
@@ -80,14 +81,14 @@ def join(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _event(times_s: Floats, along: Floats, across: Floats, settings: FeatureSettings) -> Span | None:
-    """First and last crossing of a window that holds a nod along one axis, None where it holds none."""
+    """The stretch of a window that crosses the middle along one axis, None where that is no nod."""
     reach = float(np.ptp(along))
     if reach <= settings.nod_range or reach < settings.nod_axis_ratio * float(np.ptp(across)):
         return None
     found = crossings(along, settings.nod_dead_band)
     if len(found) < settings.nod_crossings:
         return None
-    return float(times_s[found[0]]), float(times_s[found[-1]])
+    return float(times_s[found[0][0]]), float(times_s[found[-1][1]])
 
 
 def _windows(times_s: Floats, settings: FeatureSettings) -> Iterable[tuple[int, int]]:

@@ -122,6 +122,12 @@ class DescriptorThresholds(BaseModel):
 
     above_sd: float = Field(default=1.0, ge=0.0, le=10.0, description="Above (or below) usual, in standard deviations.")
     far_above_sd: float = Field(default=2.0, ge=0.0, le=10.0, description="Well above (or below) usual.")
+    fraction_change: float = Field(
+        default=0.15,
+        ge=0.0,
+        le=1.0,
+        description="Smile and gaze are told only where their share of the time differs from usual by this much.",
+    )
     smile_fraction: float = Field(
         default=0.5, ge=0.0, le=1.0, description="Smiling: at least this fraction of the time."
     )

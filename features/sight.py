@@ -37,14 +37,14 @@ class Sight:
     def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
         """Mean and coverage of every seen feature over ``spans``, a window of ``length_s`` seconds.
 
-        Nods and shakes are events per second of the time in which the face was seen; an event belongs to the window
-        that holds its middle.
+        Nods and shakes are the number of events while the face was seen, not a rate: "nods twice" is what a reader
+        needs, and a rate follows from coverage and length. An event belongs to the window that holds its middle.
         """
         found = {name: series.mean(spans, length_s) for name, series in self.series.items()}
         _, coverage = self.seen.mean(spans, length_s)
         for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no)):
             count = sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
-            found[name] = (count / (coverage * length_s) if coverage > 0 else None, coverage)
+            found[name] = (float(count) if coverage > 0 else None, coverage)
         return found
 
     def stored(self) -> dict[str, Series]:

@@ -1,0 +1,136 @@
+"""The phrases for behaviour, and which of them fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from features.baseline import Baseline, Measure
+from features.settings import DescriptorThresholds
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Phrases for a feature relative to what is usual for the person."""
+
+    well_below: str
+    below: str
+    above: str
+    well_above: str
+
+
+VOICE_SCALES = {
+    "f0_hz": Scale("pitch well below usual", "pitch below usual", "pitch above usual", "pitch well above usual"),
+    "intensity_db": Scale(
+        "voice much quieter than usual",
+        "voice quieter than usual",
+        "voice louder than usual",
+        "voice much louder than usual",
+    ),
+    "jitter_local": Scale(
+        "voice much steadier than usual",
+        "voice steadier than usual",
+        "voice shakier than usual",
+        "voice much shakier than usual",
+    ),
+}
+"""Log energy has no phrase: it says again what intensity says."""
+COUNTED = {"nod_yes": "nods", "nod_no": "shakes head"}
+AS_USUAL = "as usual"
+TIMES = {1: "", 2: " twice"}
+
+
+def in_words(
+    measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+) -> str | None:
+    """Short English for one person in one window, such as ``pitch well above usual; nods twice; smiling``.
+
+    ``measures`` holds only what was observed well enough. ``as usual`` when nothing stands out, None when nothing
+    can be said.
+    """
+    phrases = [_voice_phrase(name, measures, usual, thresholds) for name in VOICE_SCALES]
+    phrases += [_count_phrase(name, measures) for name in COUNTED]
+    phrases += [_gaze_phrase(measures, usual, thresholds), _smile_phrase(measures, usual, thresholds)]
+    told = [phrase for phrase in phrases if phrase]
+    if told:
+        return "; ".join(told)
+    return AS_USUAL if any(name in usual for name in measures) else None
+
+
+def in_numbers(measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> str | None:
+    """The figures themselves, such as ``f0_hz 212.3 (+1.4 sd); nod_yes 2; smile 0.40 (-0.3 sd)``."""
+    parts = []
+    for name, measure in measures.items():
+        if measure.mean is None:
+            continue
+        if name in COUNTED:
+            parts.append(f"{name} {measure.mean:.0f}")
+            continue
+        digits = 1 if name.endswith(("_hz", "_db")) else 4 if name == "jitter_local" else 2
+        distance = f" ({usual[name].distance(measure.mean):+.1f} sd)" if name in usual else ""
+        parts.append(f"{name} {measure.mean:.{digits}f}{distance}")
+    return "; ".join(parts) or None
+
+
+def _distance(name: str, measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> float | None:
+    measure = measures.get(name)
+    if measure is None or measure.mean is None or name not in usual:
+        return None
+    return usual[name].distance(measure.mean)
+
+
+def _voice_phrase(
+    name: str, measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+) -> str | None:
+    distance, scale = _distance(name, measures, usual), VOICE_SCALES[name]
+    if distance is None or abs(distance) < thresholds.above_sd:
+        return None
+    if distance > 0:
+        return scale.well_above if distance >= thresholds.far_above_sd else scale.above
+    return scale.well_below if -distance >= thresholds.far_above_sd else scale.below
+
+
+def _count_phrase(name: str, measures: Mapping[str, Measure]) -> str | None:
+    measure = measures.get(name)
+    count = 0 if measure is None or measure.mean is None else round(measure.mean)
+    return f"{COUNTED[name]}{TIMES.get(count, f' {count} times')}" if count else None
+
+
+def _gaze_phrase(
+    measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+) -> str | None:
+    change = _remarkable_change("gaze_on_screen", measures, usual, thresholds)
+    away = 1.0 - (measures["gaze_on_screen"].mean or 0.0) if change else 0.0
+    if change < 0 and away >= thresholds.away_most_fraction:
+        return "looks away most of the time"
+    if change < 0 and away >= thresholds.away_half_fraction:
+        return "looks away half the time"
+    if abs(_distance("gaze_on_screen", measures, usual) or 0.0) < thresholds.above_sd or not change:
+        return None
+    return "looks away more than usual" if change < 0 else "looks away less than usual"
+
+
+def _smile_phrase(
+    measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+) -> str | None:
+    change = _remarkable_change("smile", measures, usual, thresholds)
+    if change > 0 and (measures["smile"].mean or 0.0) >= thresholds.smile_fraction:
+        return "smiling"
+    if abs(_distance("smile", measures, usual) or 0.0) < thresholds.above_sd or not change:
+        return None
+    return "smiles more than usual" if change > 0 else "smiles less than usual"
+
+
+def _remarkable_change(
+    name: str, measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+) -> float:
+    """Difference of a fraction from usual; 0 where it is unknown or too small to tell.
+
+    Detectors are biased for each face, so that even ``smiling`` needs a difference from the person's own mean; and
+    with a tiny spread a single picture is many standard deviations, so that distance alone is not enough.
+    """
+    measure = measures.get(name)
+    if measure is None or measure.mean is None or name not in usual:
+        return 0.0
+    change = measure.mean - usual[name].mean
+    return change if abs(change) >= thresholds.fraction_change else 0.0
