@@ -133,9 +133,7 @@ def project(
     totals = np.array([episode.score - offset for episode in ordered.judged], dtype=np.float64)
 
     shares = (totals / ordered.turns)[ordered.episode]
-    rewards = shares + spread * ordered.centred()
-    # Rounding leaves a little in each sum; handing that out too makes the sums exact. Eq. 4, LLM-GELI.
-    rewards += ((totals - ordered.sums(rewards)) / ordered.turns)[ordered.episode]
+    rewards = shares + spread * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
 
     residuals = totals - spread * ordered.sums(ordered.value)
     projection = Projection(

@@ -76,8 +76,8 @@ class RecordedReplies:
             raise MissingReplyError(
                 f"no recorded reply in {self._path} for request {request.key()} ({request.label or 'unnamed'}) "
                 f"to model {request.model!r}: the session, the prompt or a setting is not the one that was recorded "
-                f"({self.header.model}, {self.header.date}). Use provider = 'openai' with a server, and --record FILE "
-                "to make a new recording."
+                f"({self.header.model}, {self.header.date}). Use provider = 'openai' with a server, and `record` for "
+                "a new recording."
             )
         return reply
 

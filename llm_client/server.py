@@ -172,8 +172,7 @@ def _require_consent(settings: LLMSettings) -> None:
     given = f"consent was given for {settings.send_to!r} only" if settings.send_to else "you have not agreed to that"
     raise SetupError(
         f"the text of your sessions would leave this machine for {settings.host}, and {given}. If the data's licence "
-        f"allows it, set send_to = {settings.host!r} (on the command line: --send-to {settings.host}); otherwise use "
-        "a server on this machine. Nothing was sent."
+        f"allows it, set send_to = {settings.host!r}; otherwise use a server on this machine. Nothing was sent."
     )
 
 

@@ -27,6 +27,7 @@ def test_everything_that_decides_the_reply_is_in_the_key(change):
 
 def test_the_label_is_not_in_the_key():
     assert replace(REQUEST, label="other").key() == REQUEST.key()
+    assert replace(REQUEST, label="other") == REQUEST
 
 
 def test_an_integer_temperature_is_the_same_request():

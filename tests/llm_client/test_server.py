@@ -157,7 +157,9 @@ def test_a_reasoning_model_gets_its_own_options():
 
 def test_no_text_leaves_the_machine_without_consent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    with pytest.raises(SetupError, match=r"would leave this machine for api\.openai\.com.*--send-to api\.openai\.com"):
+    with pytest.raises(
+        SetupError, match=r"would leave this machine for api\.openai\.com.*send_to = 'api\.openai\.com'"
+    ):
         Client(LLMSettings())
     with pytest.raises(SetupError, match=r"consent was given for 'api\.openai\.com' only"):
         Client(LLMSettings(base_url="https://other.example.com/v1", send_to="api.openai.com"))

@@ -1,0 +1,42 @@
+from decompose.identity import configured, settings_identity
+from decompose.methods import METHODS
+from decompose.settings import DecomposeSettings
+
+DEFAULT = DecomposeSettings()
+
+
+def identity(name, **changes):
+    return settings_identity(METHODS[name], DecomposeSettings(**changes))
+
+
+def test_what_decides_the_values_is_in_the_identity():
+    for changes in (
+        {"model": "other"},
+        {"temperature": 0.5},
+        {"prompt": "paper"},
+        {"samples": 2},
+        {"max_tokens": 5},
+        {"question": "whether it worked"},
+        {"provider": "recorded"},
+    ):
+        assert identity("llm", llm=changes) != identity("llm"), changes
+    assert identity("sentiment", sentiment={"classifier": "x"}) != identity("sentiment")
+    assert identity("rrd", rrd={"k": 5}) != identity("rrd")
+
+
+def test_how_a_reply_is_fetched_is_not():
+    llm = {"base_url": "http://localhost:1/v1", "timeout_s": 5, "max_retries": 1, "concurrency": 2, "send_to": "x"}
+    assert identity("llm", llm={**llm, "api_key_env": "X", "attempts": 5}) == identity("llm")
+
+
+def test_another_method_s_settings_are_not():
+    assert identity("uniform", llm={"model": "x"}, rrd={"k": 3}) == identity("uniform")
+    assert identity("sentiment", llm={"model": "x"}, rrd={"k": 3}) == identity("sentiment")
+
+
+def test_the_paper_s_prompt_gives_reward_units():
+    paper = DecomposeSettings(llm={"prompt": "paper"})
+    assert configured(METHODS["llm"], paper).reward_units
+    assert not configured(METHODS["llm"], DEFAULT).reward_units
+    assert not configured(METHODS["sentiment"], paper).reward_units
+    assert configured(METHODS["rrd"], DEFAULT).reward_units

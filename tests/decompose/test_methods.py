@@ -1,0 +1,74 @@
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from corpus.errors import InputError
+from decompose import methods
+from decompose.methods import METHODS, Method, find_method
+
+MINE = Method("mine", "label", "Mine", "tests.decompose.test_methods:MINE")
+NOT_A_METHOD = "text"
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    def install(**values):
+        points = {name: EntryPoint(name, value, "apportion.methods") for name, value in values.items()}
+        monkeypatch.setattr(methods, "_entry_points", lambda: points)
+
+    return install
+
+
+def test_ours_are_registered():
+    assert {"uniform", "sentiment", "llm", "llm-multimodal", "rrd"} <= set(METHODS)
+    assert len(METHODS) == len(list(METHODS))
+
+
+@pytest.mark.parametrize("name", ["uniform", "sentiment", "llm", "llm-multimodal"])
+def test_a_label_method_can_be_called(name):
+    assert callable(find_method(name).resolve())
+
+
+def test_only_the_multimodal_method_reads_descriptors():
+    assert [name for name in METHODS if METHODS[name].uses_descriptors] == ["llm-multimodal"]
+
+
+def test_an_unknown_name_is_told_with_the_nearest_and_all():
+    with pytest.raises(InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: llm, llm-multimodal, rrd,"):
+        find_method("unifrom")
+    with pytest.raises(InputError, match=r"'xyz'\. Allowed"):
+        find_method("xyz")
+
+
+def test_a_package_brings_its_own_method(installed):
+    installed(mine="tests.decompose.test_methods:MINE")
+    assert find_method("mine") is MINE
+    assert "mine" in METHODS
+    assert list(METHODS)[-1] == "mine"
+
+
+def test_ours_come_before_a_package_s_of_the_same_name(installed):
+    installed(uniform="tests.decompose.test_methods:MINE")
+    assert find_method("uniform").load == "decompose.uniform:label"
+    assert list(METHODS).count("uniform") == 1
+
+
+def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
+    installed(
+        mine="no.such.module:MINE",
+        other="tests.decompose.test_methods:NOT_A_METHOD",
+        also="tests.decompose.test_methods:MINE",
+    )
+    assert "mine" in METHODS
+    with pytest.raises(InputError, match=r"entry point 'mine'.*cannot be loaded: ModuleNotFoundError"):
+        find_method("mine")
+    with pytest.raises(InputError, match=r"'other'.*must be a decompose\.methods\.Method"):
+        find_method("other")
+    with pytest.raises(InputError, match=r"'also'.*of the same name"):
+        find_method("also")
+
+
+@pytest.mark.parametrize("load", ["no.such.module:x", "decompose.uniform:nothing", "decompose.uniform", ":x"])
+def test_code_that_cannot_be_imported_is_told(load):
+    with pytest.raises(InputError, match="method 'x': cannot load"):
+        Method("x", "label", "X", load).resolve()

@@ -1,0 +1,167 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.errors import InputError, UnitError
+from corpus.schema import REWARDS
+from decompose.methods import Method
+from decompose.projection import project
+from tests.decompose.sessions import judgements, of_length, splits
+
+IN_UNITS = {
+    (reward_units, null): Method("x", "label", "X", "x:x", reward_units=reward_units, null=null)
+    for reward_units in (True, False)
+    for null in ("zero", "mean")
+}
+JUDGED = IN_UNITS[False, "mean"]
+A, B, C = of_length("a", 4.0, 2), of_length("b", 2.0, 4), of_length("c", 5.0, 3)
+SPLITS = splits(a="train", b="train", c="test")
+VALUES = {A: [1.0, 3.0], B: [0.0, 0.0, 2.0, 2.0], C: [1.0, 2.0, 3.0]}
+
+
+def rewards_of(table, episode):
+    return [row["reward"] for row in table.to_pylist() if row["session_id"] == episode.session_id]
+
+
+@given(st.data())
+def test_sums_are_exact_for_any_judgements(data):
+    lengths = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=5))
+    number = st.none() | st.floats(-1e6, 1e6)
+    score = st.floats(-1000, 1000)
+    episodes = [of_length(f"s{i}", data.draw(score), length) for i, length in enumerate(lengths)]
+    values = {e: data.draw(st.lists(number, min_size=n, max_size=n)) for e, n in zip(episodes, lengths, strict=True)}
+    method = IN_UNITS[data.draw(st.booleans()), data.draw(st.sampled_from(["zero", "mean"]))]
+    target = data.draw(st.sampled_from(["relative", "score"]))
+    given_ = judgements(values)
+    shuffled = given_.take(data.draw(st.permutations(range(given_.num_rows))))
+    trained = splits(**{e.session_id: "train" if i % 2 == 0 else "test" for i, e in enumerate(episodes)})
+
+    table, projection = project(shuffled, episodes, trained, target, method)
+
+    keys = [(row["session_id"], row["turn"], row["raw_reward"]) for row in table.to_pylist()]
+    assert keys == [(row["session_id"], row["turn"], row["raw_reward"]) for row in given_.to_pylist()]
+    for episode in episodes:
+        assert abs(math.fsum(rewards_of(table, episode)) - (episode.score - projection.score_offset)) < 1e-6
+    json.dumps(projection.to_json(), allow_nan=False)
+
+
+def test_the_formula_is_the_design_s():
+    table, projection = project(judgements(VALUES), [A, B, C], SPLITS, "relative", JUDGED)
+    assert projection.score_offset == 3.0
+    # Between: sd of (4-3)/2 and (2-3)/4; within: six deviations of 1, so s = 0.375.
+    assert projection.spread == pytest.approx(0.375)
+    assert rewards_of(table, A) == pytest.approx([0.5 - 0.375, 0.5 + 0.375])
+    assert rewards_of(table, B) == pytest.approx([-0.25 - 0.375, -0.25 - 0.375, -0.25 + 0.375, -0.25 + 0.375])
+    assert rewards_of(table, C) == pytest.approx([2 / 3 - 0.375, 2 / 3, 2 / 3 + 0.375])
+    assert table.schema == REWARDS.arrow
+
+
+def test_rewards_vary_within_dialogues_as_shares_do_between():
+    table, _ = project(judgements({A: VALUES[A], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+    centred = [r - np.mean(rewards_of(table, e)) for e in (A, B) for r in rewards_of(table, e)]
+    assert np.sqrt(np.mean(np.square(centred))) == pytest.approx(np.std([1 / 2, -1 / 4]))
+
+
+def test_the_constants_come_from_the_training_split_alone():
+    _, projection = project(judgements(VALUES), [A, B, C], SPLITS, "relative", JUDGED)
+    other = of_length("c", 1.0, 3)
+    _, changed = project(
+        judgements({A: VALUES[A], B: VALUES[B], other: [9.0, -9.0, 5.0]}), [A, B, other], SPLITS, "relative", JUDGED
+    )
+    assert (projection.score_offset, projection.spread) == (changed.score_offset, changed.spread)
+
+
+def test_the_paper_s_variant_keeps_the_numbers_and_spreads_what_is_missing():
+    method = IN_UNITS[True, "zero"]
+    table, projection = project(judgements({A: [3.0, None], B: [1.0, 1.0, 0.0, 0.0]}), [A, B], SPLITS, "score", method)
+    assert (projection.score_offset, projection.spread) == (0.0, 1.0)
+    assert [residual.residual for residual in projection.residuals] == [1.0, 0.0]
+    assert rewards_of(table, A) == [3.5, 0.5]
+    assert rewards_of(table, B) == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_a_turn_without_a_value_counts_as_the_method_says():
+    table = judgements({A: [3.0, None], B: [1.0, 2.0, 3.0, None]})
+    for null, expected in (("zero", 3.0), ("mean", 0.0)):
+        rewards, _ = project(table, [A, B], SPLITS, "relative", IN_UNITS[True, null])
+        first, second = rewards_of(rewards, A)
+        assert first - second == pytest.approx(expected)
+        assert rewards["raw_reward"].null_count == 2
+
+
+def test_an_episode_without_any_value_gets_equal_shares():
+    table, _ = project(judgements({A: [None, None], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+    assert rewards_of(table, A) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e5])
+def test_judgements_that_never_vary_give_equal_shares(value):
+    table, projection = project(judgements({A: [value] * 2, B: [value] * 4}), [A, B], SPLITS, "relative", JUDGED)
+    assert projection.spread == 0.0
+    assert rewards_of(table, A) == pytest.approx([0.5, 0.5])
+
+
+def test_the_spread_over_samples_is_put_in_units_of_reward():
+    table, projection = project(judgements(VALUES, sd=2.0), [A, B, C], SPLITS, "relative", JUDGED)
+    assert table["sd"].to_pylist() == [2.0 * projection.spread] * 9
+
+
+def test_episodes_without_judgements_count_for_the_mean_only():
+    table, projection = project(judgements({B: VALUES[B]}), {e.key: e for e in (A, B, C)}, SPLITS, "relative", JUDGED)
+    assert projection.score_offset == 3.0
+    assert table.num_rows == 4
+    assert len(projection.residuals) == 1
+
+
+def test_without_judged_training_episodes_shares_are_equal():
+    table, projection = project(judgements({C: VALUES[C]}), [A, B, C], SPLITS, "relative", JUDGED)
+    assert projection.spread == 0.0
+    assert rewards_of(table, C) == pytest.approx([2 / 3] * 3)
+
+
+def test_no_judgements_at_all_give_an_empty_table():
+    table, projection = project(REWARDS.arrow.empty_table(), [A, B], SPLITS, "relative", JUDGED)
+    assert (table.num_rows, projection.residuals) == (0, ())
+
+
+def test_the_same_input_gives_the_same_bytes():
+    one, two = (project(judgements(VALUES), [A, B, C], SPLITS, "relative", JUDGED) for _ in range(2))
+    assert one[0].equals(two[0])
+    assert one[1] == two[1]
+
+
+def test_without_training_sessions_there_is_no_mean():
+    with pytest.raises(InputError, match="no training episode"):
+        project(judgements(VALUES), [A, B, C], splits(a="test", b="test"), "relative", JUDGED)
+
+
+def test_two_methods_at_once_are_refused():
+    import pyarrow as pa
+
+    both = pa.concat_tables([judgements({A: VALUES[A]}), judgements({B: VALUES[B]}, "other")])
+    with pytest.raises(ValueError, match="one method at a time"):
+        project(both, [A, B], SPLITS, "relative", JUDGED)
+
+
+def test_a_turn_that_is_judged_twice_is_refused():
+    import pyarrow as pa
+
+    with pytest.raises(UnitError, match="a turn of an episode twice"):
+        project(pa.concat_tables([judgements(VALUES)] * 2), [A, B, C], SPLITS, "relative", JUDGED)
+
+
+def test_missing_turns_and_strangers_are_named():
+    with pytest.raises(UnitError, match=r"session a: judgements and utterances of SYSTEM differ at turns \[2\]"):
+        project(judgements(VALUES).slice(0, 1), [A], SPLITS, "relative", JUDGED)
+    with pytest.raises(UnitError, match=r"an episode that the corpus does not have: .*'c'"):
+        project(judgements(VALUES), [A, B], SPLITS, "relative", JUDGED)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 2e6])
+def test_values_that_cannot_be_summed_are_named(value):
+    with pytest.raises(UnitError, match="session a, turn 2: judgement"):
+        project(judgements({A: [0.0, value], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
