@@ -120,13 +120,15 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
 
 
 def _summary(config: Config, result: RunResult, warnings: Sequence[str]) -> RunSummary:
-    from evaluation.table import render
-
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
-    evaluated = engine.finished("evaluate") if any(o.stage == "evaluate" for o in result.outcomes) else {}
-    tables = [render(artifact.document("evaluation")) for artifact in evaluated.values()]
-    return RunSummary(config, result, broken, tuple(warnings), tables[0] if tables else None)
+    table = None
+    if any(outcome.stage == "evaluate" for outcome in result.outcomes):
+        from evaluation.table import render
+
+        for artifact in engine.finished("evaluate").values():
+            table = render(artifact.document("evaluation"))
+    return RunSummary(config, result, broken, tuple(warnings), table)
 
 
 @contextmanager
