@@ -1,0 +1,79 @@
+"""Checks of the media table: files that are there, not empty, and inside the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
+from corpus.corpus import Corpus
+from corpus.problem import Problem
+from corpus.schema import MEDIA
+
+KINDS = ("audio", "video")
+CHANNELS = ("L", "R", "left", "right")
+REMOTE = ("s3", "gs", "gcs", "abfs", "az", "https", "memory")
+
+
+def check_media(corpus: Corpus) -> Iterator[Problem]:
+    """Unknown sessions and speakers, unknown kinds and channels, files that cannot be used."""
+    table = corpus.media
+    if table.num_rows == 0:
+        return
+    yield from nulls(table, MEDIA)
+    yield from duplicates(table, MEDIA)
+    yield from unknown_sessions(table, "media", corpus.sessions)
+    yield from not_numbers(table, "media", ["offset_s"])
+    people = pairs(corpus.utterances, "session_id", "speaker")
+    for column in ("rater", "target"):
+        people |= pairs(corpus.ratings, "session_id", column)
+    root = corpus.root.resolve()
+    for number, row in enumerate(table.to_pylist(), start=1):
+        yield from _row_problems(row, number, people, root)
+
+
+def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]], root: Path) -> Iterator[Problem]:
+    id_ = row["session_id"]
+    if row["kind"] is not None and row["kind"] not in KINDS:
+        hint = "Correct the kind."
+        yield Problem("media", number, "kind", id_, repr(row["kind"]), " or ".join(KINDS), hint)
+    channel = row["channel"]
+    if channel is not None and channel not in CHANNELS and not channel.isdecimal():
+        allowed = f"{', '.join(CHANNELS)}, a channel's index, or empty"
+        yield Problem("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
+    if (id_, row["speaker"]) not in people:
+        yield Problem(
+            "media",
+            number,
+            "speaker",
+            id_,
+            f"{row['speaker']!r} neither speaks nor rates",
+            ", ".join(sorted(str(name) for session, name in people if session == id_)) or "a speaker",
+            "Correct the name in media or in utterances.",
+            "warning",
+        )
+    fault = None if row["path"] is None else path_fault(row["path"], root)
+    if fault is not None:
+        value, hint = fault
+        yield Problem("media", number, "path", id_, f"{row['path']!r} {value}", "a file inside the corpus folder", hint)
+
+
+def path_fault(path: str, root: Path) -> tuple[str, str] | None:
+    """What is wrong with a media path and what to do, or None; ``root`` is the resolved corpus folder."""
+    scheme, separator, _ = path.partition("://")
+    if separator:
+        if scheme in REMOTE:
+            return None
+        return "is of a scheme that is not read", f"Use a relative path, or a URL of {', '.join(REMOTE)}."
+    try:
+        full = (root / path).resolve()
+        if Path(path).is_absolute() or not full.is_relative_to(root):
+            return "leaves the corpus folder", "Copy or hard-link the file into the corpus and give its relative path."
+        if not full.is_file():
+            return "does not exist", "Add the file, or remove the row."
+        if full.stat().st_size == 0:
+            return "has zero bytes", "Copy or export the recording again."
+    except (OSError, ValueError) as error:
+        return f"cannot be looked at ({error})", "Correct the path."
+    return None

@@ -1,0 +1,96 @@
+"""Finding the rows of a table that break a rule, whole columns at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.problem import Problem
+from corpus.schema import TableSchema
+
+
+def chosen(table: pa.Table, mask: pa.ChunkedArray) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(row number from 1, row) of the rows where the boolean ``mask`` is true (null counts as false)."""
+    positions = pc.indices_nonzero(pc.fill_null(mask, False))
+    rows = table.take(positions).to_pylist() if len(positions) else []
+    return ((position + 1, row) for position, row in zip(positions.to_pylist(), rows, strict=True))
+
+
+def not_finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """True where a number is NaN or infinite; false or null elsewhere."""
+    return pc.invert(pc.is_finite(column))
+
+
+def nulls(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
+    """Required values that are missing."""
+    for name in schema.required:
+        if table.column(name).null_count:
+            for number, row in chosen(table, table.column(name).is_null()):
+                yield Problem(
+                    schema.name, number, name, row["session_id"], "no value", "a value in every row", "Fill it in."
+                )
+
+
+def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[Problem]:
+    """NaN and infinite values."""
+    for column in columns:
+        for number, row in chosen(table, not_finite(table.column(column))):
+            yield Problem(
+                name,
+                number,
+                column,
+                row["session_id"],
+                f"{row[column]} is not a number",
+                "a finite number",
+                "Give the number, or leave the row out.",
+            )
+
+
+def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
+    """Rows whose key another row above has already."""
+    keys = list(schema.key)
+    groups = table.select(keys).group_by(keys, use_threads=False).aggregate([([], "count_all")])
+    if groups.num_rows == table.num_rows:
+        return
+    seen: dict[tuple[Any, ...], int] = {}
+    for number, key in enumerate(zip(*(table.column(name).to_pylist() for name in keys), strict=True), start=1):
+        if key in seen:
+            shown = ", ".join(str(part) for part in key[1:] if part is not None) or str(key[0])
+            yield Problem(
+                schema.name,
+                number,
+                keys[-1] if len(keys) < 3 else ", ".join(keys[1:]),
+                key[0],
+                f"{shown} is there already (row {seen[key]})",
+                "each " + " + ".join(keys) + " once",
+                "Renumber it, or remove one of the two.",
+            )
+        else:
+            seen[key] = number
+
+
+def unknown_sessions(table: pa.Table, name: str, sessions: pa.Table) -> Iterator[Problem]:
+    """Rows of sessions that the table ``sessions`` does not have: one problem a session, at its first row."""
+    known = pc.is_in(table.column("session_id"), value_set=sessions.column("session_id").combine_chunks())
+    told: set[str] = set()
+    for number, row in chosen(table, pc.invert(known)):
+        if row["session_id"] not in told:
+            told.add(row["session_id"])
+            yield Problem(
+                name,
+                number,
+                "session_id",
+                row["session_id"],
+                f"{row['session_id']!r} is not in the table sessions",
+                "a session_id of the table sessions",
+                "Add the session, or correct the id.",
+            )
+
+
+def pairs(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
+    """The distinct combinations of ``columns``."""
+    distinct = table.select(list(columns)).group_by(list(columns), use_threads=False).aggregate([])
+    return set(zip(*(distinct.column(name).to_pylist() for name in columns), strict=True))

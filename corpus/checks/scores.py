@@ -1,0 +1,163 @@
+"""Checks of ratings and turn labels: on their scale, by and for people who are there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.checks.rows import chosen, duplicates, not_numbers, nulls, pairs, unknown_sessions
+from corpus.corpus import Corpus
+from corpus.power import score_variance_warning
+from corpus.problem import Problem
+from corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
+
+
+def check_ratings(corpus: Corpus) -> Iterator[Problem]:
+    """Scores off their scale, scales that cannot be or differ, raters and targets who do not take part."""
+    table = corpus.ratings
+    yield from nulls(table, RATINGS)
+    yield from duplicates(table, RATINGS)
+    yield from unknown_sessions(table, "ratings", corpus.sessions)
+    yield from not_numbers(table, "ratings", ["score", "low", "high"])
+    yield from _scale_ends(table, "ratings")
+    yield from _off_scale(table, "ratings", "score")
+    yield from _absent_people(corpus)
+    yield from _differing_scales(table)
+    yield from _no_variance(table)
+
+
+def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
+    """Labels off their scale, or of turns that are not there."""
+    table = corpus.turn_labels
+    if table.num_rows == 0:
+        return
+    yield from nulls(table, TURN_LABELS)
+    yield from duplicates(table, TURN_LABELS)
+    yield from unknown_sessions(table, "turn_labels", corpus.sessions)
+    yield from not_numbers(table, "turn_labels", ["value", "low", "high"])
+    yield from _scale_ends(table, "turn_labels")
+    yield from _off_scale(table, "turn_labels", "value")
+    turns = pairs(corpus.utterances, "session_id", "turn")
+    wrong = [key not in turns for key in _rows(table, "session_id", "turn")]
+    for number, row in chosen(table, pa.chunked_array([pa.array(wrong)])):
+        yield Problem(
+            "turn_labels",
+            number,
+            "turn",
+            row["session_id"],
+            f"turn {row['turn']} is not in the table utterances",
+            "a turn of the session",
+            "Correct the turn number, or remove the label.",
+        )
+
+
+def _scale_ends(table: pa.Table, name: str) -> Iterator[Problem]:
+    for number, row in chosen(table, pc.greater_equal(table.column("low"), table.column("high"))):
+        yield Problem(
+            name,
+            number,
+            "low",
+            row["session_id"],
+            f"low {row['low']:g} is not below high {row['high']:g}",
+            "low < high",
+            "Correct the ends of the scale; say higher_is_better = false where a low value is the good end.",
+        )
+
+
+def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[Problem]:
+    value = table.column(column)
+    outside = pc.or_(pc.less(value, table.column("low")), pc.greater(value, table.column("high")))
+    for number, row in chosen(table, pc.and_(outside, pc.is_finite(value))):
+        yield Problem(
+            name,
+            number,
+            column,
+            row["session_id"],
+            f"{row[column]:g} is outside its scale",
+            f"{row['low']:g} to {row['high']:g}",
+            f"Correct the {column}, or the ends of its scale (low, high).",
+        )
+
+
+def _absent_people(corpus: Corpus) -> Iterator[Problem]:
+    """A target who says nothing cannot be credited; a rater must speak or be recorded to react."""
+    speaking = pairs(corpus.utterances, "session_id", "speaker")
+    present = speaking | pairs(corpus.media, "session_id", "speaker")
+    sessions = {id_ for id_, _ in speaking}
+    for number, (session_id, rater, target) in enumerate(_rows(corpus.ratings, "session_id", "rater", "target"), 1):
+        if session_id not in sessions:
+            continue  # Told already: the session is unknown, or has no utterances.
+        for column, person, known in (("rater", rater, present), ("target", target, speaking)):
+            if person is not None and (session_id, person) not in known:
+                people = ", ".join(sorted(name for id_, name in known if id_ == session_id and name is not None))
+                yield Problem(
+                    "ratings",
+                    number,
+                    column,
+                    session_id,
+                    f"{person!r} is not a speaker of the session",
+                    people,
+                    "Correct the name in ratings or in utterances.",
+                )
+
+
+def _differing_scales(table: pa.Table) -> Iterator[Problem]:
+    """Annotators of one episode must share a scale (error); the sessions of one rating should (warning)."""
+    scales = pairs(table, *EPISODE_KEY, "low", "high", "higher_is_better")
+    of_episode: dict[Any, list[Any]] = defaultdict(list)
+    of_name: dict[str, set[Any]] = defaultdict(set)
+    for row in scales:
+        of_episode[row[:4]].append(row[4:])
+        of_name[row[3]].add(row[4:])
+    for (session_id, rater, target, name), found in sorted(of_episode.items(), key=str):
+        if len(found) > 1:
+            yield Problem(
+                "ratings",
+                None,
+                "low, high, higher_is_better",
+                session_id,
+                f"the annotators of {name!r} ({rater} of {target}) use {len(found)} different scales",
+                "one scale an episode",
+                "Map their scores to one scale.",
+            )
+    for name, different in sorted(of_name.items(), key=str):
+        if len(different) > 1:
+            shown = ", ".join(sorted(f"{low} to {high}" for low, high, _ in different)[:4])
+            yield Problem(
+                "ratings",
+                None,
+                "low, high, higher_is_better",
+                None,
+                f"{name!r} has {len(different)} different scales ({shown})",
+                "one scale a rating name",
+                "Map the scores to one scale, or name the ratings apart.",
+                "warning",
+            )
+
+
+def _no_variance(table: pa.Table) -> Iterator[Problem]:
+    for name in sorted(set(table.column("name").to_pylist()) - {None}):
+        scores = table.filter(pc.equal(table.column("name"), name)).column("score").drop_null().to_pylist()
+        warning = score_variance_warning(scores)
+        if warning:
+            yield Problem(
+                "ratings",
+                None,
+                "score",
+                None,
+                f"{name!r}: {warning}",
+                "scores that differ",
+                _NO_VARIANCE_HINT,
+                "warning",
+            )
+
+
+_NO_VARIANCE_HINT = "Add sessions with other scores, or choose another rating."
+
+
+def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(table.column(name).to_pylist() for name in columns), strict=True)

@@ -1,0 +1,140 @@
+"""Checks of sessions and their utterances: times in order, inside the session, ids that do not overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.checks.rows import chosen, duplicates, not_numbers, nulls, unknown_sessions
+from corpus.corpus import Corpus
+from corpus.problem import Problem
+from corpus.schema import SESSIONS, UTTERANCES
+
+SLACK_S = 1.0
+"""How far a transcript may run past the recording: players and transcribers round differently."""
+
+
+def check_sessions(corpus: Corpus) -> Iterator[Problem]:
+    """Ids that occur twice, impossible durations, sessions in which nobody speaks."""
+    table = corpus.sessions
+    yield from duplicates(table, SESSIONS)
+    yield from not_numbers(table, "sessions", ["duration_s"])
+    for number, row in chosen(table, pc.less(table.column("duration_s"), 0)):
+        value = f"{row['duration_s']:g} s"
+        yield Problem(
+            "sessions", number, "duration_s", row["session_id"], value, "0 s or more, or empty", "Correct the duration."
+        )
+    spoken = pc.is_in(table.column("session_id"), value_set=corpus.utterances.column("session_id").combine_chunks())
+    for number, row in chosen(table, pc.invert(spoken)):
+        yield Problem(
+            "sessions",
+            number,
+            "session_id",
+            row["session_id"],
+            "the session has no utterances",
+            "at least one utterance a session",
+            "Add its transcript, or leave the session out.",
+        )
+
+
+def check_utterances(corpus: Corpus) -> Iterator[Problem]:
+    """Missing values, overlapping turn numbers, unknown sessions, times that cannot be."""
+    table = corpus.utterances
+    yield from nulls(table, UTTERANCES)
+    yield from duplicates(table, UTTERANCES)
+    yield from unknown_sessions(table, "utterances", corpus.sessions)
+    yield from not_numbers(table, "utterances", ["start_s", "end_s"])
+    yield from _half_timed(table)
+    for number, row in chosen(table, pc.less(table.column("end_s"), table.column("start_s"))):
+        yield Problem(
+            "utterances",
+            number,
+            "end_s",
+            row["session_id"],
+            f"turn {row['turn']} ends at {row['end_s']:g} s, before its start at {row['start_s']:g} s",
+            f"{row['start_s']:g} s or later",
+            "Correct start_s or end_s.",
+        )
+    yield from _outside(corpus)
+    yield from _out_of_order(table)
+
+
+def _half_timed(table: pa.Table) -> Iterator[Problem]:
+    start, end = table.column("start_s").is_null(), table.column("end_s").is_null()
+    for number, row in chosen(table, pc.xor(start, end)):
+        missing = "start_s" if row["start_s"] is None else "end_s"
+        yield Problem(
+            "utterances",
+            number,
+            missing,
+            row["session_id"],
+            f"turn {row['turn']} has only one of start_s and end_s",
+            "both, or neither",
+            f"Add {missing}.",
+        )
+
+
+def _outside(corpus: Corpus) -> Iterator[Problem]:
+    """One problem a session whose transcript runs before its start or past its end, at the worst row."""
+    timed = corpus.utterances.select(["session_id", "turn", "start_s", "end_s"])
+    timed = timed.append_column("row", pa.array(range(1, timed.num_rows + 1), pa.int64()))
+    timed = timed.filter(pc.and_(pc.is_finite(timed.column("start_s")), pc.is_finite(timed.column("end_s"))))
+    durations = corpus.sessions.select(["session_id", "duration_s"]).to_pylist()
+    limit = {row["session_id"]: row["duration_s"] for row in durations if row["duration_s"] is not None}
+    groups = timed.group_by("session_id", use_threads=False).aggregate([("start_s", "min"), ("end_s", "max")])
+    for group in groups.to_pylist():
+        id_, first, last = group["session_id"], group["start_s_min"], group["end_s_max"]
+        if first < 0:
+            row = _row_where(timed, id_, "start_s", first)
+            yield Problem(
+                "utterances",
+                row,
+                "start_s",
+                id_,
+                f"{first:g} s",
+                "0 s or later",
+                "Times count from the session's start.",
+            )
+        if id_ in limit and last > limit[id_] + SLACK_S:
+            allowed = f"up to {limit[id_]:g} s, the session's duration_s"
+            yield Problem(
+                "utterances",
+                _row_where(timed, id_, "end_s", last),
+                "end_s",
+                id_,
+                f"{last:g} s is after the end of the session",
+                allowed,
+                "This looks like a transcript for another session: check which files belong together.",
+            )
+
+
+def _row_where(table: pa.Table, session_id: str, column: str, value: float) -> int:
+    match = pc.and_(pc.equal(table.column("session_id"), session_id), pc.equal(table.column(column), value))
+    return int(table.filter(match).column("row")[0].as_py())
+
+
+def _out_of_order(table: pa.Table) -> Iterator[Problem]:
+    """One warning a session in which a later turn number starts earlier."""
+    numbered = table.append_column("row", pa.array(range(1, table.num_rows + 1), pa.int64()))
+    timed = numbered.filter(pc.is_finite(pc.fill_null(table.column("start_s"), float("nan"))))
+    timed = timed.sort_by([("session_id", "ascending"), ("turn", "ascending")])
+    if timed.num_rows < 2:
+        return
+    ids, starts = timed.column("session_id").combine_chunks(), timed.column("start_s").combine_chunks()
+    back = pc.and_(pc.equal(ids[1:], ids[:-1]), pc.less(starts[1:], starts[:-1]))
+    told: set[str] = set()
+    for _, row in chosen(timed.slice(1), back):
+        if row["session_id"] not in told:
+            told.add(row["session_id"])
+            yield Problem(
+                "utterances",
+                row["row"],
+                "start_s",
+                row["session_id"],
+                f"turn {row['turn']} starts at {row['start_s']:g} s, earlier than the turn before it",
+                "turns numbered in the order of their starts",
+                "Number the turns by start_s.",
+                "warning",
+            )

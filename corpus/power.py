@@ -1,0 +1,78 @@
+"""Whether a corpus can tell methods apart: variance of its scores and the number of test sessions that would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+SMALLEST_GAIN = 0.10
+"""The difference that a comparison should be able to show: an MSE 10 % lower than that of the Mean."""
+
+
+def score_variance_warning(scores: Sequence[float]) -> str | None:
+    """A sentence where all of the given session scores (S,) are the same, else None."""
+    if not scores or min(scores) != max(scores):
+        return None
+    many = "the only score is" if len(scores) == 1 else f"all {len(scores)} scores are"
+    return f"{many} {scores[0]:g}: without variance there is nothing to decompose or to learn"
+
+
+def sessions_needed(gain: float = SMALLEST_GAIN, power: float = 0.8, alpha: float = 0.05) -> int:
+    """Test sessions that a paired comparison of squared errors needs to show a gain over the Mean predictor.
+
+    Scores are y = p + e with a calibrated prediction p independent of its error e, both normal. The Mean errs by y,
+    the method by e, so that ``gain`` = Var p / Var y = 1 - MSE / MSE of the Mean. The paired difference
+    d = y^2 - e^2 = p^2 + 2 p e has, for Var y = 1, mean gain and variance 2 gain^2 + 4 gain (1 - gain) =
+    2 gain (2 - gain); a two-sided test at ``alpha`` with the given ``power`` then needs
+    n = (z_{1 - alpha/2} + z_power)^2 Var d / (mean d)^2 = 2 z^2 (2 - gain) / gain.
+
+    Parameters
+    ----------
+    gain : float
+        Share by which the method's MSE is lower than that of the Mean, 0 < gain <= 1.
+    power, alpha : float
+        Chance to find the gain where it is there, and to find one where there is none.
+
+    Raises
+    ------
+    ValueError
+        ``gain`` is not in (0, 1].
+    """
+    if not 0 < gain <= 1:
+        raise ValueError(f"gain = {gain}: give a share above 0 and up to 1")
+    return math.ceil(2 * _z(power, alpha) ** 2 * (2 - gain) / gain)
+
+
+def smallest_gain(sessions: int, power: float = 0.8, alpha: float = 0.05) -> float:
+    """The gain that ``sessions`` test sessions can show (`sessions_needed` solved for it); above 1 it means none."""
+    z2 = _z(power, alpha) ** 2
+    return 4 * z2 / (sessions + 2 * z2)
+
+
+def too_few_sessions_warning(scores: Sequence[float], test_share: float) -> str | None:
+    """A sentence with the number that would do, where the test split cannot show a 10 % lower MSE; else None.
+
+    Parameters
+    ----------
+    scores : Sequence of float, shape (S,)
+        One score a rated session.
+    test_share : float
+        Share of the sessions that go to the test split.
+    """
+    needed = sessions_needed()
+    test = round(len(scores) * test_share)
+    if test >= needed:
+        return None
+    seen = smallest_gain(test)
+    reach = f"this corpus shows only gains of {seen:.0%} or more" if seen < 1 else "this corpus cannot show any"
+    return (
+        f"{len(scores)} scores give {test} test session{'' if test == 1 else 's'}, too few to tell methods apart: "
+        f"a {SMALLEST_GAIN:.0%} lower MSE than the Mean needs about {needed} test sessions "
+        f"({math.ceil(needed / test_share):,} in all) at 80 % power; {reach}."
+    )
+
+
+def _z(power: float, alpha: float) -> float:
+    normal = NormalDist()
+    return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)

@@ -1,0 +1,121 @@
+"""Sharing the sessions out among training, validation, test and the policy."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpus.corpus import Corpus
+from corpus.errors import InputError
+from corpus.people import persons
+from corpus.personsplit import assign_by_person
+from corpus.schema import SPLITS as SPLITS_TABLE
+from corpus.session import Session
+from corpus.settings import SplitSettings
+
+
+@dataclass(frozen=True)
+class Splits:
+    """``table`` has one row a session that is used (schema SPLITS); ``notes`` says what was left out and why."""
+
+    table: pa.Table
+    notes: tuple[str, ...] = ()
+
+
+def split(corpus: Corpus, settings: SplitSettings, rating: str | None = None) -> pa.Table:
+    """The splits of a whole corpus as a table; see `split_sessions`."""
+    return split_sessions(list(corpus.iter_sessions()), settings, rating).table
+
+
+def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating: str | None = None) -> Splits:
+    """Share sessions out; the result depends on their ids, the shares and the seed, not on their order.
+
+    Sessions are ranked by a hash of seed and id and the ranking is cut, so that a corpus that grows keeps most of
+    its sessions where they were. Sessions without a rating go to ``policy``, which needs dialogue contexts only.
+
+    Parameters
+    ----------
+    sessions : sequence of Session, length S
+        What is to be shared out.
+    settings : SplitSettings
+        The shares, the seed, and whether a person may occur in two splits.
+    rating : str, optional
+        Only ratings of this name count; any rating does where it is None.
+
+    Raises
+    ------
+    InputError
+        Too few rated sessions for every share that is not zero, or no persons to split by.
+    """
+    rated = [session for session in sessions if session.episodes(rating)]
+    unrated = [session.session_id for session in sessions if not session.episodes(rating)]
+    order = {session.session_id: rank(session.session_id, settings.seed) for session in rated}
+    ranked = sorted(order, key=order.__getitem__)
+    _check_enough(len(ranked), settings)
+    notes: tuple[str, ...] = ()
+    if settings.by == "person":
+        chosen = assign_by_person({s.session_id: persons(s) for s in rated}, ranked, settings.shares)
+        notes = _dropped_note(len(ranked), len(chosen))
+        _check_every_split(chosen, settings)
+    else:
+        chosen = _cut(ranked, settings.shares)
+    rows = sorted([*chosen.items(), *((session_id, "policy") for session_id in unrated)])
+    columns = [[row[0] for row in rows], [row[1] for row in rows]]
+    return Splits(pa.table(columns, schema=SPLITS_TABLE.arrow), notes)
+
+
+def rank(session_id: str, seed: int) -> bytes:
+    """A number of its own for every session, the same on every machine."""
+    return hashlib.sha256(f"{seed}\0{session_id}".encode()).digest()
+
+
+def counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
+    """How many of ``total`` sessions each share gets: largest remainders, at least one where the share is not zero.
+
+    ``total`` must be at least the number of shares that are not zero.
+    """
+    exact = {name: share * total for name, share in shares.items()}
+    found = {name: int(value + 1e-9) for name, value in exact.items()}
+    by_remainder = sorted(shares, key=lambda name: found[name] - exact[name])
+    for name in by_remainder[: total - sum(found.values())]:
+        found[name] += 1
+    for name in (name for name, share in shares.items() if share > 0 and found[name] == 0):
+        found[max(found, key=found.__getitem__)] -= 1
+        found[name] = 1
+    return found
+
+
+def _cut(ranked: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
+    names = [name for name, many in counts(len(ranked), shares).items() for _ in range(many)]
+    return dict(zip(ranked, names, strict=True))
+
+
+def _check_enough(rated: int, settings: SplitSettings) -> None:
+    wanted = [name for name, share in settings.shares.items() if share > 0]
+    if rated < len(wanted):
+        raise InputError(
+            f"{rated} rated session{'' if rated == 1 else 's'} cannot be shared out among {', '.join(wanted)}: "
+            f"at least {len(wanted)} are needed, one each. Add sessions, or set a share to 0."
+        )
+
+
+def _check_every_split(chosen: Mapping[str, str], settings: SplitSettings) -> None:
+    empty = [name for name, share in settings.shares.items() if share > 0 and name not in chosen.values()]
+    if empty:
+        raise InputError(
+            f"split by person leaves no session for {', '.join(empty)}: too many sessions share persons. "
+            "At least one session without common persons is needed for each. "
+            'Set by = "session", or set a share to 0.'
+        )
+
+
+def _dropped_note(rated: int, kept: int) -> tuple[str, ...]:
+    if kept == rated:
+        return ()
+    return (
+        f"split by person: {rated - kept} of {rated} rated sessions join persons of two splits and are left out "
+        f"({kept / rated:.0%} are kept)",
+    )

@@ -1,0 +1,23 @@
+"""Everything that is wrong or odd in a corpus, with table, row and column."""
+
+from __future__ import annotations
+
+from corpus.checks.recordings import check_media
+from corpus.checks.scores import check_ratings, check_turn_labels
+from corpus.checks.turns import check_sessions, check_utterances
+from corpus.corpus import Corpus
+from corpus.problem import Problem
+
+__all__ = ["Problem", "validate"]
+
+
+def validate(corpus: Corpus) -> list[Problem]:
+    """Check all tables of ``corpus`` and the files that ``media`` names.
+
+    Returns
+    -------
+    list of Problem
+        In table order. Errors carry the session they belong to, so that the other sessions can still be used.
+    """
+    checks = (check_sessions, check_utterances, check_ratings, check_media, check_turn_labels)
+    return [problem for check in checks for problem in check(corpus)]

@@ -1,0 +1,222 @@
+import pyarrow as pa
+import pytest
+
+from corpus.corpus import SCHEMAS
+from corpus.validate import validate
+from tests.corpus.tables import corpus_of, rating, session, turns
+
+
+def problems(root="unused", **tables):
+    """Problems of a corpus that is right but for ``tables``."""
+    base = {
+        "sessions": [session("a", duration_s=10.0), session("b")],
+        "utterances": turns("a", "XYX", start_s=1.0, end_s=2.0) + turns("b", "XY"),
+        "ratings": [rating("a"), rating("b", score=4.0)],
+    }
+    return validate(corpus_of(root, **base | tables))
+
+
+def only(found):
+    (problem,) = found
+    return problem
+
+
+def test_a_good_corpus_has_no_problems():
+    assert problems() == []
+
+
+def test_message_names_table_row_column_session_value_and_what_is_allowed():
+    problem = only(problems(ratings=[rating("b"), rating("a", score=9.0)]))
+    assert (problem.table, problem.row, problem.column, problem.session_id) == ("ratings", 2, "score", "a")
+    assert str(problem) == (
+        "ratings, row 2, column score, session a: 9 is outside its scale; allowed: 1 to 5. "
+        "Correct the score, or the ends of its scale (low, high)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words"),
+    [
+        ({"score": float("nan")}, "score", "nan is not a number"),
+        ({"score": float("inf")}, "score", "inf is not a number"),
+        ({"high": float("nan")}, "high", "nan is not a number"),
+        ({"score": 0.5}, "score", "0.5 is outside"),
+        ({"low": 5.0, "high": 5.0, "score": 5.0}, "low", "low 5 is not below high 5"),
+        ({"rater": "Z"}, "rater", "'Z' is not a speaker of the session"),
+        ({"target": "Z"}, "target", "'Z' is not a speaker of the session"),
+        ({"session_id": "zz"}, "session_id", "'zz' is not in the table sessions"),
+        ({"score": None}, "score", "no value"),
+        ({"rater": None}, "rater", "no value"),
+    ],
+)
+def test_ratings(change, column, words):
+    found = [p for p in problems(ratings=[rating("b", score=4.0), rating("a") | change]) if p.severity == "error"]
+    problem = only(found)
+    assert (problem.table, problem.row, problem.column) == ("ratings", 2, column)
+    assert words in problem.value and problem.session_id == change.get("session_id", "a")
+
+
+def test_the_people_who_could_be_meant_are_listed():
+    assert only(problems(ratings=[rating("a", target="Z"), rating("b", score=4.0)])).allowed == "X, Y"
+
+
+def test_a_silent_rater_with_a_recording_is_known(tmp_path):
+    (tmp_path / "w.wav").write_bytes(b"x")
+    media = [{"session_id": "a", "speaker": "W", "kind": "audio", "path": "w.wav"}]
+    assert problems(tmp_path, media=media, ratings=[rating("a", rater="W"), rating("b", score=4.0)]) == []
+
+
+def test_duplicate_rating():
+    problem = only(problems(ratings=[rating("a"), rating("b", score=4.0), rating("a")]))
+    assert problem.row == 3 and "X, Y, overall is there already (row 1)" in problem.value
+
+
+def test_annotators_with_different_scales_are_an_error_and_sessions_a_warning():
+    first, second = problems(
+        ratings=[rating("a", annotator="1"), rating("a", annotator="2", high=7.0), rating("b", score=4.0)]
+    )
+    assert (first.severity, first.session_id) == ("error", "a") and "2 different scales" in first.value
+    assert (second.severity, second.session_id) == ("warning", None) and "1.0 to 5.0, 1.0 to 7.0" in second.value
+
+
+def test_no_variance_is_a_warning_of_the_whole_corpus():
+    problem = only(problems(ratings=[rating("a"), rating("b")]))
+    assert (problem.severity, problem.session_id) == ("warning", None)
+    assert "all 2 scores are 3: without variance" in str(problem)
+
+
+def test_duplicate_session():
+    problem = only(problems(sessions=[session("a"), session("b"), session("a")]))
+    assert (problem.table, problem.row, problem.session_id) == ("sessions", 3, "a")
+    assert "a is there already (row 1)" in problem.value
+
+
+@pytest.mark.parametrize(("duration", "words"), [(-1.0, "-1 s"), (float("nan"), "nan is not a number")])
+def test_duration(duration, words):
+    found = problems(sessions=[session("a"), session("b", duration_s=duration)])
+    assert words in only(found).value and only(found).session_id == "b"
+
+
+def test_empty_session():
+    problem = only(problems(utterances=turns("a", "XY")))
+    assert problem.session_id == "b" and "no utterances" in problem.value
+
+
+def utterances(**change):
+    return [*turns("b", "XY"), *turns("a", "XY", start_s=1.0, end_s=2.0), turns("a", "X")[0] | {"turn": 2} | change]
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words"),
+    [
+        ({"start_s": 5.0, "end_s": 4.0}, "end_s", "turn 2 ends at 4 s, before its start at 5 s"),
+        ({"start_s": float("nan"), "end_s": 4.0}, "start_s", "nan is not a number"),
+        ({"start_s": 5.0}, "end_s", "turn 2 has only one of start_s and end_s"),
+        ({"end_s": 5.0}, "start_s", "turn 2 has only one of start_s and end_s"),
+        ({"start_s": -1.0, "end_s": 4.0, "turn": -1}, "start_s", "-1 s"),
+        ({"turn": 1}, "turn", "1 is there already (row 4)"),
+        ({"text": None}, "text", "no value"),
+    ],
+)
+def test_utterances(change, column, words):
+    problem = only(problems(utterances=utterances(**change)))
+    assert (problem.table, problem.row, problem.column, problem.session_id) == ("utterances", 5, column, "a")
+    assert words in problem.value and problem.severity == "error"
+
+
+def test_utterances_of_an_unknown_session_are_one_problem():
+    problem = only(problems(utterances=turns("a", "XY") + turns("b", "XY") + turns("ghost", "XY")))
+    assert (problem.row, problem.session_id) == (5, "ghost")
+
+
+def test_transcript_for_another_session():
+    problem = only(problems(utterances=utterances(start_s=100.0, end_s=130.0)))
+    assert problem.session_id == "a" and "130 s is after the end" in problem.value
+    assert "up to 10 s" in problem.allowed and "transcript for another session" in problem.hint
+
+
+def test_a_transcript_may_end_a_little_late():
+    assert problems(utterances=utterances(start_s=9.0, end_s=10.9)) == []
+
+
+def test_turns_out_of_order_are_a_warning():
+    problem = only(problems(utterances=utterances(start_s=0.5, end_s=0.9)))
+    assert problem.severity == "warning" and problem.row == 5 and "starts at 0.5 s, earlier" in problem.value
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.wav").write_bytes(b"RIFF")
+    (tmp_path / "corpus" / "empty.mp4").touch()
+    (tmp_path / "outside.wav").write_bytes(b"RIFF")
+    (tmp_path / "corpus" / "link.wav").symlink_to(tmp_path / "outside.wav")
+    return tmp_path / "corpus"
+
+
+def media(**change):
+    return [{"session_id": "a", "speaker": "X", "kind": "audio", "path": "a.wav", "channel": "L"} | change]
+
+
+@pytest.mark.parametrize("path", ["a.wav", "s3://bucket/a.wav", "./a.wav"])
+def test_media_that_is_fine(root, path):
+    assert problems(root, media=media(path=path)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words"),
+    [
+        ({"path": "gone.wav"}, "path", "does not exist"),
+        ({"path": "empty.mp4"}, "path", "has zero bytes"),
+        ({"path": "../outside.wav"}, "path", "leaves the corpus folder"),
+        ({"path": "link.wav"}, "path", "leaves the corpus folder"),
+        ({"path": "/etc/hostname"}, "path", "leaves the corpus folder"),
+        ({"path": "file:///etc/hostname"}, "path", "scheme that is not read"),
+        ({"path": "a\0b"}, "path", "cannot be looked at"),
+        ({"kind": "smell"}, "kind", "'smell'"),
+        ({"channel": "middle"}, "channel", "'middle'"),
+        ({"offset_s": float("nan")}, "offset_s", "nan is not a number"),
+        ({"session_id": "zz"}, "session_id", "'zz' is not in the table sessions"),
+    ],
+)
+def test_media(root, change, column, words):
+    problem = only([p for p in problems(root, media=media(**change)) if p.severity == "error"])
+    assert (problem.table, problem.row, problem.column) == ("media", 1, column) and words in problem.value
+    assert problem.session_id == change.get("session_id", "a")
+
+
+def test_media_of_nobody_known_is_a_warning(root):
+    problem = only(problems(root, media=media(speaker="Q")))
+    assert problem.severity == "warning" and problem.allowed == "X, Y"
+
+
+def label(**change):
+    return {"session_id": "a", "turn": 1, "annotator": "1", "name": "q", "value": 1.0, "low": 0.0, "high": 2.0} | change
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words"),
+    [
+        ({"turn": 7}, "turn", "turn 7 is not in the table utterances"),
+        ({"value": 3.0}, "value", "3 is outside its scale"),
+        ({"value": float("nan")}, "value", "nan is not a number"),
+        ({"low": 2.0, "value": 2.0}, "low", "low 2 is not below high 2"),
+        ({"name": None}, "name", "no value"),
+    ],
+)
+def test_turn_labels(change, column, words):
+    problem = only(problems(turn_labels=[label(annotator="2"), label(**change)]))
+    assert (problem.table, problem.row, problem.column, problem.session_id) == ("turn_labels", 2, column, "a")
+    assert words in problem.value
+
+
+def test_turn_label_without_a_scale_is_fine_but_not_twice():
+    assert problems(turn_labels=[label(low=None, high=None, value=77.0)]) == []
+    assert "is there already (row 1)" in only(problems(turn_labels=[label(), label()])).value
+
+
+def test_chunked_tables_are_checked_whole():
+    corpus = corpus_of("unused", sessions=[session("a")], utterances=turns("a", "XY"), ratings=[])
+    table = pa.Table.from_pylist(turns("a", "XY"), SCHEMAS["utterances"].arrow)
+    chunked = corpus.of("unused", corpus.tables | {"utterances": pa.concat_tables([table, table])})
+    assert [problem.row for problem in validate(chunked)] == [3, 4]
