@@ -91,10 +91,13 @@ def rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
     method = configured(METHODS[_method(inputs.unit)], config.decompose)
     judgements = _required(inputs, "label" if method.kind == "label" else "fit", "judgements")
-    labelled = set(judgements.column("session_id").to_pylist())
-    episodes = [episode for episode in inputs.episodes(config.rating) if episode.session_id in labelled]
+    # Episodes in quarantine go in too: the mean score is that of all training sessions, whatever the method.
     table, projection = project(
-        judgements, episodes, _required(inputs, "split", "splits"), config.decompose.target, method
+        judgements,
+        inputs.episodes(config.rating),
+        _required(inputs, "split", "splits"),
+        config.decompose.target,
+        method,
     )
     seeds = pa.array([_seed(inputs.unit)] * len(table), pa.int32())
     table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
