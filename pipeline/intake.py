@@ -50,8 +50,14 @@ def take_in(config: Config) -> Intake:
     if not scores:
         raise InputError(f"{config.corpus}: none of the {len(sessions)} sessions used has a rating {rating!r}.")
     odd = [str(problem) for problem in problems if problem.severity == "warning" and problem.session_id is None]
-    weak = too_few_sessions_warning(scores, config.split.test)
+    weak = _power_warning(scores, config.split.test)
     return Intake(corpus, sessions, rating, tuple(faults), (*odd, *([weak] if weak else [])))
+
+
+def _power_warning(scores: Sequence[float], test_share: float) -> str | None:
+    if test_share == 0:
+        return "split.test = 0: no session is held out, so the reward models cannot be evaluated."
+    return too_few_sessions_warning(scores, test_share)
 
 
 def _rating(config: Config, corpus: Corpus) -> str:

@@ -48,14 +48,22 @@ def init_command(corpus: Path, output: Path, rating: str | None, force: bool) ->
     names = sorted(set(Corpus.open(corpus).ratings.column("name").to_pylist()))
     if rating is not None and rating not in names:
         raise InputError(f"--rating {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
-    values = {"corpus": corpus.resolve(), "output": f"runs/{corpus.resolve().name}", "rating": rating or next(iter(names), None)}
+    values = {
+        "corpus": corpus.resolve(),
+        "output": f"runs/{corpus.resolve().name}",
+        "rating": rating or next(iter(names), None),
+    }
     try:
         write_atomically(output, render_template(values))
     except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror}). Choose another place with --output.") from None
+        raise InputError(
+            f"{output}: cannot be written ({error.strerror}). Choose another place with --output."
+        ) from None
     click.echo(f"wrote {output}")
     if len(names) > 1 and rating is None:
-        click.echo(f"the corpus has several ratings ({', '.join(names)}); {output} chooses {names[0]!r}: change it there")
+        click.echo(
+            f"the corpus has several ratings ({', '.join(names)}); {output} chooses {names[0]!r}: change it there"
+        )
     click.echo(f"next: apportion run {output} --dry-run")
 
 
