@@ -36,40 +36,48 @@ def read_track(recording: Recording, channel: Channel) -> Track | None:
 
     Where time stamps leave a gap, the gap is filled with silence so that later sound stays at its own time.
     Raises ``UnitError`` for a channel that the file does not have, samples that are no numbers, an impossible jump
-    of the time stamps, and a damaged file.
+    of the time stamps, a change of the format on the way, and a damaged file.
     """
     import av
 
     stream = recording.stream("audio")
     if stream is None:
         return None
-    channels = stream.codec_context.channels
-    if channel.audio is not None and channel.audio >= channels:
-        raise UnitError(
-            f"{recording.path}: channel {channel.audio} was asked for and the file has {channels} audio channel"
-            f"{'s' if channels != 1 else ''} (allowed: 0 to {channels - 1}; L is 0, R is 1). Correct the media table."
-        )
     to_float = av.AudioResampler(format="fltp")
     pieces: list[NDArray[np.float32]] = []
-    rate_hz, start_s, length = int(stream.codec_context.sample_rate), 0.0, 0
+    rate_hz, channels, start_s, length = 0, 0, 0.0, 0
     for frame in recording.frames(stream):
-        time_s = frame.time
-        if not pieces and time_s is not None:
-            start_s = time_s - recording.origin_s
-        gap = 0 if time_s is None else round((time_s - recording.origin_s - start_s) * rate_hz) - length
+        if not pieces:
+            # The decoded frame, not the header: HE-AAC headers give half the rate.
+            rate_hz, channels = frame.sample_rate, frame.layout.nb_channels
+            _check_channel(recording.path, channel, channels)
+            start_s = (frame.time or 0.0) - recording.origin_s
+        elif (frame.sample_rate, frame.layout.nb_channels) != (rate_hz, channels):
+            raise UnitError(
+                f"{recording.path}: the sound changes on the way from {rate_hz} Hz and {channels} channels to "
+                f"{frame.sample_rate} Hz and {frame.layout.nb_channels}. Convert the recording to one format."
+            )
+        gap = 0 if frame.time is None else round((frame.time - recording.origin_s - start_s) * rate_hz) - length
         if gap > GAP_S * rate_hz:
             pieces.append(_silence(gap, rate_hz, recording.path))
             length += gap
-        piece = np.concatenate([_mono(part, channel) for part in to_float.resample(frame)])
-        pieces.append(piece)
-        length += len(piece)
+        pieces += [_mono(part, channel) for part in to_float.resample(frame)]
+        length += frame.samples
     samples = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.float32)
     if not np.isfinite(samples).all():
         raise UnitError(
             f"{recording.path}: {int((~np.isfinite(samples)).sum())} of {len(samples)} audio samples are not numbers. "
             "Export the recording again."
         )
-    return Track(samples, rate_hz, start_s)
+    return Track(samples, max(1, rate_hz), start_s)
+
+
+def _check_channel(path: str, channel: Channel, channels: int) -> None:
+    if channel.audio is not None and channel.audio >= channels:
+        raise UnitError(
+            f"{path}: channel {channel.audio} was asked for and the file has {channels} audio channel"
+            f"{'s' if channels != 1 else ''} (allowed: 0 to {channels - 1}; L is 0, R is 1). Correct the media table."
+        )
 
 
 def _mono(frame: Any, channel: Channel) -> NDArray[np.float32]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,9 +84,14 @@ def _sound_sources(session: Session) -> dict[str, Media]:
 
 def _is_shared(session: Session, person: str) -> bool:
     """Whether the person's sound also carries other people, so that only their own turns are their voice."""
+    from features.channel import parse_channel
+
     sources = _sound_sources(session)
-    uses = Counter((m.path, m.channel) for m in sources.values())
-    return person in sources and uses[sources[person].path, sources[person].channel] > 1
+    if person not in sources:
+        return False
+    path, channel = sources[person].path, parse_channel(sources[person]).audio
+    others = [m for m in sources.values() if m.speaker != person and m.path == path]
+    return any(channel is None or parse_channel(m).audio in (None, channel) for m in others)
 
 
 def _check_kinds(media: Sequence[Media]) -> None:

@@ -26,7 +26,7 @@ def gaze_log_ratio(face: Grey) -> float:
     0 is straight ahead; NaN where no open eye is found. Source: gaze of LLM-GELI section 5.1 ("white pixel value
     counts", whose code is not public): each eye is split by Otsu's threshold into white and dark pixels.
     """
-    ratios = [_eye_log_ratio(eye) for eye in _eyes(face)]
+    ratios = [eye_log_ratio(eye) for eye in _eyes(face)]
     return float(np.mean(ratios)) if ratios else math.nan
 
 
@@ -59,7 +59,8 @@ def _eyes(face: Grey) -> list[Grey]:
     return eyes
 
 
-def _eye_log_ratio(eye: Grey) -> float:
+def eye_log_ratio(eye: Grey) -> float:
+    """log(white left of the middle / white right of it) in one eye's box ``eye`` [height, width] uint8."""
     import cv2
 
     height, width = eye.shape

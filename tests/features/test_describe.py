@@ -1,0 +1,94 @@
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
+from corpus.session import Rating, Session, Turn
+from features.describe import describe_session
+from features.settings import DescriptorSettings, DescriptorThresholds
+
+SETTINGS = DescriptorSettings()
+TURNS = tuple(Turn(i, "ann" if i % 2 == 0 else "bob", "x", float(i), i + 0.9) for i in range(8))
+SESSION = Session("s", TURNS, (Rating("bob", "ann", "liking", 2.0, 1.0, 5.0),))
+Row = tuple[int, str, str, str, float | None, float]
+
+
+def _table(rows: list[Row], session_id: str = "s") -> pa.Table:
+    names = UTTERANCE_FEATURES.arrow.names
+    columns = dict(zip(names, zip(*((session_id, *row) for row in rows), strict=True), strict=True))
+    return pa.table({name: list(values) for name, values in columns.items()}, schema=UTTERANCE_FEATURES.arrow)
+
+
+def _bob() -> list[Row]:
+    """Bob speaks at about 200 Hz in his own turns, smiles only in turn 2, nods twice in turn 4."""
+    rows: list[Row] = []
+    for turn, pitch in ((1, 200.0), (3, 230.0), (5, 195.0), (7, 205.0)):
+        rows += [(turn, "bob", "during", "f0_hz", pitch, 0.5), (turn - 1, "bob", "reply", "f0_hz", pitch, 0.5)]
+    for turn in range(8):
+        rows.append((turn, "bob", "during", "smile", 0.9 if turn == 2 else 0.1, 1.0))
+        rows.append((turn, "bob", "during", "nod_yes", 2.0 if turn == 4 else 0.0, 1.0))
+    return rows
+
+
+def _texts(table: pa.Table) -> dict[tuple[int, str, str], str]:
+    return {(r["turn"], r["person"], r["window"]): r["text"] for r in table.to_pylist()}
+
+
+def test_the_rater_is_described_in_the_targets_turns_and_replies():
+    found = describe_session(SESSION, _table(_bob()), SETTINGS)
+    assert found.schema.equals(DESCRIPTORS.arrow)
+    assert _texts(found) == {
+        (0, "bob", "during"): "as usual",
+        (0, "bob", "reply"): "as usual",
+        (2, "bob", "during"): "smiling",
+        (2, "bob", "reply"): "pitch above usual",
+        (4, "bob", "during"): "nods twice",
+        (4, "bob", "reply"): "as usual",
+        (6, "bob", "during"): "as usual",
+        (6, "bob", "reply"): "as usual",
+    }
+    assert [(r["turn"], r["window"]) for r in found.to_pylist()] == sorted(
+        (r["turn"], r["window"]) for r in found.to_pylist()
+    )
+
+
+def test_scores_change_nothing():
+    other = replace(SESSION, ratings=(Rating("bob", "ann", "liking", 5.0, 1.0, 5.0),))
+    assert describe_session(other, _table(_bob()), SETTINGS).equals(describe_session(SESSION, _table(_bob()), SETTINGS))
+
+
+def test_two_scales_of_one_pair_are_described_once():
+    twice = replace(SESSION, ratings=(*SESSION.ratings, Rating("bob", "ann", "warmth", 1.0, 1.0, 5.0)))
+    assert describe_session(twice, _table(_bob()), SETTINGS).num_rows == 8
+
+
+def test_what_was_hardly_seen_is_left_out():
+    rows = [(*row[:5], 0.05) for row in _bob()]
+    assert describe_session(SESSION, _table(rows), SETTINGS).num_rows == 0
+    lenient = DescriptorSettings(thresholds=DescriptorThresholds(voice_coverage=0.0, face_coverage=0.0))
+    assert describe_session(SESSION, _table(rows), lenient).num_rows == 8
+
+
+def test_loudness_without_a_voice_is_not_described():
+    noise = [(turn, "bob", "during", "intensity_db", 20.0 + 10 * turn, 1.0) for turn in range(8)]
+    silence = [(turn, "bob", "during", "f0_hz", None, 0.0) for turn in range(8)]
+    assert describe_session(SESSION, _table(noise + silence), SETTINGS).num_rows == 0
+
+
+@pytest.mark.parametrize("session", [replace(SESSION, ratings=()), replace(SESSION, session_id="other")])
+def test_no_rating_or_no_rows_gives_an_empty_table(session):
+    found = describe_session(session, _table(_bob()), SETTINGS)
+    assert found.num_rows == 0
+    assert found.schema.equals(DESCRIPTORS.arrow)
+
+
+def test_a_person_who_rates_themselves_has_no_listener():
+    own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
+    assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
+
+
+def test_numeric_variant():
+    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="numeric")))
+    assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd); nod_yes 0"
+    assert texts[2, "bob", "reply"] == "f0_hz 230.0 (+1.4 sd)"

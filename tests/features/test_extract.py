@@ -1,0 +1,233 @@
+import math
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from corpus.errors import UnitError
+from corpus.schema import FRAMES, UTTERANCE_FEATURES
+from corpus.session import Media, Rating, Session, Turn
+from features.extract import extract_session
+from features.names import FEATURES, VOICE_FEATURES
+from features.settings import FeatureSettings
+from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
+from tests.shared import shared
+
+SETTINGS = FeatureSettings()
+Cell = tuple[float | None, float]
+
+
+def _session(media: list[Media], *turns: tuple[str, float, float]) -> Session:
+    return Session("s", tuple(Turn(i, who, "x", a, b) for i, (who, a, b) in enumerate(turns)), (), tuple(media))
+
+
+def _cells(table: pa.Table) -> dict[tuple[int, str, str, str], Cell]:
+    return {(r["turn"], r["person"], r["window"], r["feature"]): (r["mean"], r["coverage"]) for r in table.to_pylist()}
+
+
+def _bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def test_no_media_no_rows(tmp_path: Path):
+    frames, means = extract_session(_session([], ("ann", 0, 1)), tmp_path, SETTINGS)
+    assert (frames.num_rows, means.num_rows) == (0, 0)
+    assert frames.schema.equals(FRAMES.arrow)
+    assert means.schema.equals(UTTERANCE_FEATURES.arrow)
+
+
+def test_voices_of_two_channels_and_the_session_clock(tmp_path: Path):
+    silent = np.zeros(16000)
+    left = np.concatenate([tone(2.0, 120.0), silent, silent])
+    right = np.concatenate([silent, silent, tone(2.0, 220.0)])
+    write_wav(tmp_path / "a.wav", np.stack([left, right]))
+    media = [Media("ann", "audio", "a.wav", 10.0, "L"), Media("bob", "audio", "a.wav", 10.0, "R")]
+    session = _session(media, ("ann", 10.0, 11.9), ("bob", 12.0, 14.0), ("ann", 13.0, 15.0))
+    frames, means = extract_session(session, tmp_path, SETTINGS)
+    cells = _cells(means)
+    assert cells[0, "ann", "during", "f0_hz"] == (pytest.approx(120, abs=1), pytest.approx(0.98, abs=0.03))
+    assert cells[0, "bob", "during", "f0_hz"] == (None, 0.0)
+    assert cells[0, "bob", "reply", "f0_hz"] == (pytest.approx(220, abs=2), pytest.approx(0.98, abs=0.03))
+    assert cells[1, "ann", "reply", "f0_hz"][0] is None
+    # Turn 2 ends a second after the recording: half of it was recorded.
+    assert cells[2, "ann", "during", "log_energy_db"] == (None, 0.0)
+    assert cells[2, "bob", "during", "f0_hz"][1] == pytest.approx(0.5, abs=0.03)
+    assert {key[3] for key in cells} == set(VOICE_FEATURES)
+    times = [r["time_s"] for r in frames.to_pylist() if r["person"] == "ann" and r["feature"] == "f0_hz"]
+    assert min(times) == pytest.approx(10.05, abs=0.051)
+    assert max(times) == pytest.approx(11.95, abs=0.051)
+
+
+def test_a_shared_microphone_is_a_persons_voice_only_in_their_own_turns(tmp_path: Path):
+    write_wav(tmp_path / "a.wav", np.concatenate([tone(2.0, 120.0), tone(2.0, 220.0)]))
+    media = [Media("ann", "audio", "a.wav"), Media("bob", "audio", "a.wav", 0.0, "L")]
+    session = _session(media, ("ann", 0.0, 2.0), ("bob", 2.0, 4.0))
+    cells = _cells(extract_session(session, tmp_path, SETTINGS)[1])
+    assert cells[0, "bob", "during", "f0_hz"] == (None, 0.0)
+    assert cells[0, "ann", "during", "f0_hz"][0] == pytest.approx(120, abs=1)
+    assert cells[0, "bob", "reply", "f0_hz"][0] == pytest.approx(220, abs=2)
+
+
+def test_order_and_bytes_do_not_depend_on_the_order_of_the_media(tmp_path: Path):
+    write_movie(tmp_path / "a.mp4", [flat()] * 50, sound=tone(2.0))
+    write_wav(tmp_path / "b.wav", tone(2.0, 200.0))
+    media = [Media("bob", "audio", "b.wav"), Media("ann", "video", "a.mp4")]
+    turns = [("ann", 0.0, 0.9), ("bob", 1.0, 1.9)]
+    one = extract_session(_session(media, *turns), tmp_path, SETTINGS)
+    two = extract_session(_session(media[::-1], *turns), tmp_path, SETTINGS)
+    assert [_bytes(t) for t in one] == [_bytes(t) for t in two]
+    keys = [(r["turn"], r["person"], r["window"], FEATURES.index(r["feature"])) for r in one[1].to_pylist()]
+    assert keys == sorted(keys)
+    assert len(keys) == len(set(keys))
+
+
+def test_a_movies_own_sound_is_used_only_without_an_audio_row(tmp_path: Path):
+    write_movie(tmp_path / "a.mp4", [flat()] * 50, sound=tone(2.0, 120.0))
+    write_wav(tmp_path / "a.wav", tone(2.0, 240.0))
+    video, audio = Media("ann", "video", "a.mp4"), Media("ann", "audio", "a.wav")
+    for media, pitch in (([video], 120.0), ([video, audio], 240.0)):
+        cells = _cells(extract_session(_session(media, ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1])
+        assert cells[0, "ann", "during", "f0_hz"][0] == pytest.approx(pitch, abs=2)
+        assert cells[0, "ann", "during", "smile"] == (None, 0.0)
+
+
+def test_half_a_picture_brings_no_sound(tmp_path: Path):
+    write_movie(tmp_path / "a.mp4", [flat(width=128)] * 50, sound=tone(2.0, 120.0))
+    session = _session([Media("ann", "video", "a.mp4", 0.0, "left")], ("ann", 0.2, 1.8))
+    cells = _cells(extract_session(session, tmp_path, SETTINGS)[1])
+    assert not {key[3] for key in cells} & set(VOICE_FEATURES)
+
+
+def test_video_without_sound_has_vision_only(tmp_path: Path):
+    write_movie(tmp_path / "a.mp4", [flat()] * 50)
+    cells = _cells(
+        extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
+    )
+    assert {key[3] for key in cells} == {"gaze_on_screen", "nod_yes", "nod_no", "smile"}
+    assert set(cells.values()) == {(None, 0.0)}
+
+
+def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
+    times = np.arange(0.0, 12.0, 1 / 25)
+    height = 50  # of the face, pixels
+
+    def place(t: float) -> tuple[float, float]:
+        return wave(t, 8.5, 3, 1.5, 0.12 * height), wave(t, 2.5, 3, 1.5, 0.12 * height)
+
+    write_movie(tmp_path / "a.mp4", moving(astronaut(256), place, times.tolist()))
+    turns = [("ann" if i % 2 else "bob", 2.0 * i, 2.0 * i + 2) for i in range(6)]
+    frames, means = extract_session(_session([Media("ann", "video", "a.mp4")], *turns), tmp_path, SETTINGS)
+    cells = _cells(means)
+    assert [cells[i, "ann", "during", "nod_yes"][0] for i in range(6)] == [0, 1, 0, 0, 0, 0]
+    assert [cells[i, "ann", "during", "nod_no"][0] for i in range(6)] == [0, 0, 0, 0, 1, 0]
+    assert min(coverage for _, coverage in cells.values()) > 0.95
+    nodding = [r["time_s"] for r in frames.to_pylist() if r["feature"] == "nod_yes" and r["value"] == 1.0]
+    assert min(nodding) > 2.3
+    assert max(nodding) < 4.9
+
+
+@pytest.mark.parametrize(
+    ("kind", "write", "message"),
+    [
+        (
+            "audio",
+            lambda p: write_movie(p, [flat()] * 5),
+            r"a\.mp4: no sound in the file .* ann's audio \(it holds video",
+        ),
+        ("video", lambda p: write_wav(p, tone(1.0)), r"a\.mp4: no picture in the file .*\(it holds audio \(pcm_f32le"),
+        ("video", lambda p: p.write_bytes(b""), r"a\.mp4: the file is empty"),
+        ("video", lambda p: p.write_bytes(os.urandom(4096)), r"a\.mp4: cannot be opened as a recording"),
+        ("film", lambda p: p.touch(), r"kind 'film' of ann's recording is not known. Allowed .* audio, video"),
+    ],
+)
+def test_a_recording_that_cannot_be_used_names_session_file_and_cause(tmp_path: Path, kind, write, message):
+    write(tmp_path / "a.mp4")
+    with pytest.raises(UnitError, match=rf"^session s: .*{message}|^session s: {message}"):
+        extract_session(_session([Media("ann", kind, "a.mp4")], ("ann", 0, 1)), tmp_path, SETTINGS)
+
+
+def test_frames_table_stays_small(tmp_path: Path):
+    write_wav(tmp_path / "a.wav", tone(10.0))
+    frames, _ = extract_session(_session([Media("ann", "audio", "a.wav")], ("ann", 0, 10)), tmp_path, SETTINGS)
+    assert frames.num_rows <= 3 * 10 * 10 + 3
+    assert all(math.isfinite(v) for v in frames["value"].to_pylist())
+
+
+def test_score_is_not_read(tmp_path: Path):
+    write_wav(tmp_path / "a.wav", tone(1.0))
+    session = _session([Media("ann", "audio", "a.wav")], ("ann", 0, 1))
+    low, high = (
+        extract_session(replace(session, ratings=(Rating("ann", "bob", "x", s, 1, 5),)), tmp_path, SETTINGS)
+        for s in (1.0, 5.0)
+    )
+    assert all(a.equals(b) for a, b in zip(low, high, strict=True))
+
+
+@pytest.fixture(scope="module")
+def dyad() -> tuple[pa.Table, pa.Table]:
+    path = shared("media/dyad_synthetic_16s.mp4")
+    media = [
+        Media(who, kind, path.name, 0.0, channel)
+        for who, kind, channel in (
+            ("ann", "audio", "L"), ("ann", "video", "left"), ("bob", "audio", "R"), ("bob", "video", "right")
+        )
+    ]  # fmt: skip
+    turns = [("ann" if i < 4 else "bob", 2.0 * i, 2.0 * i + 1.9) for i in range(8)]
+    return extract_session(_session(media, *turns), path.parent, SETTINGS)
+
+
+def test_real_dyad_voices_are_told_apart(dyad):
+    cells = _cells(dyad[1])
+    for turn in range(8):
+        speaker, listener = ("ann", "bob") if turn < 4 else ("bob", "ann")
+        assert cells[turn, speaker, "during", "f0_hz"][1] > 0.3
+        assert cells[turn, listener, "during", "f0_hz"][1] < 0.02
+    pitch = {who: np.mean([cells[t, who, "during", "f0_hz"][0] for t in turns])
+             for who, turns in {"ann": range(4), "bob": range(4, 8)}.items()}  # fmt: skip
+    assert pitch["ann"] + 30 < pitch["bob"]
+
+
+def test_real_dyad_faces_are_seen_in_both_halves(dyad):
+    cells = _cells(dyad[1])
+    assert min(cells[t, who, "during", "smile"][1] for t in range(8) for who in ("ann", "bob")) > 0.95
+    assert dyad[0].num_rows < 3000
+
+
+def test_a_film_without_a_face_has_coverage_0():
+    path = shared("media/no_face.mp4")
+    session = _session([Media("ann", "video", path.name)], ("ann", 0, 3.9))
+    cells = _cells(extract_session(session, path.parent, SETTINGS)[1])
+    assert cells[0, "ann", "during", "smile"] == cells[0, "ann", "during", "nod_yes"] == (None, 0.0)
+    assert cells[0, "ann", "during", "intensity_db"][1] > 0.9
+
+
+def test_a_video_that_begins_late_covers_only_its_time():
+    path = shared("media/face_noface.mov")
+    session = _session([Media("ann", "video", path.name, 100.0)], ("ann", 100.0, 102.0), ("ann", 104.5, 106.0))
+    cells = _cells(extract_session(session, path.parent, SETTINGS)[1])
+    assert cells[0, "ann", "during", "smile"][1] > 0.95  # the face is there for the first 2.3 s
+    assert cells[1, "ann", "during", "smile"][1] == 0.0
+    assert cells[0, "ann", "during", "log_energy_db"] == (None, 0.0)  # the sound begins at 2.43 s
+    assert cells[1, "ann", "during", "log_energy_db"][1] > 0.95
+
+
+def test_memory_does_not_grow_with_the_pictures(tmp_path: Path):
+    import tracemalloc
+
+    peaks = []
+    for count in (100, 400):
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+            write_movie(Path(folder) / "a.mp4", [flat(width=320, height=240)] * count)
+            session = _session([Media("ann", "video", "a.mp4")], ("ann", 0, 4))
+            tracemalloc.start()
+            extract_session(session, Path(folder), SETTINGS)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 320 * 240 * 30  # 120 more pictures were looked at; fewer than 30 would fit

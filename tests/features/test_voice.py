@@ -1,0 +1,104 @@
+"""Pitch, intensity, jitter and log energy: they share one analysis of a whole track."""
+
+import math
+
+import numpy as np
+import pytest
+
+from features.audio import Track, read_track
+from features.channel import Channel
+from features.jitter import jitter_local
+from features.media import open_recording
+from features.settings import FeatureSettings
+from features.voice import Voice, measure_voice
+from tests.features.clips import tone
+from tests.shared import shared
+
+SETTINGS = FeatureSettings()
+
+
+def _voice(samples: np.ndarray, start_s: float = 0.0, rate_hz: int = 16000) -> Voice:
+    return measure_voice(Track(samples.astype(np.float32), rate_hz, start_s), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def conversation() -> Track:
+    path = shared("media/pyannote_sample.wav")
+    with open_recording(path.parent, path.name, 1.0) as recording:
+        track = read_track(recording, Channel())
+    assert track is not None
+    return track
+
+
+def test_real_conversation_gives_praats_figures(conversation: Track):
+    voice = measure_voice(conversation, SETTINGS)
+    whole = voice.measure([(0.0, 30.0)], 30.0)
+    assert np.nanmean(voice.series["f0_hz"].values) == pytest.approx(198.10, abs=0.05)
+    assert whole["f0_hz"][0] == pytest.approx(198.10, abs=0.05)
+    assert whole["jitter_local"][0] == pytest.approx(0.01241, abs=0.0001)
+    assert whole["intensity_db"][0] == pytest.approx(60.6, abs=0.1)  # the mean of the decibels would be 47.7
+    power = float(np.mean(conversation.samples.astype(np.float64) ** 2))
+    assert whole["log_energy_db"][0] == pytest.approx(10 * math.log10(power), abs=1e-3)
+    assert 0.2 < whole["f0_hz"][1] < 0.8
+    assert whole["f0_hz"][1] == whole["jitter_local"][1]
+
+
+def test_tone_is_heard_at_its_pitch_and_time():
+    voice = _voice(np.concatenate([tone(1.0, 120.0), np.zeros(16000), tone(1.0, 240.0)]), start_s=5.0)
+    low, silent, high = (voice.measure([(a, a + 0.8)], 0.8) for a in (5.1, 6.1, 7.1))
+    assert low["f0_hz"] == (pytest.approx(120.0, abs=1.0), pytest.approx(1.0))
+    assert high["f0_hz"] == (pytest.approx(240.0, abs=2.0), pytest.approx(1.0))
+    assert silent["f0_hz"] == (None, 0.0)
+    assert silent["jitter_local"] == (None, 0.0)
+    assert silent["log_energy_db"] == (None, 0.0)
+    assert low["jitter_local"][0] < 0.001
+
+
+def test_ten_times_the_amplitude_is_20_db():
+    quiet, loud = (_voice(tone(1.0, level=level)).measure([(0.1, 0.9)], 0.8) for level in (0.05, 0.5))
+    for name in ("intensity_db", "log_energy_db"):
+        assert loud[name][0] - quiet[name][0] == pytest.approx(20.0, abs=0.01)
+    assert loud["f0_hz"][0] == pytest.approx(quiet["f0_hz"][0], abs=0.01)
+
+
+def test_irregular_periods_have_more_jitter():
+    rng, pulses, now = np.random.default_rng(0), [], 0.0
+    while now < 2.0:
+        now += (1 / 150) * (1 + 0.03 * rng.standard_normal())
+        pulses.append(now)
+    rough = np.zeros(32800)
+    for pulse in pulses:
+        start = round(pulse * 16000)
+        rough[start : start + 60] += np.exp(-np.arange(60) / 12)[: len(rough) - start]
+    assert _voice(rough).measure([(0.0, 2.0)], 2.0)["jitter_local"][0] > 0.01
+
+
+def test_slices_of_jitter_are_praats_own(conversation: Track):
+    from parselmouth.praat import call
+
+    pulses = measure_voice(conversation, SETTINGS).pulses
+    praat = call(pulses, "Get jitter (local)", 6.7, 9.0, 1e-4, 0.02, 1.3)
+    assert jitter_local(pulses, [(6.7, 9.0)]) == praat
+    both = jitter_local(pulses, [(6.7, 9.0), (18.0, 22.0)])
+    singles = [jitter_local(pulses, [span]) for span in ((6.7, 9.0), (18.0, 22.0))]
+    assert min(singles) <= both <= max(singles)
+    assert jitter_local(pulses, []) is None
+    assert jitter_local(pulses, [(3.0, 3.0)]) is None
+    assert jitter_local(None, [(0.0, 1.0)]) is None
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.0001, 0.005, 0.03, 0.05, 0.08, 0.0875])
+@pytest.mark.parametrize("rate_hz", [8000, 44100])
+def test_sound_too_short_for_praat_is_no_error(seconds: float, rate_hz: int):
+    found = _voice(tone(seconds, rate_hz=rate_hz), rate_hz=rate_hz).measure([(0.0, 0.1)], 0.1)
+    assert set(found) == {"f0_hz", "intensity_db", "jitter_local", "log_energy_db"}
+    if seconds < 0.04:
+        assert found["f0_hz"] == found["intensity_db"] == found["jitter_local"] == (None, 0.0)
+
+
+def test_digital_silence_and_noise_have_no_pitch():
+    silence = _voice(np.zeros(16000)).measure([(0.0, 1.0)], 1.0)
+    assert set(silence.values()) == {(None, 0.0)}
+    noise = _voice(0.1 * np.random.default_rng(0).standard_normal(16000)).measure([(0.0, 1.0)], 1.0)
+    assert noise["f0_hz"][1] < 0.2
+    assert noise["log_energy_db"] == (pytest.approx(-20.0, abs=0.5), pytest.approx(1.0))
