@@ -139,7 +139,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
         (
             "audio",
             lambda p: write_movie(p, [flat()] * 5),
-            r"a\.mp4: no sound in the file .* ann's audio \(it holds video",
+            r"a\.mp4: no sound .* ann's audio \(it holds video",
         ),
         ("video", lambda p: write_wav(p, tone(1.0)), r"a\.mp4: no picture in the file .*\(it holds audio \(pcm_f32le"),
         ("video", lambda p: p.write_bytes(b""), r"a\.mp4: the file is empty"),
@@ -149,7 +149,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
 )
 def test_a_recording_that_cannot_be_used_names_session_file_and_cause(tmp_path: Path, kind, write, message):
     write(tmp_path / "a.mp4")
-    with pytest.raises(UnitError, match=rf"^session s: .*{message}|^session s: {message}"):
+    with pytest.raises(UnitError, match=f"^session s: .*{message}"):
         extract_session(_session([Media("ann", kind, "a.mp4")], ("ann", 0, 1)), tmp_path, SETTINGS)
 
 

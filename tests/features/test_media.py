@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,8 @@ def test_path_may_not_leave_the_corpus(tmp_path: Path, path: str):
     root = tmp_path / "corpus"
     (root / "s1").mkdir(parents=True)
     (tmp_path / "secret.wav").write_bytes(b"x")
-    os.symlink(tmp_path / "secret.wav", root / "link.wav")
-    os.symlink(tmp_path, root / "linked")
+    (root / "link.wav").symlink_to(tmp_path / "secret.wav")
+    (root / "linked").symlink_to(tmp_path)
     with pytest.raises(UnitError, match="leads outside the corpus folder"):
         locate(root, path)
 
