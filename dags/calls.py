@@ -1,0 +1,33 @@
+"""What both orchestrators call, and what they share of the graph's shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pipeline.stage import Stage
+
+DEFAULT_SHARDS = 16
+"""Tasks a stage is split into at most; each costs an orchestrator a tenth of a second and often a fresh process."""
+
+
+class ShardCalls(Protocol):
+    """The four calls of `pipeline.shards`. Tasks exchange shard numbers and counts; data goes through the store."""
+
+    def prepare(self, config: str) -> None:
+        """Check configuration and corpus."""
+
+    def list_shards(self, config: str, stage: str, shards: int) -> list[int]:
+        """Numbers of a stage's shards, at most ``shards``."""
+
+    def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
+        """Run one shard and count its units by what became of them."""
+
+    def finish(self, config: str) -> dict[str, int]:
+        """Publish the run folder and count what it holds."""
+
+
+def last_stages(stages: Sequence[Stage]) -> list[str]:
+    """Names of the stages that no other stage needs: when they have ended, everything has."""
+    needed = {need for stage in stages for need in stage.needs}
+    return [stage.name for stage in stages if stage.name not in needed]

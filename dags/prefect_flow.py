@@ -1,0 +1,117 @@
+"""The declared stages as the Prefect flow ``apportion``.
+
+python -m dags.prefect_flow apportion.toml --workers 2     # without a server: Prefect starts one for the run
+prefect deploy dags/prefect_flow.py:apportion              # or as a deployment of your own server
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+# What a run does is nobody else's business unless its owner says so; Prefect reads this when it is imported.
+os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+os.environ.setdefault("DO_NOT_TRACK", "1")
+
+from prefect import Flow, flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
+
+from corpus.errors import ApportionError, InputError
+from dags.calls import DEFAULT_SHARDS, ShardCalls, last_stages
+from pipeline import shards as pipeline_shards
+from pipeline.shards import MAX_SHARDS
+from pipeline.stage import Stage
+from pipeline.stages import STAGES
+
+
+def build_flow(
+    stages: Sequence[Stage] = STAGES,
+    calls: ShardCalls = pipeline_shards,
+    task_runner: TaskRunner[Any] | None = None,
+    retries: int = 2,
+    retry_delay_s: float = 30,
+) -> Flow[[str, int], dict[str, int]]:
+    """Build the flow: ``prepare``; a list of the shards and a mapped task for each stage; ``finish``.
+
+    Parameters
+    ----------
+    stages
+        The stages, each after those it needs.
+    calls
+        Where the work is done.
+    task_runner
+        Where tasks run; by default a pool of processes, one a core. Threads would share torch's random numbers, and
+        with them results would depend on what runs at the same time.
+    retries
+        Further attempts after a task was lost; repeating a shard does no unit twice.
+    retry_delay_s
+        Time before a further attempt.
+    """
+    # The store knows what is done already; a second cache could only contradict it.
+    options: dict[str, Any] = {"retries": retries, "retry_delay_seconds": retry_delay_s, "cache_policy": NO_CACHE}
+    # Not tried again: a mistake in the configuration or the corpus stays one.
+    prepare = task(name="prepare", task_run_name="prepare", cache_policy=NO_CACHE)(calls.prepare)
+    list_shards = task(name="list_shards", task_run_name="{stage}.list_shards", **options)(calls.list_shards)
+    run_shard = task(name="run_shard", task_run_name="{stage}.run_shard {shard}", **options)(calls.run_shard)
+    finish = task(name="finish", task_run_name="finish", **options)(calls.finish)
+
+    runner: TaskRunner[Any] = task_runner or ProcessPoolTaskRunner()
+
+    @flow(name="apportion", task_runner=runner)
+    def apportion(config: str, shards: int = DEFAULT_SHARDS) -> dict[str, int]:
+        prepared = prepare.submit(config)
+        prepared.result()
+        # All lists first: with few workers they would otherwise queue behind hours of training.
+        listed = {stage.name: list_shards.submit(config, stage.name, shards, wait_for=[prepared]) for stage in stages}
+        for listing in listed.values():
+            listing.result()
+        runs: dict[str, list[PrefectFuture[dict[str, int]]]] = {}
+        for stage in stages:
+            needs = [future for need in stage.needs for future in runs[need]]
+            runs[stage.name] = list(run_shard.map(config, stage.name, listed[stage.name], shards, wait_for=needs))
+        ends = [future for name in last_stages(stages) for future in runs[name]]
+        finished = finish.submit(config, wait_for=ends)
+        return _result(finished, [future for one in runs.values() for future in one])
+
+    return apportion
+
+
+def _result(finished: PrefectFuture[dict[str, int]], runs: Sequence[PrefectFuture[Any]]) -> dict[str, int]:
+    """What ``finish`` gave; where a shard failed its own error, not that something after it could not start."""
+    finished.wait()
+    for future in runs:
+        if future.state.is_failed() or future.state.is_crashed():
+            future.result()
+    return finished.result()
+
+
+apportion = build_flow()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the flow; 2 for unusable input, 1 where anything failed or was quarantined, else 0."""
+    parser = argparse.ArgumentParser("python -m dags.prefect_flow", description="Run all stages as a Prefect flow.")
+    parser.add_argument("config", help="path of the TOML configuration")
+    parser.add_argument(
+        "--shards", type=int, default=DEFAULT_SHARDS, help=f"tasks a stage at most, 1 to {MAX_SHARDS} [%(default)s]"
+    )
+    parser.add_argument("--workers", type=int, help="worker processes [one a core]")
+    parser.add_argument("--allow-quarantine", action="store_true", help="exit with 0 though something was quarantined")
+    options = parser.parse_args(arguments)
+    try:
+        counts = build_flow(task_runner=ProcessPoolTaskRunner(options.workers))(options.config, options.shards)
+    except ApportionError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 1
+    print(json.dumps(counts))
+    return 1 if counts["quarantined"] and not options.allow_quarantine else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

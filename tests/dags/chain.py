@@ -1,0 +1,75 @@
+"""A short chain of stages, and calls that write down when they were made, from whatever process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.errors import InputError
+from pipeline.stage import Inputs, Outputs, Stage, Work
+
+
+def _nothing(inputs: Inputs, config: object, work: Work) -> Outputs:
+    raise AssertionError("an orchestrator asks the calls to run a shard, never a stage's function")
+
+
+def _stage(name: str, *needs: str) -> Stage:
+    return Stage(name, _nothing, needs=needs, per="session")
+
+
+CHAIN = (
+    _stage("first"),
+    _stage("empty"),
+    _stage("left", "first"),
+    _stage("right", "first", "empty"),
+    _stage("last-one", "left", "right"),
+)
+SHARDS = {"first": 3, "empty": 0, "left": 2, "right": 1, "last-one": 1}
+"""Into how many shards a stage can be split; any other stage into two."""
+
+
+@dataclass(frozen=True)
+class WrittenDown:
+    """Calls that do nothing but append a line to ``journal``; ``broken`` names a call that raises instead."""
+
+    journal: Path
+    broken: str | None = None
+
+    def prepare(self, config: str) -> None:
+        self._write(f"prepare {config}")
+
+    def list_shards(self, config: str, stage: str, shards: int) -> list[int]:
+        self._write(f"list {stage}")
+        return list(range(min(shards, SHARDS.get(stage, 2))))
+
+    def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
+        self._write(f"run {stage} {shard}/{shards}")
+        return {"done": 1, "reused": 0, "quarantined": 0}
+
+    def finish(self, config: str) -> dict[str, int]:
+        self._write("finish")
+        return {"quarantined": 0}
+
+    def lines(self) -> list[str]:
+        """The calls made so far, in their order."""
+        return self.journal.read_text().splitlines()
+
+    def _write(self, line: str) -> None:
+        with self.journal.open("a") as file:
+            file.write(f"{line}\n")
+        if line == self.broken:
+            raise InputError(f"{line}: broken on purpose")
+
+
+def assert_complete(lines: list[str], config: str, shards: int) -> None:
+    """Every call was made once, and none before what it needs."""
+    runs = {name: [f"run {name} {i}/{shards}" for i in range(min(shards, SHARDS[name]))] for name in SHARDS}
+    expected = [f"prepare {config}", *(f"list {name}" for name in SHARDS), *(x for one in runs.values() for x in one)]
+    assert sorted(lines) == sorted([*expected, "finish"])
+    assert lines[0] == f"prepare {config}"
+    assert lines[-1] == "finish"
+    for stage in CHAIN:
+        for run in runs[stage.name]:
+            before = lines[: lines.index(run)]
+            assert f"list {stage.name}" in before
+            assert all(needed in before for need in stage.needs for needed in runs[need]), f"{run} came too early"

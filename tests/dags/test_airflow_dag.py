@@ -1,0 +1,123 @@
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("airflow", reason="needs the Airflow environment: `make test-dags`")
+
+from airflow.dag_processing.dagbag import DagBag
+from airflow.exceptions import ParamValidationError
+from airflow.sdk import DAG
+
+from dags.airflow_dag import build_dag
+from pipeline.config import load_config
+from pipeline.local import run_locally
+from pipeline.shards import MAX_SHARDS
+from pipeline.stages import STAGES
+from tests.dags.chain import CHAIN, WrittenDown, assert_complete
+from tests.dags.conftest import ROOT
+from tests.dags.small_run import artifacts, write_config, write_corpus
+
+pytestmark = pytest.mark.dags
+
+
+@pytest.fixture(scope="module")
+def bag() -> DagBag:
+    return DagBag(dag_folder=ROOT / "dags")
+
+
+@pytest.fixture(scope="module")
+def dag(bag: DagBag) -> DAG:
+    return bag.dags["apportion"]
+
+
+@pytest.fixture(scope="session")
+def database() -> None:
+    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True)
+
+
+def test_folder_loads_without_errors_and_holds_one_dag(bag: DagBag) -> None:
+    assert bag.import_errors == {}
+    assert list(bag.dags) == ["apportion"]
+
+
+def test_tasks_are_those_of_the_stages(dag: DAG) -> None:
+    of_stages = {f"{stage.name}.{task}" for stage in STAGES for task in ("list_shards", "run_shard")}
+    assert set(dag.task_ids) == {"prepare", "finish"} | of_stages
+
+
+def test_edges_are_those_of_the_stages(dag: DAG) -> None:
+    for stage in STAGES:
+        assert dag.get_task(f"{stage.name}.list_shards").upstream_task_ids == {"prepare"}
+        needed = {f"{need}.run_shard" for need in stage.needs}
+        assert dag.get_task(f"{stage.name}.run_shard").upstream_task_ids == needed | {f"{stage.name}.list_shards"}
+        readers = {f"{other.name}.run_shard" for other in STAGES if stage.name in other.needs}
+        assert dag.get_task(f"{stage.name}.run_shard").downstream_task_ids == (readers or {"finish"})
+
+
+def test_every_stage_is_mapped_over_its_shards(dag: DAG) -> None:
+    for stage in STAGES:
+        assert dag.get_task(f"{stage.name}.run_shard").is_mapped
+        assert not dag.get_task(f"{stage.name}.list_shards").is_mapped
+
+
+def test_only_the_check_of_the_input_is_not_tried_again(dag: DAG) -> None:
+    assert dag.get_task("prepare").retries == 0
+    assert all(task.retries == 2 for task in dag.tasks if task.task_id != "prepare")
+
+
+@pytest.mark.parametrize("shards", [0, MAX_SHARDS + 1, "many"])
+def test_number_of_shards_is_checked(dag: DAG, shards: object) -> None:
+    with pytest.raises(ParamValidationError):
+        dag.params.get_param("shards").resolve(shards)
+
+
+def test_configuration_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPORTION_CONFIG", "/data/chats.toml")
+    assert build_dag().params["config"] == "/data/chats.toml"
+    monkeypatch.delenv("APPORTION_CONFIG")
+    with pytest.raises(ParamValidationError):
+        build_dag().params.get_param("config").resolve()
+
+
+def test_parsing_the_file_imports_no_heavy_library() -> None:
+    heavy = "{'torch', 'transformers', 'librosa', 'cv2', 'pandas'}"
+    code = f"import sys, dags.airflow_dag; print({heavy} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ran.stdout.strip() == "set()"
+
+
+def test_run_makes_every_call_in_order(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal")
+    run = build_dag(CHAIN, calls).test(run_conf={"config": "c.toml", "shards": 2})
+    assert run.state == "success"
+    assert_complete(calls.lines(), "c.toml", 2)
+    skipped = {ti.task_id for ti in run.get_task_instances() if ti.state == "skipped"}
+    assert skipped == {"empty.run_shard"}
+
+
+def test_failed_shard_fails_the_run_and_nothing_after_it_starts(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2")
+    run = build_dag(CHAIN, calls, retries=0).test(run_conf={"config": "c.toml", "shards": 2})
+    assert run.state == "failed"
+    lines = calls.lines()
+    assert "run left 1/2" in lines and "run right 0/2" in lines
+    assert not any(line.startswith(("run last-one", "finish")) for line in lines)
+
+
+def test_lost_shard_is_tried_again(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2")
+    build_dag(CHAIN, calls, retries=1, retry_delay=timedelta(0)).test(run_conf={"config": "c.toml", "shards": 2})
+    assert calls.lines().count("run left 0/2") == 2
+
+
+def test_real_run_leaves_the_artifacts_of_a_local_run(dag: DAG, database: None, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "corpus")
+    run_locally(load_config(write_config(tmp_path, "local")), [stage.name for stage in STAGES], quiet=True)
+    run = dag.test(run_conf={"config": str(write_config(tmp_path, "airflow")), "shards": 3})
+    assert run.state == "success"
+    assert run.get_task_instance("finish").xcom_pull("finish")["quarantined"] == 0
+    assert artifacts(tmp_path / "airflow") == artifacts(tmp_path / "local")
+    assert (tmp_path / "airflow" / "report.html").is_file()

@@ -1,0 +1,124 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("prefect", reason="needs the Prefect environment: `make test-dags`")
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.objects import TaskRun
+from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner
+from prefect.testing.utilities import prefect_test_harness
+
+from corpus.errors import InputError
+from dags import prefect_flow
+from dags.prefect_flow import build_flow
+from pipeline.config import load_config
+from pipeline.local import run_locally
+from pipeline.stages import STAGES
+from tests.dags.chain import CHAIN, WrittenDown, assert_complete
+from tests.dags.small_run import artifacts, write_config, write_corpus
+
+pytestmark = pytest.mark.dags
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server() -> Iterator[None]:
+    with prefect_test_harness(server_startup_timeout=120):
+        yield
+
+
+@pytest.fixture(scope="module")
+def task_runs(server: None, tmp_path_factory: pytest.TempPathFactory) -> list[TaskRun]:
+    """What the server knows of a run of the real stages, two shards each."""
+    calls = WrittenDown(tmp_path_factory.mktemp("structure") / "journal")
+    state = build_flow(STAGES, calls, ThreadPoolTaskRunner(4))("c.toml", 2, return_state=True)
+    with get_client(sync_client=True) as client:
+        this_run = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
+        return client.read_task_runs(flow_run_filter=this_run, limit=200)
+
+
+def _upstream(task_runs: list[TaskRun]) -> dict[str, set[str]]:
+    """For each task's name, the names of the tasks that it waited for."""
+    names = {run.id: _task_name(run) for run in task_runs}
+    edges: dict[str, set[str]] = {}
+    for run in task_runs:
+        waited = {names[one.id] for ones in run.task_inputs.values() for one in ones if one.input_type == "task_run"}
+        edges.setdefault(_task_name(run), set()).update(waited)
+    return edges
+
+
+def _task_name(run: TaskRun) -> str:
+    """Without the shard's number."""
+    return run.name.split(" ")[0]
+
+
+def test_tasks_are_those_of_the_stages(task_runs: list[TaskRun]) -> None:
+    of_stages = {f"{stage.name}.{task}" for stage in STAGES for task in ("list_shards", "run_shard")}
+    assert {_task_name(run) for run in task_runs} == {"prepare", "finish"} | of_stages
+
+
+def test_edges_are_those_of_the_stages(task_runs: list[TaskRun]) -> None:
+    upstream = _upstream(task_runs)
+    for stage in STAGES:
+        assert upstream[f"{stage.name}.list_shards"] == {"prepare"}
+        needed = {f"{need}.run_shard" for need in stage.needs}
+        assert upstream[f"{stage.name}.run_shard"] == needed | {f"{stage.name}.list_shards"}
+    needed = {need for stage in STAGES for need in stage.needs}
+    assert upstream["finish"] == {f"{stage.name}.run_shard" for stage in STAGES if stage.name not in needed}
+
+
+def test_every_stage_is_mapped_over_its_shards(task_runs: list[TaskRun]) -> None:
+    for stage in STAGES:
+        names = {run.name for run in task_runs if _task_name(run) == f"{stage.name}.run_shard"}
+        assert names == {f"{stage.name}.run_shard 0", f"{stage.name}.run_shard 1"}
+
+
+@pytest.mark.parametrize("runner", [ThreadPoolTaskRunner(2), ProcessPoolTaskRunner(2)], ids=["threads", "processes"])
+def test_run_makes_every_call_in_order(runner: ThreadPoolTaskRunner, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal")
+    assert build_flow(CHAIN, calls, runner)("c.toml", 2) == {"quarantined": 0}
+    assert_complete(calls.lines(), "c.toml", 2)
+
+
+@pytest.mark.parametrize("broken", ["prepare c.toml", "list left", "run left 0/2"])
+def test_failure_is_raised_as_it_was_and_nothing_after_it_starts(broken: str, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken=broken)
+    with pytest.raises(InputError, match=f"{broken}: broken on purpose"):
+        build_flow(CHAIN, calls, ThreadPoolTaskRunner(2), retries=0)("c.toml", 2)
+    assert not any(line.startswith(("run last-one", "finish")) for line in calls.lines())
+
+
+def test_failed_shard_does_not_stop_the_others(tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2")
+    with pytest.raises(InputError):
+        build_flow(CHAIN, calls, ThreadPoolTaskRunner(1), retries=0)("c.toml", 2)
+    assert {"run left 1/2", "run right 0/2"} <= set(calls.lines())
+
+
+def test_lost_shard_is_tried_again_but_not_the_check_of_the_input(tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2")
+    with pytest.raises(InputError):
+        build_flow(CHAIN, calls, ThreadPoolTaskRunner(2), retries=1, retry_delay_s=0)("c.toml", 2)
+    assert calls.lines().count("run left 0/2") == 2
+    refused = WrittenDown(tmp_path / "refused", broken="prepare c.toml")
+    with pytest.raises(InputError):
+        build_flow(CHAIN, refused, ThreadPoolTaskRunner(2), retries=1, retry_delay_s=0)("c.toml", 2)
+    assert refused.lines() == ["prepare c.toml"]
+
+
+def test_command_says_what_is_wrong_with_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "missing.toml"
+    assert prefect_flow.main([str(missing), "--workers", "1"]) == 2
+    assert f"error: {missing}: no such file" in capsys.readouterr().err
+
+
+def test_real_run_leaves_the_artifacts_of_a_local_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_corpus(tmp_path / "corpus")
+    run_locally(load_config(write_config(tmp_path, "local")), [stage.name for stage in STAGES], quiet=True)
+    assert prefect_flow.main([str(write_config(tmp_path, "prefect")), "--shards", "3", "--workers", "2"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["quarantined"] == 0
+    assert artifacts(tmp_path / "prefect") == artifacts(tmp_path / "local")
+    assert (tmp_path / "prefect" / "report.html").is_file()
