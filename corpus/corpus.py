@@ -169,10 +169,15 @@ def _mean_ratings(rows: list[tuple[Any, ...]]) -> tuple[Rating, ...]:
     ratings = []
     for (rater, target, name), group in groupby(rows, key=lambda row: row[:3]):
         annotators = list(group)
-        _, score, low, high, higher_is_better = zip(*(row[3:] for row in annotators), strict=True)
-        mean = math.fsum(score) / len(score)
-        ratings.append(Rating(rater, target, name, mean, low[0], high[0], higher_is_better[0]))
+        mean = math.fsum(_number(row[4]) for row in annotators) / len(annotators)
+        low, high, higher_is_better = annotators[0][5:]
+        ratings.append(Rating(rater, target, name, mean, _number(low), _number(high), higher_is_better))
     return tuple(ratings)
+
+
+def _number(value: float | None) -> float:
+    """A missing number is not a number; validation names its row."""
+    return math.nan if value is None else value
 
 
 def _media(values: tuple[Any, ...]) -> Media:

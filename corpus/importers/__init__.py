@@ -1,0 +1,5 @@
+"""Importers from other people's formats, one file each: ``import_corpus(src, options) -> ImportedCorpus``."""
+
+from corpus.importers.run import ImportReport, import_to
+
+__all__ = ["ImportReport", "import_to"]

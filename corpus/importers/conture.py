@@ -1,0 +1,82 @@
+"""ConTurE (alexa/conture, data.json): human-bot dialogues rated as a whole and response by response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError, UnitError
+from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
+from corpus.importers.options import check_options
+from corpus.importers.sources import numbered
+from corpus.textfile import read_json
+
+RATER, TARGET = "user", "chatbot"
+OVERALL = "human (overall)"
+SCALES: Mapping[str, tuple[float, float]] = {OVERALL: (1.0, 5.0), "consistent": (0.0, 1.0)}
+OTHER_SCALE = (1.0, 3.0)
+LABEL, LABEL_SCALE = "overall impression", (0.0, 2.0)
+NOT_GIVEN = "N/A"
+
+
+def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+    """Sessions rated "overall" (1 to 5) and on ten more names by 2 or 3 annotators; turn labels 0, 1 or 2.
+
+    Parameters
+    ----------
+    src : Path
+        ``data.json``, plain or gzip.
+    options : Mapping
+        None are known.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not ConTurE's.
+    """
+    check_options("conture", options, ())
+    dialogs = read_json(src)
+    if not (isinstance(dialogs, list) and dialogs and all(isinstance(d, dict) and "turns" in d for d in dialogs)):
+        raise InputError(f'{src}: not ConTurE\'s data.json, which is a list of {{"dialog_id", "turns", ...}}.')
+    rows, left_out, skipped = Rows(), [], 0
+    for position, dialog in enumerate(dialogs):
+        number = dialog.get("dialog_id", position)
+        session_id = numbered("conture", number) if isinstance(number, int) else f"conture-{number}"
+        try:
+            skipped += _session(rows, session_id, dialog)
+        except UnitError as error:
+            left_out.append(LeftOut(session_id, str(error)))
+    notes = (f"{skipped} ratings are {NOT_GIVEN} and were skipped",) if skipped else ()
+    return ImportedCorpus(rows.tables(), notes, tuple(left_out))
+
+
+def _session(rows: Rows, session_id: str, dialog: Mapping[str, Any]) -> int:
+    """Add one dialogue, all or nothing; returns how many of its ratings are not given."""
+    try:
+        turns = [(_said(turn["user"], "User:"), _said(turn["chatbot"], "Chatbot:")) for turn in dialog["turns"]]
+        labels = [turn.get(LABEL) for turn in dialog["turns"]]
+        scores = [
+            (str(annotator), name, None if value == NOT_GIVEN else float(value))
+            for annotator, ratings in enumerate(dialog.get("dialog_ratings", ()))
+            for name, value in ratings.items()
+        ]
+        values = [None if label is None else float(label) for label in labels]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnitError(f"not in ConTurE's shape ({type(error).__name__}: {error}). Compare with its README.") from None
+    rows.session(session_id, "conture", language="en")
+    for i, ((user, chatbot), value) in enumerate(zip(turns, values, strict=True)):
+        rows.utterance(session_id, 2 * i, RATER, user)
+        rows.utterance(session_id, 2 * i + 1, TARGET, chatbot)
+        if value is not None:
+            rows.label(session_id, 2 * i + 1, LABEL, value, LABEL_SCALE)
+    for annotator, name, score in scores:
+        if score is not None:
+            shown = "overall" if name == OVERALL else name
+            scale = SCALES.get(name, OTHER_SCALE)
+            rows.rating(session_id, (RATER, TARGET), shown, score, scale, annotator=annotator)
+    return sum(score is None for _, _, score in scores)
+
+
+def _said(text: str, prefix: str) -> str:
+    return text.removeprefix(prefix).strip()

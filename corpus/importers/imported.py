@@ -1,0 +1,111 @@
+"""What an importer hands over: tables, files to bring along, and what it had to leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from corpus.schema import CORPUS_TABLES
+
+COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A session that could not be imported, and why."""
+
+    session_id: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"session {self.session_id}: {self.message}"
+
+
+@dataclass(frozen=True)
+class ImportedCorpus:
+    """An importer's result.
+
+    ``files`` maps the paths in the media table to the files they come from; ``notes`` says what was dropped or
+    merged, with counts; ``left_out`` lists broken sessions.
+    """
+
+    tables: Mapping[str, pa.Table]
+    notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+
+class Rows:
+    """Collects the rows of the tables in plain lists and turns them into tables at the end."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in COLUMNS}
+
+    def session(
+        self, session_id: str, source: str, *, duration_s: float | None = None, language: str | None = None
+    ) -> None:
+        """Add a session."""
+        self._rows["sessions"].append((session_id, source, duration_s, language))
+
+    def utterance(
+        self,
+        session_id: str,
+        turn: int,
+        speaker: str,
+        text: str,
+        start_s: float | None = None,
+        end_s: float | None = None,
+    ) -> None:
+        """Add an utterance."""
+        self._rows["utterances"].append((session_id, turn, speaker, text, start_s, end_s))
+
+    def rating(
+        self,
+        session_id: str,
+        pair: tuple[str, str],
+        name: str,
+        score: float,
+        scale: tuple[float, float],
+        *,
+        annotator: str | None = None,
+        higher_is_better: bool = True,
+    ) -> None:
+        """Add a score that ``pair`` = (rater, target) is about, on ``scale`` = (low, high)."""
+        self._rows["ratings"].append((session_id, *pair, name, annotator, score, *scale, higher_is_better))
+
+    def media(self, session_id: str, speaker: str, kind: str, path: str, channel: str | None) -> None:
+        """Add a recording that starts with its session."""
+        self._rows["media"].append((session_id, speaker, kind, path, 0.0, channel))
+
+    def label(
+        self,
+        session_id: str,
+        turn: int,
+        name: str,
+        value: float,
+        scale: tuple[float | None, float | None],
+        annotator: str | None = None,
+    ) -> None:
+        """Add a person's judgement of one turn."""
+        self._rows["turn_labels"].append((session_id, turn, annotator, name, value, *scale))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables, in the order in which rows were added."""
+        return {name: _table(rows, COLUMNS[name]) for name, rows in self._rows.items()}
+
+
+def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    return pa.table([_column(values, field) for values, field in zip(columns, schema, strict=True)], schema=schema)
+
+
+def _column(values: tuple[Any, ...], field: pa.Field) -> pa.Array:
+    try:
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:
+        # JSON may hold halves of surrogate pairs, which no UTF-8 file can.
+        return pa.array([v if v is None else v.encode("utf-8", "replace").decode() for v in values], field.type)

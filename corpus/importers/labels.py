@@ -1,0 +1,51 @@
+"""Judgements that are written down after the turn they judge."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from corpus.importers.imported import Rows
+
+
+@dataclass
+class LabelsOfEarlierTurns:
+    """Puts each judgement on the last target turn before it, the mean where several follow one target turn."""
+
+    name: str
+    scale: tuple[float, float]
+    dropped: int = 0
+    merged: int = 0
+    _values: dict[tuple[int, str | None], list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def judge(self, target_turn: int | None, values: list[float], annotators: list[str | None]) -> None:
+        """Judgements of ``target_turn`` (None: nothing of the target came before, so they are dropped)."""
+        if target_turn is None:
+            self.dropped += len(values)
+            return
+        for value, annotator in zip(values, annotators, strict=True):
+            found = self._values[target_turn, annotator]
+            self.merged += bool(found)
+            found.append(value)
+
+    def flush(self, rows: Rows, session_id: str) -> None:
+        """Add the labels of the session to ``rows`` and start anew."""
+        for (turn, annotator), values in self._values.items():
+            rows.label(session_id, turn, self.name, math.fsum(values) / len(values), self.scale, annotator)
+        self._values.clear()
+
+    def discard(self) -> None:
+        """Forget the labels of a session that is left out."""
+        self._values.clear()
+
+    def notes(self, target: str) -> tuple[str, ...]:
+        """What was dropped and merged, where anything was."""
+        told = []
+        if self.dropped:
+            told.append(f"{self.dropped:,} turn labels come before any {target} turn and were dropped")
+        if self.merged:
+            told.append(
+                f"{self.merged:,} turn labels follow a {target} turn that has one already: the mean of them was kept"
+            )
+        return tuple(told)

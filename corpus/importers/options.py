@@ -1,0 +1,45 @@
+"""The KEY=VALUE options of an importer."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+
+from corpus.errors import InputError
+
+
+def check_options(kind: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:
+    """Refuse an option that the importer ``kind`` does not know, with the nearest that it does."""
+    for key in options:
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "leave it out."
+            known = ", ".join(allowed) or "none"
+            raise InputError(f"import {kind}: unknown option {key!r}; {hint} Allowed: {known}.")
+
+
+def number_option(kind: str, options: Mapping[str, str], key: str) -> float | None:
+    """The option as a finite number, None where it is not given."""
+    if key not in options:
+        return None
+    try:
+        value = float(options[key])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"import {kind}: option {key}={options[key]}: a number is needed, for example -o {key}=1.")
+    return value
+
+
+def scale_options(kind: str, options: Mapping[str, str]) -> tuple[float, float] | None:
+    """The scale (low, high) of the options ``low`` and ``high``, None where neither is given."""
+    low, high = number_option(kind, options, "low"), number_option(kind, options, "high")
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        missing = "low" if low is None else "high"
+        raise InputError(f"import {kind}: option {missing} is missing: give both ends, -o low=1 -o high=5.")
+    if low >= high:
+        raise InputError(f"import {kind}: low={low:g} is not below high={high:g}. Give the ends of the scale in order.")
+    return low, high

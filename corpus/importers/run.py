@@ -1,0 +1,193 @@
+"""Running an importer: find it by name, write its corpus, and say what came of it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from corpus.corpus import SCHEMAS, Corpus
+from corpus.errors import InputError
+from corpus.importers.imported import ImportedCorpus, LeftOut
+from corpus.listing import some
+from corpus.tablefile import FORMATS, sort_rows
+from corpus.validate import Problem, validate
+from corpus.weak_ratings import weak_ratings
+
+Importer = Callable[[Path, Mapping[str, str]], ImportedCorpus]
+KINDS: Mapping[str, str] = {
+    name: f"corpus.importers.{name}" for name in ("chat", "media", "uss", "conture", "esconv", "convokit", "soda")
+}
+ENTRY_POINTS = "apportion.importers"
+RECORD = "import.json"
+"""Says in the corpus folder where it came from, so that the same import may be run again and no other."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import brought: rows by table, notes, sessions left out, faults and warnings of the new corpus."""
+
+    kind: str
+    out: Path
+    rows: Mapping[str, int]
+    notes: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {
+            "kind": self.kind,
+            "corpus": str(self.out),
+            "rows": dict(self.rows),
+            "notes": list(self.notes),
+            "left_out": [{"session_id": item.session_id, "message": item.message} for item in self.left_out],
+            "problems": [str(problem) for problem in self.problems],
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
+        lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
+        lines += some("left out", [str(item) for item in self.left_out])
+        lines += some("problem", [str(problem) for problem in self.problems])
+        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
+
+
+def import_to(
+    kind: str, src: str | Path, out: str | Path, options: Mapping[str, str] | None = None, *, overwrite: bool = False
+) -> ImportReport:
+    """Import ``src`` with the importer ``kind`` and write the corpus folder ``out``.
+
+    Recordings are hard-linked (copied where that cannot be) into ``out/media``, or named where they are if they lie
+    in ``out`` already.
+
+    Raises
+    ------
+    InputError
+        Unknown kind, unknown option, unreadable or foreign source, no session that can be imported, a folder that
+        holds something else, a folder that cannot be written.
+    """
+    src, out, options = Path(src), Path(out), dict(options or {})
+    importer = find_importer(kind)
+    record = {"kind": kind, "source": str(src.resolve()), "options": options}
+    if not overwrite:
+        _check_free(out, src, record)
+    imported = importer(src, options)
+    if imported.tables["sessions"].num_rows == 0:
+        causes = "\n".join(some("left out", [str(item) for item in imported.left_out]))
+        raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
+    tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in imported.tables.items()}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        if imported.files:
+            tables["media"] = _bring(imported.files, tables["media"], out)
+    except OSError as error:
+        raise InputError(
+            f"{out}: cannot be written ({error.strerror or error}). Free some space or name a folder you may write to."
+        ) from None
+    corpus = Corpus.of(out, tables)
+    corpus.write(out)
+    return _report(kind, out, corpus, imported)
+
+
+def find_importer(kind: str) -> Importer:
+    """The importer registered as ``kind``: ours, or one that an installed package offers (``apportion.importers``).
+
+    Raises
+    ------
+    InputError
+        There is none of that name.
+    """
+    if kind in KINDS:
+        importer: Importer = import_module(KINDS[kind]).import_corpus
+        return importer
+    others = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if kind in others:
+        found: Importer = others[kind].load()
+        return found
+    names = [*KINDS, *sorted(others)]
+    near = difflib.get_close_matches(kind.lower(), names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InputError(f"import {kind}: no such kind; {hint}Known: {', '.join(names)}.")
+
+
+def _check_free(out: Path, src: Path, record: Mapping[str, Any]) -> None:
+    if not out.is_dir():
+        return
+    if (out / RECORD).is_file():
+        try:
+            same = json.loads((out / RECORD).read_text(encoding="utf-8")) == record
+        except ValueError:
+            same = False
+        if same:
+            return
+    elif not any(out.iterdir()) or (_inside(src, out) and not _has_tables(out)):
+        return
+    raise InputError(
+        f"{out}: the folder is not empty and does not come from this import. "
+        "Name another folder, or say --overwrite to replace its tables."
+    )
+
+
+def _inside(src: Path, out: Path) -> bool:
+    return src.resolve().is_relative_to(out.resolve())
+
+
+def _has_tables(out: Path) -> bool:
+    return any((out / f"{name}.{kind}").exists() for name in SCHEMAS for kind in FORMATS)
+
+
+def _bring(files: Mapping[str, Path], media: pa.Table, out: Path) -> pa.Table:
+    """Put the recordings where the media table can name them; returns the table with their final paths."""
+    root = out.resolve()
+    paths = {}
+    for name, file in files.items():
+        place = file.resolve()
+        if place.is_relative_to(root):
+            paths[name] = place.relative_to(root).as_posix()
+        else:
+            paths[name] = name
+            _link_or_copy(place, root / name)
+    named = [paths[path] for path in media.column("path").to_pylist()]
+    return media.set_column(media.schema.get_field_index("path"), media.schema.field("path"), pa.array(named))
+
+
+def _link_or_copy(file: Path, place: Path) -> None:
+    if place.exists() and place.samefile(file):
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{os.getpid()}.{place.name}")
+    try:
+        try:
+            os.link(file, temporary)
+        except OSError:  # Another disk, or a file system without links.
+            shutil.copyfile(file, temporary)
+        temporary.replace(place)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _report(kind: str, out: Path, corpus: Corpus, imported: ImportedCorpus) -> ImportReport:
+    problems = validate(corpus)
+    warnings = [str(problem) for problem in problems if problem.severity == "warning"]
+    return ImportReport(
+        kind,
+        out,
+        {name: table.num_rows for name, table in corpus.tables.items()},
+        imported.notes,
+        imported.left_out,
+        tuple(problem for problem in problems if problem.severity == "error"),
+        (*warnings, *weak_ratings(corpus)),
+    )

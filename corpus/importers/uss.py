@@ -1,0 +1,112 @@
+"""USS (User Satisfaction Simulation): SGD.txt, MWOZ.txt, ReDial.txt, CCPE.txt, JDDC.txt, plain or gzip.
+
+Tab-separated lines ROLE, TEXT, ACTION, s1,s2,...; a blank line ends a session; the line USER, OVERALL holds the
+session's scores. The i-th score of every line is annotator i.
+Source: github.com/sunnweiwei/user-satisfaction-simulation, dataset/README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from corpus.errors import InputError, UnitError
+from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
+from corpus.importers.labels import LabelsOfEarlierTurns
+from corpus.importers.options import check_options
+from corpus.importers.sources import numbered, source_files, stem
+from corpus.textfile import read_text
+
+RATER, TARGET = "USER", "SYSTEM"
+NAME = "satisfaction"
+SCALE = (1.0, 5.0)
+OVERALL = "OVERALL"
+LANGUAGES = {"jddc": "zh"}
+
+Line = tuple[int, str]
+
+
+def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+    """Sessions with one rating an annotator (1 to 5) and turn labels on the SYSTEM turn before the rated USER turn.
+
+    Parameters
+    ----------
+    src : Path
+        A file, or a folder of them.
+    options : Mapping
+        None are known.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or holds no line of the format.
+    """
+    check_options("uss", options, ())
+    rows, left_out = Rows(), []
+    labels = LabelsOfEarlierTurns(NAME, SCALE)
+    for path in source_files(src, (".txt",)):
+        sessions = list(_blocks(read_text(path)))
+        _check_format(path, sessions)
+        for number, lines in enumerate(sessions, start=1):
+            session_id = numbered(stem(path), number)
+            try:
+                _session(rows, labels, session_id, lines, stem(path))
+            except UnitError as error:
+                labels.discard()
+                left_out.append(LeftOut(session_id, f"{path.name}, {error}"))
+    return ImportedCorpus(rows.tables(), labels.notes(TARGET), tuple(left_out))
+
+
+def _blocks(text: str) -> Iterator[list[Line]]:
+    numbered_lines = enumerate((line.rstrip("\r") for line in text.split("\n")), start=1)
+    for is_content, lines in groupby(numbered_lines, key=lambda line: bool(line[1].strip())):
+        if is_content:
+            yield list(lines)
+
+
+def _check_format(path: Path, sessions: list[list[Line]]) -> None:
+    if not any(line.startswith((f"{RATER}\t", f"{TARGET}\t")) for lines in sessions for _, line in lines):
+        raise InputError(
+            f"{path}: no line begins with {RATER} or {TARGET} and a tab, so this is not a USS file. "
+            "Is it of another kind (chat, conture, esconv, convokit, soda)?"
+        )
+
+
+def _session(rows: Rows, labels: LabelsOfEarlierTurns, session_id: str, lines: list[Line], source: str) -> None:
+    """Add one session; nothing is added where a line is wrong."""
+    spoken: list[tuple[str, str]] = []
+    overall: list[float] = []
+    target_turn: int | None = None
+    for number, line in lines:
+        role, text, scores = _parse(number, line)
+        annotators: list[str | None] = [str(i) for i in range(len(scores))]
+        if text == OVERALL and role == RATER:
+            overall = scores
+            continue
+        if role == TARGET:
+            target_turn = len(spoken)
+        elif scores:
+            labels.judge(target_turn, scores, annotators)
+        spoken.append((role, text))
+    rows.session(session_id, f"uss/{source}", language=LANGUAGES.get(source, "en"))
+    for turn, (role, text) in enumerate(spoken):
+        rows.utterance(session_id, turn, role, text)
+    for i, score in enumerate(overall):
+        rows.rating(session_id, (RATER, TARGET), NAME, score, SCALE, annotator=str(i))
+    labels.flush(rows, session_id)
+
+
+def _parse(number: int, line: str) -> tuple[str, str, list[float]]:
+    fields = line.split("\t")
+    if len(fields) < 4:
+        raise UnitError(
+            f"line {number}: {len(fields)} tab-separated fields; ROLE, TEXT, ACTION and the scores are needed."
+        )
+    role, text, _, scores = fields[:4]
+    if role not in (RATER, TARGET):
+        raise UnitError(f"line {number}: role {role!r}; allowed: {RATER}, {TARGET}.")
+    try:
+        return role, text, [float(score) for score in scores.split(",")] if scores.strip() else []
+    except ValueError:
+        raise UnitError(f"line {number}: scores {scores!r}; numbers with commas between them are needed.") from None
