@@ -23,7 +23,8 @@ class EvaluationSettings(BaseModel):
         0.5, ge=0.0, le=1.0, description="Without happiness: happy is smiling for at least this share of the turn."
     )
     label: str | None = Field(
-        None, description="Name of the turn labels to agree with; needed only where a corpus has labels of several names."
+        None,
+        description="Name of the turn labels to agree with; needed only where a corpus has labels of several names.",
     )
     labelled_turns: int = Field(
         4, ge=2, description="Labelled target turns that a session needs to enter the within-session agreement."

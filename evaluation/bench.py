@@ -1,0 +1,118 @@
+"""One group of methods on their common held-out turns, with what people did and said during them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from evaluation import agreement
+from evaluation.agreement import AgreementCounts
+from evaluation.bootstrap import Sampled, estimate
+from evaluation.evaluation import FaceCounts, OneAnnotator
+from evaluation.figure import Figure, Missing
+from evaluation.global_loss import global_loss
+from evaluation.local_difference import HappyTurns, happy_turns, local_difference
+from evaluation.panel import Floats, Panel
+from evaluation.settings import EvaluationSettings
+from evaluation.sum_residual import sum_residual
+from evaluation.turn_labels import TurnLabels, read_labels
+
+NO_EPISODES = Missing("no test episode has values of every method")
+SCORE_SEEN = Missing("a decomposition has seen the score: see its sum residual")
+SCORE_UNSEEN = Missing("a reward model has not seen the score: see its global loss")
+NO_OFFSET = Missing("what its rewards leave out of the score is unknown: no reward model was taught by it")
+NO_UNITS = Missing("random turn rewards have no units")
+
+Figures = Mapping[str, Sampled | Missing]
+"""One method's figures by their names in ``MethodFigures``, before they are summarised."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """Gives every figure of a method's values on the common turns of ``panel``."""
+
+    panel: Panel
+    faces: HappyTurns | Missing
+    labels: TurnLabels | Missing
+    settings: EvaluationSettings
+
+    @classmethod
+    def of(
+        cls, panel: Panel, features: pa.Table | None, labels: pa.Table | None, settings: EvaluationSettings
+    ) -> Bench:
+        """Read faces and labels (tables of the corpus, None where there are none) on the panel's turns."""
+        if not panel.held.episodes:
+            return cls(panel, NO_EPISODES, NO_EPISODES, settings)
+        return cls(
+            panel, happy_turns(features, panel.held, settings), read_labels(labels, panel.held, settings), settings
+        )
+
+    def model(self, values: Floats, offset: float) -> Figures:
+        """Figures of a reward model [values: shape=(K, N)], which adds ``offset`` to its summed rewards."""
+        held = self.panel.held
+        loss = global_loss(held, values, offset, self.settings) if held.episodes else NO_EPISODES
+        return {**self._of_turns(values), "global_loss": loss, "sum_residual": SCORE_UNSEEN}
+
+    def decomposition(self, values: Floats, raw: Floats, offset: float | None) -> Figures:
+        """Figures of a decomposition's rewards and its own raw values [shape=(K, N)]."""
+        held = self.panel.held
+        residual: Sampled | Missing = NO_EPISODES
+        if held.episodes:
+            residual = NO_OFFSET if offset is None else sum_residual(held, values, raw, offset, self.settings)
+        return {**self._of_turns(values), "global_loss": SCORE_SEEN, "sum_residual": residual}
+
+    def random(self, draws: Floats) -> Figures:
+        """Figures of random turn rewards [shape=(K, N)], which are in no units: only their order counts."""
+        return {
+            **{name: _one_value(figure) for name, figure in self._of_turns(draws).items()},
+            "global_loss": NO_UNITS,
+            "local_difference": NO_UNITS,
+            "sum_residual": SCORE_UNSEEN,
+        }
+
+    def _of_turns(self, values: Floats) -> Figures:
+        held, faces, labels, settings = self.panel.held, self.faces, self.labels, self.settings
+        return {
+            "local_difference": faces
+            if isinstance(faces, Missing)
+            else local_difference(held, values, faces, settings),
+            "spearman": labels
+            if isinstance(labels, Missing)
+            else agreement.within_session(held, values, labels, settings),
+            "auc": labels if isinstance(labels, Missing) else agreement.pooled_auc(held, values, labels, settings),
+        }
+
+    def face_counts(self) -> FaceCounts | Missing:
+        """What tells a happy face, and how many turns lie on either side."""
+        faces = self.faces
+        if isinstance(faces, Missing):
+            return faces
+        happy, seen = int(faces.happy.sum()), int(faces.seen.sum())
+        return FaceCounts(faces.feature, faces.threshold, happy, seen - happy, int(np.size(faces.seen)) - seen)
+
+    def agreement_counts(self) -> AgreementCounts | Missing:
+        """What the agreement with people rests on."""
+        if isinstance(self.labels, Missing):
+            return self.labels
+        return agreement.count(self.panel.held, self.labels, self.settings)
+
+    def one_annotator(self) -> OneAnnotator:
+        """What one annotator reaches against the mean of the others."""
+        if isinstance(self.labels, Missing):
+            return OneAnnotator(self.labels, self.labels)
+        rho, auc = agreement.one_annotator(self.panel.held, self.labels, self.settings)
+        return OneAnnotator(self.figure(rho), self.figure(auc))
+
+    def figure(self, sampled: Sampled | Missing) -> Figure:
+        """The figure with its interval."""
+        return sampled if isinstance(sampled, Missing) else estimate(sampled, self.settings.confidence)
+
+
+def _one_value(figure: Sampled | Missing) -> Sampled | Missing:
+    """Draws are not training seeds: their mean, without a spread."""
+    if isinstance(figure, Missing):
+        return figure
+    return Sampled(figure.values.mean(keepdims=True), figure.replicates, figure.sessions)

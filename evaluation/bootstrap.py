@@ -1,0 +1,112 @@
+"""Percentile bootstrap over sessions, with the same resamples for everything that is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.figure import Estimate
+from evaluation.settings import EvaluationSettings
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+"""From sums over sessions [shape=(..., C)] to the figure [shape=(...)]; NaN where it is not defined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A figure and its bootstrap replicates, before it is summarised.
+
+    Parameters
+    ----------
+    values : float64 [shape=(K,)]
+        The figure of each of K training seeds on the sessions as they are.
+    replicates : float64 [shape=(B,)]
+        The mean over seeds on each of B resamples of the sessions.
+    sessions : int
+        S, how many sessions were resampled.
+    """
+
+    values: Floats
+    replicates: Floats
+    sessions: int
+
+    @property
+    def value(self) -> float:
+        """The mean over seeds."""
+        return float(self.values.mean())
+
+
+@lru_cache(maxsize=4)
+def resample_counts(sessions: int, settings: EvaluationSettings) -> Floats:
+    """How often each session is drawn in each resample.
+
+    Depends on the number of sessions and the settings alone, so that two figures over the same sessions are
+    resampled alike: their difference is a paired one.
+
+    Returns
+    -------
+    float64 [shape=(B, S)]
+        Rows sum to S; read-only.
+    """
+    rng = np.random.default_rng(settings.seed)
+    drawn = rng.integers(0, sessions, size=(settings.bootstrap, sessions))
+    offsets = np.arange(settings.bootstrap)[:, None] * sessions
+    counts = np.bincount((drawn + offsets).ravel(), minlength=settings.bootstrap * sessions)
+    result = counts.reshape(settings.bootstrap, sessions).astype(np.float64)
+    result.flags.writeable = False
+    return result
+
+
+def resample(sums: Floats, statistic: Statistic, settings: EvaluationSettings) -> Sampled:
+    """Bootstrap a figure that depends on the sessions through C sums.
+
+    Parameters
+    ----------
+    sums : float64 [shape=(K, S, C)]
+        What each session contributes, for each of K seeds.
+    statistic : Statistic
+        The figure, from the C sums over all sessions.
+    """
+    counts = resample_counts(sums.shape[1], settings)
+    replicates = np.stack([statistic(counts @ of_seed) for of_seed in sums])  # (K, B)
+    return Sampled(statistic(sums.sum(axis=1)), replicates.mean(axis=0), sums.shape[1])
+
+
+def ratio(sums: Floats) -> Floats:
+    """The first sum over the second: a mean, where they are a total and a count [shape=(..., 2) -> (...)]."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        quotient: Floats = sums[..., 0] / sums[..., 1]
+    return quotient
+
+
+def paired_difference(left: Sampled, right: Sampled) -> Sampled:
+    """``left`` minus ``right`` on the same resamples of the same sessions.
+
+    Raises
+    ------
+    ValueError
+        The two are not over the same sessions, so that their resamples do not belong together.
+    """
+    if left.sessions != right.sessions or len(left.replicates) != len(right.replicates):
+        raise ValueError(f"figures over {left.sessions} and {right.sessions} sessions cannot be paired")
+    difference = np.array([left.value - right.value])
+    return Sampled(difference, left.replicates - right.replicates, left.sessions)
+
+
+def estimate(sampled: Sampled, confidence: float) -> Estimate:
+    """The figure with its percentile interval.
+
+    Resamples in which the figure is not defined (no happy face among them, say) are passed over. There is no
+    interval with a single session, nor where less than half of the resamples define one.
+    """
+    seed_sd = float(sampled.values.std(ddof=1)) if len(sampled.values) > 1 else None
+    defined = sampled.replicates[np.isfinite(sampled.replicates)]
+    low = high = None
+    if sampled.sessions > 1 and 2 * len(defined) >= len(sampled.replicates):
+        low, high = (float(x) for x in np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]))
+    return Estimate(sampled.value, low, high, sampled.sessions, seed_sd)

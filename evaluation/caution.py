@@ -1,0 +1,84 @@
+"""Warnings that belong beside the figures: what they cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from corpus.power import score_variance_warning
+from evaluation.bench import Figures
+from evaluation.bootstrap import Sampled, estimate, paired_difference
+from evaluation.panel import HeldOut, Panel
+from evaluation.power import sessions_to_tell
+from evaluation.settings import EvaluationSettings
+
+
+def cautions(
+    held: HeldOut,
+    scored: Panel,
+    decomposed: Panel,
+    models: Mapping[str, Figures],
+    mean: Figures,
+    settings: EvaluationSettings,
+) -> tuple[str, ...]:
+    """Sentences on scores that do not vary, methods with missing values, and differences too small to tell.
+
+    Parameters
+    ----------
+    held : HeldOut
+        All test episodes.
+    scored, decomposed : Panel
+        The reward models and the decompositions on the episodes that they have in common.
+    models : mapping of str to Figures
+        The reward models' figures.
+    mean : Figures
+        Those of the Mean baseline.
+    """
+    variance = score_variance_warning(held.scores.tolist())
+    found = [f"Test sessions: {variance}."] if variance else []
+    for panel, what in ((scored, "reward model"), (decomposed, "decomposition")):
+        found += _incomplete(held, panel, what)
+    return (*found, *_not_told_apart(models, mean, settings))
+
+
+def _incomplete(held: HeldOut, panel: Panel, what: str) -> list[str]:
+    found = [f"The {what} {name} has no complete test episode and is left out." for name in panel.empty]
+    common, all_of_them = len(panel.held.episodes), len(held.episodes)
+    partly = {name: n for name, n in panel.incomplete.items() if name not in panel.empty}
+    if partly:
+        which = ", ".join(f"{name} lacks {n}" for name, n in sorted(partly.items()))
+        found.append(f"All {what}s are compared on {common} of {all_of_them} test episodes: {which}.")
+    return found
+
+
+def _not_told_apart(models: Mapping[str, Figures], mean: Figures, settings: EvaluationSettings) -> list[str]:
+    """Whether the best reward model differs from the Mean baseline, and from the next best."""
+    losses = {name: loss for name, f in models.items() if isinstance(loss := f["global_loss"], Sampled)}
+    constant = mean["global_loss"]
+    if not losses or not isinstance(constant, Sampled):
+        return []
+    best, *others = sorted(losses, key=lambda name: (losses[name].value, name))
+    rivals = {"the Mean baseline": constant}
+    if others:
+        rivals[others[0]] = losses[others[0]]
+    return [
+        text
+        for rival, loss in rivals.items()
+        if (text := _too_close(best, losses[best], rival, loss, settings)) is not None
+    ]
+
+
+def _too_close(best: str, loss: Sampled, rival: str, rival_loss: Sampled, settings: EvaluationSettings) -> str | None:
+    difference = paired_difference(rival_loss, loss)
+    gain = estimate(difference, settings.confidence)
+    if gain.above_zero:
+        return None
+    text = f"{difference.sessions} test sessions do not tell {best} (the lowest global loss) from {rival}"
+    if gain.low is None:
+        return f"{text}: one session gives no interval."
+    lower = f"lower by {gain.value:.3g} [{gain.low:.3g}, {gain.high:.3g}]"
+    if gain.value <= 0:
+        return f"No reward model has a lower global loss than {rival}; {best} comes nearest, {lower}."
+    needed = sessions_to_tell(difference, settings)
+    if needed is None:
+        return f"{text}: {lower}; at this difference no corpus would."
+    return f"{text}: {lower}; if that is the true difference, about {needed:,} test sessions would."

@@ -1,0 +1,176 @@
+"""Compare decompositions and reward models on held-out sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import pyarrow as pa
+
+from corpus.errors import InputError
+from corpus.session import Episode
+from evaluation import baselines
+from evaluation.bench import Bench, Figures
+from evaluation.bootstrap import Sampled, paired_difference
+from evaluation.caution import cautions
+from evaluation.evaluation import Comparison, Evaluation, HeldOutCounts, MethodFigures
+from evaluation.figure import Estimate, Missing
+from evaluation.panel import Floats, HeldOut, Panel, align
+from evaluation.settings import EvaluationSettings
+
+THE_MEAN = Missing("it is the Mean baseline")
+COMPARED = ("global_loss", "local_difference", "spearman", "auc")
+
+
+def evaluate(
+    scores: pa.Table,
+    rewards: pa.Table,
+    offsets: Mapping[str, float],
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    utterance_features: pa.Table | None,
+    turn_labels: pa.Table | None,
+    settings: EvaluationSettings,
+) -> Evaluation:
+    """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
+
+    Methods are compared on the test episodes that all of them have values for; several seeds of a method are
+    averaged, and their spread is reported.
+
+    Parameters
+    ----------
+    scores : pa.Table
+        REWARDS schema: ``reward`` is a reward model's r_theta(s_t, a_t); ``method`` is what it was taught by.
+    rewards : pa.Table
+        REWARDS schema: the decompositions themselves, projected onto the score.
+    offsets : mapping of str to float
+        Method to what its reward model adds to a session's summed rewards (the training mean, or 0).
+    episodes : Sequence of Episode
+        All episodes of one rating, of all splits.
+    splits : pa.Table
+        SPLITS schema; ``train`` gives the baselines, ``test`` is what is compared.
+    utterance_features : pa.Table or None
+        For the local difference; None without recordings.
+    turn_labels : pa.Table or None
+        For the agreement with people; None where nobody judged turns.
+
+    Raises
+    ------
+    InputError
+        No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
+        for one turn.
+    """
+    rating = _one_rating(episodes)
+    test, training = _of_split(episodes, splits, "test"), _of_split(episodes, splits, "train")
+    held = HeldOut.of(test)
+    if not held.episodes:
+        raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
+    scored, decomposed = Panel.of(scores, held), Panel.of(rewards, held)
+    bench = Bench.of(scored, utterance_features, turn_labels, settings)
+    models = _models(bench, offsets)
+    constant = _baselines(bench, [episode.score for episode in training])
+    of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings)
+    decomposers = _decompositions(of_decomposers, align(rewards, decomposed.held, "raw_reward"), offsets)
+    return Evaluation(
+        rating=rating,
+        counts=_counts(test, training, held, scored, decomposed),
+        reward_models=_summarise(bench, models, constant[baselines.MEAN]),
+        baselines=_summarise(bench, constant, constant[baselines.MEAN]),
+        decompositions=_summarise(of_decomposers, decomposers, constant[baselines.MEAN]),
+        comparisons=(
+            *_compare(bench, "reward_models", {**models, **constant}),
+            *_compare(bench, "decompositions", decomposers),
+        ),
+        faces=bench.face_counts(),
+        agreement=bench.agreement_counts(),
+        one_annotator=bench.one_annotator(),
+        warnings=cautions(held, scored, decomposed, models, constant[baselines.MEAN], settings),
+        settings=settings,
+    )
+
+
+def _one_rating(episodes: Sequence[Episode]) -> str:
+    names = sorted({episode.rating.name for episode in episodes})
+    if len(names) > 1:
+        raise InputError(f"episodes of several ratings ({', '.join(names)}): choose one with `rating`.")
+    return names[0] if names else ""
+
+
+def _of_split(episodes: Sequence[Episode], splits: pa.Table, split: str) -> list[Episode]:
+    rows = zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
+    chosen = {session_id for session_id, name in rows if name == split}
+    found = [episode for episode in episodes if episode.session_id in chosen]
+    if not found:
+        raise InputError(
+            f"no rated session is in the {split} split ({len(episodes)} rated in all). "
+            f"Rate more sessions, or give the {split} split a larger share."
+        )
+    return found
+
+
+def _models(bench: Bench, offsets: Mapping[str, float]) -> dict[str, Figures]:
+    values = bench.panel.values
+    if unknown := sorted(values.keys() - offsets.keys()):
+        raise InputError(
+            f"reward models without a score offset: {', '.join(unknown)}; "
+            f"offsets are known of: {', '.join(sorted(offsets)) or 'none'}. "
+            "Train them again; the offset is stored with the model."
+        )
+    return {method: bench.model(rows, offsets[method]) for method, rows in values.items()}
+
+
+def _baselines(bench: Bench, training: Sequence[float]) -> dict[str, Figures]:
+    turns, settings = bench.panel.held.turns, bench.settings
+    nothing = baselines.no_rewards(turns)
+    return {
+        baselines.MEAN: bench.model(nothing, baselines.mean_score(training)),
+        baselines.MODE: bench.model(nothing, baselines.mode_score(training)),
+        baselines.RANDOM: bench.random(baselines.random_rewards(turns, settings.random_draws, settings.seed)),
+    }
+
+
+def _decompositions(bench: Bench, raw: Mapping[str, Floats], offsets: Mapping[str, float]) -> dict[str, Figures]:
+    values = bench.panel.values
+    return {method: bench.decomposition(rows, raw[method], offsets.get(method)) for method, rows in values.items()}
+
+
+def _summarise(bench: Bench, methods: Mapping[str, Figures], mean: Figures) -> tuple[MethodFigures, ...]:
+    result = []
+    for method, sampled in sorted(methods.items()):
+        loss = THE_MEAN if sampled is mean else _difference(mean["global_loss"], sampled["global_loss"])
+        figures = {name: bench.figure(figure) for name, figure in {**sampled, "below_mean": loss}.items()}
+        seeds = len(bench.panel.values.get(method, (0,)))  # a baseline is not trained
+        result.append(MethodFigures(method=method, seeds=seeds, **figures))
+    return tuple(result)
+
+
+def _compare(bench: Bench, among: str, methods: Mapping[str, Figures]) -> list[Comparison]:
+    """Paired differences of every two methods in every figure that both have."""
+    found = []
+    for figure in COMPARED:
+        for method, against in combinations(sorted(methods), 2):
+            difference = bench.figure(_difference(methods[method][figure], methods[against][figure]))
+            if isinstance(difference, Estimate):
+                found.append(Comparison(among, figure, method, against, difference))
+    return found
+
+
+def _difference(left: Sampled | Missing, right: Sampled | Missing) -> Sampled | Missing:
+    if isinstance(left, Missing):
+        return left
+    return right if isinstance(right, Missing) else paired_difference(left, right)
+
+
+def _counts(
+    test: Sequence[Episode], training: Sequence[Episode], held: HeldOut, scored: Panel, decomposed: Panel
+) -> HeldOutCounts:
+    return HeldOutCounts(
+        training_scores=len(training),
+        test_sessions=len({episode.session_id for episode in test}),
+        test_episodes=len(test),
+        without_target_turns=len(test) - len(held.episodes),
+        scored_sessions=len(scored.held.session_ids),
+        scored_episodes=len(scored.held.episodes),
+        decomposed_sessions=len(decomposed.held.session_ids),
+        decomposed_episodes=len(decomposed.held.episodes),
+    )

@@ -1,0 +1,117 @@
+"""The result of an evaluation: figures of every method, comparisons, what they rest on, and warnings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from evaluation.agreement import AgreementCounts
+from evaluation.figure import Estimate, Figure, Missing
+from evaluation.settings import EvaluationSettings
+
+
+@dataclass(frozen=True)
+class MethodFigures:
+    """All figures of one method.
+
+    ``global_loss`` (Eq. 6) and ``below_mean`` (the Mean baseline's global loss minus this one's, paired: above zero
+    is better) are in squared units of the score, ``sum_residual`` and ``local_difference`` (Eq. 7) in its units.
+    """
+
+    method: str
+    seeds: int
+    global_loss: Figure
+    below_mean: Figure
+    local_difference: Figure
+    spearman: Figure
+    auc: Figure
+    sum_residual: Figure
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired difference ``method`` minus ``against`` of one figure of ``MethodFigures``.
+
+    ``among`` is ``reward_models`` (with the baselines) or ``decompositions``.
+    """
+
+    among: str
+    figure: str
+    method: str
+    against: str
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class HeldOutCounts:
+    """What the figures rest on: test sessions and episodes, and those on which all methods are compared."""
+
+    training_scores: int
+    test_sessions: int
+    test_episodes: int
+    without_target_turns: int
+    scored_sessions: int
+    scored_episodes: int
+    decomposed_sessions: int
+    decomposed_episodes: int
+
+
+@dataclass(frozen=True)
+class FaceCounts:
+    """What tells a happy face (``happiness`` or ``smile``, from ``threshold`` on), and the turns on either side."""
+
+    feature: str
+    threshold: float
+    happy: int
+    other: int
+    unseen: int
+
+
+@dataclass(frozen=True)
+class OneAnnotator:
+    """What one annotator's labels reach against the mean of the others: a noisy reference, not a ceiling."""
+
+    spearman: Figure
+    auc: Figure
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that ``evaluation.json`` holds; methods and baselines are sorted by name."""
+
+    rating: str
+    counts: HeldOutCounts
+    reward_models: tuple[MethodFigures, ...]
+    baselines: tuple[MethodFigures, ...]
+    decompositions: tuple[MethodFigures, ...]
+    comparisons: tuple[Comparison, ...]
+    faces: FaceCounts | Missing
+    agreement: AgreementCounts | Missing
+    one_annotator: OneAnnotator
+    warnings: tuple[str, ...]
+    settings: EvaluationSettings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        document: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        return document
+
+    def to_json(self) -> str:
+        """JSON text, equal for equal evaluations: sorted keys, no NaN."""
+        return json.dumps(self.to_dict(), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Evaluation:
+        """Read what ``to_dict`` gave; raises pydantic's ValidationError on anything else."""
+        evaluation: Evaluation = _adapter().validate_python(document)
+        return evaluation
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Evaluation)

@@ -1,0 +1,99 @@
+"""Local difference: are turns rewarded more when the rater's face is happy (LLM-GELI, Eq. 7)?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from evaluation.bootstrap import Sampled, resample
+from evaluation.figure import Missing
+from evaluation.panel import Bools, Floats, HeldOut
+from evaluation.settings import EvaluationSettings
+
+FACES = (("happiness", "happy_threshold"), ("smile", "smile_threshold"))
+"""Features that tell a happy face, the best first, and the setting that says from where on."""
+
+
+@dataclass(frozen=True, eq=False)
+class HappyTurns:
+    """During which target turns the rater's face is happy.
+
+    Parameters
+    ----------
+    feature : str
+        What tells it: ``happiness`` (an emotion model), else ``smile`` (a smile detector).
+    threshold : float
+        The face is happy from this mean over the turn on.
+    happy : bool [shape=(N,)]
+    seen : bool [shape=(N,)]
+        Turns during which the rater's face was measured; the others belong to neither side.
+    """
+
+    feature: str
+    threshold: float
+    happy: Bools
+    seen: Bools
+
+
+def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSettings) -> HappyTurns | Missing:
+    """Read the rater's face during every target turn.
+
+    Parameters
+    ----------
+    features : pa.Table or None
+        ``utterance_features``; None or empty where the corpus has no recordings.
+    held : HeldOut
+        E episodes with N target turns.
+    """
+    if features is None or features.num_rows == 0:
+        return Missing("the corpus has no recordings of behaviour")
+    for feature, setting in FACES:
+        mean = _face(features, held, feature)
+        seen = np.isfinite(mean)
+        if seen.any():
+            threshold: float = getattr(settings, setting)
+            return HappyTurns(feature, threshold, seen & (np.nan_to_num(mean, nan=-np.inf) >= threshold), seen)
+    return Missing("no held-out turn shows the rater's face (no happiness and no smile feature)")
+
+
+def local_difference(
+    held: HeldOut, values: Floats, faces: HappyTurns, settings: EvaluationSettings
+) -> Sampled | Missing:
+    """Mean reward of turns with a happy rater minus that of the others, over all held-out turns with a face.
+
+    Parameters
+    ----------
+    values : float64 [shape=(K, N)]
+        r_theta(s_t, a_t), one row a seed.
+    """
+    if not faces.happy.any():
+        return Missing(f"no held-out turn has a happy rater ({faces.feature} >= {faces.threshold:g})")
+    if not (faces.seen & ~faces.happy).any():
+        return Missing(f"every held-out turn has a happy rater ({faces.feature} >= {faces.threshold:g})")
+    columns = []
+    for side in (faces.happy, faces.seen & ~faces.happy):
+        columns += [held.by_session(values * side), held.by_session(np.broadcast_to(side, values.shape))]
+    sums = np.stack(columns, axis=-1)  # (K, S, 4)
+    with_face = sums[0, :, 1] + sums[0, :, 3] > 0
+    return resample(sums[:, with_face], _difference_of_means, settings)
+
+
+def _difference_of_means(sums: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference: Floats = sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]  # Eq. 7, LLM-GELI
+    return difference
+
+
+def _face(features: pa.Table, held: HeldOut, feature: str) -> NDArray[np.float64]:
+    """The mean of one feature of the rater's face during every target turn [shape=(N,)], NaN where unknown."""
+    chosen = features.filter((pc.field("feature") == feature) & (pc.field("window") == "during"))
+    columns = ["session_id", "turn", "rater", "mean"]
+    faces = chosen.select(["session_id", "turn", "person", "mean"]).rename_columns(columns)
+    joined = faces.join(held.keys.select(["session_id", "turn", "rater", "at"]), columns[:3], join_type="inner")
+    mean = np.full(held.turns, np.nan)
+    mean[joined["at"].to_numpy()] = joined["mean"].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return mean

@@ -1,0 +1,63 @@
+"""Sum residual: how far a decomposer's own turn values miss the score that it was shown.
+
+Not a global loss: the decomposer has seen the score, a reward model has not. Table 4 of LLM-GELI does not keep
+the two apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.bootstrap import Sampled, ratio, resample
+from evaluation.figure import Missing
+from evaluation.global_loss import episode_sums
+from evaluation.panel import HeldOut
+from evaluation.settings import EvaluationSettings
+
+Floats = NDArray[np.float64]
+UNIT_TOLERANCE = 1e-6
+
+
+def sum_residual(
+    held: HeldOut, reward: Floats, raw: Floats, offset: float, settings: EvaluationSettings
+) -> Sampled | Missing:
+    """Mean |R~ - sum_t raw_t| over the held-out episodes, R~ = R_GE - offset, in units of the score.
+
+    Parameters
+    ----------
+    held : HeldOut
+        E episodes with N target turns.
+    reward, raw : float64 [shape=(K, N)]
+        The projected rewards and the method's own values, one row a seed.
+    offset : float
+        What the rewards were made to leave out of the score.
+
+    Returns
+    -------
+    Sampled or Missing
+        Missing where a turn has no value, and where the values are not in units of the score: there the
+        projection stretched them by a constant other than 1, and their sum means nothing.
+    """
+    if not np.isfinite(raw).all():
+        return Missing("some turns have no value of the method's own")
+    stretch = _stretch(held, reward, raw)
+    if stretch is None:
+        return Missing("its values are the same for all turns of a session")
+    if abs(stretch - 1.0) > UNIT_TOLERANCE:
+        return Missing("its values are judgements on a scale of their own, not shares of the score")
+    residual = np.abs(held.scores - offset - held.totals(raw))
+    return resample(episode_sums(held, residual), ratio, settings)
+
+
+def _stretch(held: HeldOut, reward: Floats, raw: Floats) -> float | None:
+    """The constant s of ``reward = R~/T + s * (raw - mean raw)``; None where raw does not vary within episodes."""
+
+    def centred(values: Floats) -> Floats:
+        return values - np.repeat(held.totals(values) / held.lengths, held.lengths, axis=1)
+
+    inner, outer = centred(raw), centred(reward)
+    power = float(np.square(inner).sum())
+    if power <= 1e-18 * max(1.0, float(np.square(raw).sum())):
+        return None
+    return float((inner * outer).sum()) / power

@@ -1,0 +1,177 @@
+"""An evaluation as tables: for the terminal, as Markdown, and as rows that a page can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.evaluation import Evaluation, MethodFigures
+from evaluation.figure import Estimate, Figure, Missing
+
+NONE = "–"
+TITLES = {
+    "global_loss": "Global loss",
+    "below_mean": "Below Mean",
+    "sum_residual": "Sum residual",
+    "local_difference": "Local difference",
+    "spearman": "Spearman",
+    "auc": "AUC",
+}
+"""Fields of ``MethodFigures`` and what their columns are called."""
+MODEL_COLUMNS = ("global_loss", "below_mean", "local_difference", "spearman", "auc")
+DECOMPOSITION_COLUMNS = ("sum_residual", "local_difference", "spearman", "auc")
+MEANING = {
+    "global_loss": "Global loss: mean (score - predicted score)^2, lower is better (Eq. 6).",
+    "below_mean": "Below Mean: the Mean baseline's global loss less this one, paired; above 0 is better.",
+    "sum_residual": "Sum residual: mean |score - sum of its own values|. It has seen the score: no global loss.",
+    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7).",
+    "spearman": "Spearman: with the mean human label of the turns, within a session, averaged over sessions.",
+    "auc": "AUC: chance that a turn that people labelled above the middle outranks one below it.",
+}
+Row = tuple[str, Mapping[str, Figure]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One table: a title, a header, rows of text (the first cell names the method) and notes to go below."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
+    """The reward models with all baselines, then the decompositions themselves (left out where there are none).
+
+    Columns without a single figure are dropped, and the reason becomes a note.
+    """
+    counts = evaluation.counts
+    beside = [_row(figures) for figures in evaluation.baselines]
+    person = {"spearman": evaluation.one_annotator.spearman, "auc": evaluation.one_annotator.auc}
+    people: list[Row] = [("One annotator", person)] if _given(person.values()) else []
+    title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
+    rows = [*map(_row, evaluation.reward_models), *beside, *people]
+    found = [_grid(f"{title}: {_basis(counts.scored_sessions, counts.scored_episodes)}", MODEL_COLUMNS, rows)]
+    if evaluation.decompositions:
+        rows = [*map(_row, evaluation.decompositions), *people]
+        title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
+        found.append(_grid(title, DECOMPOSITION_COLUMNS, rows))
+    return tuple(found)
+
+
+def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
+    """What the columns and intervals are, and what the figures rest on."""
+    settings = evaluation.settings
+    shown = {title for grid in grids(evaluation) for title in grid.header}
+    notes = [
+        *(meaning for column, meaning in MEANING.items() if TITLES[column] in shown),
+        f"[low, high]: {settings.confidence:.0%} percentile bootstrap over sessions, {settings.bootstrap:,} resamples.",
+    ]
+    if any(figures.seeds > 1 for figures in evaluation.reward_models + evaluation.decompositions):
+        notes.append("±: standard deviation over training seeds.")
+    faces, agreement = evaluation.faces, evaluation.agreement
+    if not isinstance(faces, Missing):
+        notes.append(
+            f"Happy: {faces.feature} >= {faces.threshold:g} on the rater's face during the turn; "
+            f"{faces.happy} turns happy, {faces.other} not, {faces.unseen} without a face."
+        )
+    if not isinstance(agreement, Missing):
+        a, turns = agreement, settings.labelled_turns
+        notes.append(
+            f"People: labels {a.label!r}. Spearman over {a.episodes} sessions (left out: {a.few} with fewer than "
+            f"{turns} labelled turns, {a.constant} with one label throughout). AUC over {a.above} turns above and "
+            f"{a.below} below the {a.middle_is}."
+        )
+    return tuple(notes)
+
+
+def render(evaluation: Evaluation | Mapping[str, Any]) -> str:
+    """Plain text with aligned columns, notes and warnings; takes the document of ``evaluation.json`` as well."""
+    evaluation = _read(evaluation)
+    blocks = []
+    for grid in grids(evaluation):
+        lines = [grid.header, *grid.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(grid.header))]
+        text = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        rule = "  ".join("-" * width for width in widths)
+        blocks.append("\n".join([grid.title, "", text[0], rule, *text[1:], *grid.notes]))
+    blocks.append("\n".join(footnotes(evaluation)))
+    if evaluation.warnings:
+        blocks.append("\n".join(f"warning: {warning}" for warning in evaluation.warnings))
+    return "\n\n".join(blocks)
+
+
+def render_markdown(evaluation: Evaluation | Mapping[str, Any]) -> str:
+    """The same as Markdown tables."""
+    evaluation = _read(evaluation)
+    blocks = []
+    for grid in grids(evaluation):
+        rule = ("---",) * len(grid.header)
+        lines = [f"| {' | '.join(_escape(cell) for cell in line)} |" for line in (grid.header, rule, *grid.rows)]
+        blocks.append("\n".join([f"**{_escape(grid.title)}**", "", *lines]))
+        blocks.append("\n".join(f"- {_escape(note)}" for note in grid.notes))
+    blocks.append("\n".join(f"- {_escape(note)}" for note in footnotes(evaluation)))
+    blocks += [f"> **Warning.** {_escape(warning)}" for warning in evaluation.warnings]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
+    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_dict(evaluation)
+
+
+def _row(figures: MethodFigures) -> Row:
+    return figures.method, {column: getattr(figures, column) for column in TITLES}
+
+
+def _basis(sessions: int, episodes: int) -> str:
+    text = f"{sessions} test session{'' if sessions == 1 else 's'}"
+    return text if episodes == sessions else f"{text}, {episodes} scores"
+
+
+def _given(figures: Any) -> list[Estimate]:
+    return [figure for figure in figures if isinstance(figure, Estimate)]
+
+
+def _grid(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Grid:
+    shown, notes, cells = [], [], [[name] for name, _ in rows]
+    for column in columns:
+        figures = [of_row.get(column, Missing("")) for _, of_row in rows]
+        if not _given(figures):
+            reasons = sorted({figure.reason for figure in figures if isinstance(figure, Missing)} - {""})
+            notes.append(f"{TITLES[column]}: not given; {'; '.join(reasons)}.")
+            continue
+        shown.append(TITLES[column])
+        for row, cell in zip(cells, _column(figures), strict=True):
+            row.append(cell)
+    return Grid(title, ("Method", *shown), tuple(tuple(row) for row in cells), tuple(notes))
+
+
+def _column(figures: Sequence[Figure]) -> list[str]:
+    """All cells of one column, with as many decimals as its largest figure asks for."""
+    largest = max(max(abs(x) for x in (f.value, f.low or 0.0, f.high or 0.0)) for f in _given(figures))
+    decimals = next(d for limit, d in ((100, 1), (10, 2), (0.1, 3), (0.01, 4), (0.0, 5)) if largest >= limit)
+    return [_cell(figure, decimals) for figure in figures]
+
+
+def _cell(figure: Figure, decimals: int) -> str:
+    if isinstance(figure, Missing):
+        return NONE
+
+    def number(value: float) -> str:
+        return f"{value + 0.0:.{decimals}f}"  # + 0.0 turns -0.0 into 0.0
+
+    text = number(figure.value)
+    if figure.seed_sd is not None:
+        text += f" ±{number(figure.seed_sd)}"
+    if figure.low is not None and figure.high is not None:
+        text += f" [{number(figure.low)}, {number(figure.high)}]"
+    return text
+
+
+def _escape(cell: str) -> str:
+    """Text that means nothing to Markdown: a method's or label's name may hold anything."""
+    for mark in "\\`*_|<>":
+        cell = cell.replace(mark, f"\\{mark}")
+    return " ".join(cell.split())

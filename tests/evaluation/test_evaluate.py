@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from corpus.errors import InputError
+from evaluation.evaluate import evaluate
+from evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
+from evaluation.figure import Estimate, Figure, Missing
+from evaluation.settings import EvaluationSettings
+from tests.evaluation.made_up import corpus, episode, features, labels, rewards, splits
+
+SETTINGS = EvaluationSettings(bootstrap=300, random_draws=5)
+EPISODES, HIDDEN = corpus(60)
+NAMES = [e.session_id for e in EPISODES]
+SPLITS = splits(train=NAMES[:30], validation=NAMES[30:35], test=NAMES[35:55], policy=NAMES[55:])
+TRAINING_MEAN = float(np.mean([e.score for e in EPISODES[:30]]))
+
+
+def noisy(sd: float, seed: int = 1) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {s: v + rng.normal(0, sd, len(v)) + (50 - TRAINING_MEAN) / len(v) for s, v in HIDDEN.items()}
+
+
+def guessed() -> dict[str, np.ndarray]:
+    """Small turn values that have nothing to do with the scores: 20 sessions cannot tell them from the Mean."""
+    rng = np.random.default_rng(7)
+    return {s: rng.normal(0, 0.1, len(v)) for s, v in HIDDEN.items()}
+
+
+def people() -> pa.Table:
+    rng = np.random.default_rng(2)
+    return labels(
+        (s, 2 * i, who, float(np.clip(np.round(3 + v / 3 + rng.normal(0, 0.7)), 1, 5)))
+        for s, values in HIDDEN.items()
+        for i, v in enumerate(values)
+        for who in "xyz"
+    )
+
+
+def smiles() -> pa.Table:
+    return features(
+        (s, 2 * i, "user", "during", "smile", float(v > 0))
+        for s, values in HIDDEN.items()
+        for i, v in enumerate(values)
+    )
+
+
+def inputs(**changes: Any) -> dict[str, Any]:
+    near, far = noisy(0.3), noisy(3.0)
+    scores = pa.concat_tables(
+        [rewards(EPISODES, near, "near", 0), rewards(EPISODES, noisy(0.3, 9), "near", 1), rewards(EPISODES, far, "far")]
+    )
+    decomposed = rewards(EPISODES, HIDDEN, "near", raw=near)
+    plain = {
+        "scores": scores,
+        "rewards": decomposed,
+        "offsets": {"near": TRAINING_MEAN, "far": TRAINING_MEAN},
+        "episodes": EPISODES,
+        "splits": SPLITS,
+        "utterance_features": smiles(),
+        "turn_labels": people(),
+        "settings": SETTINGS,
+    }
+    return {**plain, **changes}
+
+
+@pytest.fixture(scope="module")
+def found() -> Evaluation:
+    return evaluate(**inputs())
+
+
+def of(methods: tuple[MethodFigures, ...], name: str) -> MethodFigures:
+    return next(figures for figures in methods if figures.method == name)
+
+
+def value(figure: Figure) -> float:
+    assert isinstance(figure, Estimate), figure
+    return figure.value
+
+
+def test_global_loss_equals_a_plain_loop_over_the_test_sessions(found: Evaluation) -> None:
+    far = noisy(3.0)
+    expected = [(e.score - TRAINING_MEAN - sum(far[e.session_id])) ** 2 for e in EPISODES[35:55]]
+    assert value(of(found.reward_models, "far").global_loss) == pytest.approx(np.mean(expected))
+    scores = [e.score for e in EPISODES[35:55]]
+    mean = of(found.baselines, "Mean").global_loss
+    assert value(mean) == pytest.approx(np.mean(np.square(np.array(scores) - TRAINING_MEAN)))
+
+
+def test_two_seeds_are_averaged_and_their_spread_is_given(found: Evaluation) -> None:
+    near = of(found.reward_models, "near")
+    assert near.seeds == 2 and isinstance(near.global_loss, Estimate)
+    assert near.global_loss.seed_sd is not None and near.global_loss.seed_sd > 0
+    losses = [
+        np.mean([(e.score - TRAINING_MEAN - sum(v[e.session_id])) ** 2 for e in EPISODES[35:55]])
+        for v in (noisy(0.3), noisy(0.3, 9))
+    ]
+    assert near.global_loss.value == pytest.approx(np.mean(losses))
+
+
+def test_a_good_model_is_below_mean_and_agrees_with_people(found: Evaluation) -> None:
+    near = of(found.reward_models, "near")
+    for figure in (near.below_mean, near.local_difference, near.spearman):
+        assert isinstance(figure, Estimate) and figure.above_zero
+    assert value(near.spearman) > 0.7 and value(near.auc) > 0.85
+
+
+def test_constant_baselines_know_nothing_of_turns(found: Evaluation) -> None:
+    for name in ("Mean", "Mode"):
+        figures = of(found.baselines, name)
+        assert (value(figures.local_difference), value(figures.spearman), value(figures.auc)) == (0.0, 0.0, 0.5)
+    assert abs(value(of(found.baselines, "Random").spearman)) < 0.2
+    assert isinstance(of(found.baselines, "Random").global_loss, Missing)
+    assert isinstance(of(found.baselines, "Mean").below_mean, Missing)
+
+
+def test_every_two_methods_are_compared_in_pairs(found: Evaluation) -> None:
+    pairs = [
+        (c.method, c.against) for c in found.comparisons if (c.among, c.figure) == ("reward_models", "global_loss")
+    ]
+    assert sorted(pairs) == [
+        ("Mean", "Mode"),
+        ("Mean", "far"),
+        ("Mean", "near"),
+        ("Mode", "far"),
+        ("Mode", "near"),
+        ("far", "near"),
+    ]
+    far = next(c for c in found.comparisons if c.figure == "global_loss" and (c.method, c.against) == ("far", "near"))
+    models = found.reward_models
+    expected = value(of(models, "far").global_loss) - value(of(models, "near").global_loss)
+    assert far.difference.value == pytest.approx(expected)
+    assert far.difference.above_zero
+
+
+def test_a_decomposition_has_a_sum_residual_and_no_global_loss(found: Evaluation) -> None:
+    figures = of(found.decompositions, "near")
+    assert isinstance(figures.global_loss, Missing) and isinstance(figures.below_mean, Missing)
+    assert "seen the score" in figures.global_loss.reason
+    assert value(figures.spearman) > 0.8
+
+
+def test_counts(found: Evaluation) -> None:
+    counts = found.counts
+    assert (counts.training_scores, counts.test_sessions, counts.scored_sessions) == (30, 20, 20)
+    assert isinstance(found.faces, FaceCounts) and found.faces.feature == "smile"
+    assert found.faces.happy + found.faces.other == sum(len(HIDDEN[s]) for s in NAMES[35:55])
+    assert value(found.one_annotator.spearman) > 0.5
+
+
+def test_the_document_is_stable_and_reads_back(found: Evaluation) -> None:
+    again = evaluate(**inputs())
+    assert again.to_json() == found.to_json()
+    assert Evaluation.from_dict(json.loads(found.to_json())) == found
+    keys = list(json.loads(found.to_json()))
+    assert keys == sorted(keys)
+
+
+def test_shuffled_rows_change_nothing(found: Evaluation) -> None:
+    plain = inputs()
+    rng = np.random.default_rng(4)
+    tables = ("scores", "rewards", "splits", "utterance_features", "turn_labels")
+    shuffled = {name: plain[name].take(rng.permutation(plain[name].num_rows)) for name in tables}
+    result = evaluate(**inputs(**shuffled, episodes=EPISODES[::-1]))
+    assert result.to_json() == found.to_json()
+
+
+def test_other_splits_do_not_enter(found: Evaluation) -> None:
+    """Labels, faces and predictions of sessions outside the test split are not read."""
+    test = set(NAMES[35:55])
+
+    def only_test(table: pa.Table) -> pa.Table:
+        return table.filter(pa.array([s in test for s in table["session_id"].to_pylist()]))
+
+    plain = inputs()
+    tables = ("scores", "rewards", "utterance_features", "turn_labels")
+    assert evaluate(**inputs(**{name: only_test(plain[name]) for name in tables})).to_json() == found.to_json()
+
+
+def test_text_without_labels_leaves_out_what_it_cannot_give() -> None:
+    result = evaluate(**inputs(utterance_features=None, turn_labels=None))
+    assert isinstance(result.faces, Missing) and isinstance(result.agreement, Missing)
+    near = of(result.reward_models, "near")
+    assert isinstance(near.global_loss, Estimate)
+    assert isinstance(near.spearman, Missing) and "no labels of turns" in near.spearman.reason
+
+
+def test_a_method_without_any_test_session_does_not_take_the_others_away() -> None:
+    plain = inputs()
+    lost = rewards(EPISODES[:30], {s: HIDDEN[s] for s in NAMES[:30]}, "lost")
+    result = evaluate(**inputs(scores=pa.concat_tables([plain["scores"], lost])))
+    assert [f.method for f in result.reward_models] == ["far", "near"]
+    assert any("lost has no complete test episode" in warning for warning in result.warnings)
+
+
+def test_partial_methods_shrink_the_common_set_and_this_is_said() -> None:
+    plain = inputs()
+    some = rewards(EPISODES, {s: HIDDEN[s] for s in NAMES[:50]}, "far")
+    near = plain["scores"].filter(pa.array([m == "near" for m in plain["scores"]["method"].to_pylist()]))
+    result = evaluate(**inputs(scores=pa.concat_tables([near, some])))
+    assert result.counts.scored_episodes == 15
+    assert any("15 of 20 test episodes: far lacks 5" in warning for warning in result.warnings)
+
+
+def test_methods_without_a_common_episode_have_no_figures() -> None:
+    one, other = ({s: HIDDEN[s] for s in NAMES[i : i + 5]} for i in (35, 40))
+    scores = pa.concat_tables([rewards(EPISODES, one, "near"), rewards(EPISODES, other, "far")])
+    result = evaluate(**inputs(scores=scores))
+    assert result.counts.scored_episodes == 0
+    assert isinstance(of(result.reward_models, "near").global_loss, Missing)
+    assert isinstance(of(result.baselines, "Random").spearman, Missing)
+
+
+def test_baselines_alone() -> None:
+    nothing = rewards([], {})
+    result = evaluate(**inputs(scores=nothing, rewards=nothing, offsets={}))
+    assert result.reward_models == () and result.decompositions == ()
+    assert value(of(result.baselines, "Mean").global_loss) > 0
+
+
+def test_scores_without_variance_and_methods_too_close_are_warned_of() -> None:
+    flat = [episode(s, len(HIDDEN[s]), 50.0) for s in NAMES]
+    result = evaluate(**inputs(episodes=flat))
+    assert any("without variance" in warning for warning in result.warnings)
+    result = evaluate(**inputs(scores=rewards(EPISODES, guessed(), "near")))
+    (warning,) = result.warnings
+    assert "No reward model has a lower global loss than the Mean baseline; near comes nearest" in warning
+    close = rewards(EPISODES, {s: v + 0.01 for s, v in noisy(3.0).items()}, "near")
+    both = pa.concat_tables([rewards(EPISODES, noisy(3.0), "far"), close])
+    apart = evaluate(**inputs(scores=both)).warnings
+    assert any("20 test sessions do not tell" in w and "test sessions would" in w for w in apart), apart
+
+
+def test_a_single_test_session_has_no_intervals() -> None:
+    result = evaluate(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36])))
+    loss = of(result.reward_models, "near").global_loss
+    assert isinstance(loss, Estimate) and loss.low is None
+    assert any("one session gives no interval" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"splits": splits(train=NAMES)}, r"no rated session is in the test split \(60 rated in all\)"),
+        ({"splits": splits(test=NAMES)}, r"no rated session is in the train split"),
+        ({"episodes": []}, r"no rated session is in the test split \(0 rated"),
+        ({"offsets": {"near": 0.0}}, r"without a score offset: far; offsets are known of: near"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(**inputs(**change))
+
+
+def test_several_ratings_are_refused() -> None:
+    from dataclasses import replace
+
+    e = EPISODES[0]
+    other = replace(e, rating=replace(e.rating, name="trust"))
+    with pytest.raises(InputError, match="liking, trust"):
+        evaluate(**inputs(episodes=[*EPISODES, other]))
+
+
+def test_test_episodes_without_target_turns_are_refused() -> None:
+    from dataclasses import replace
+
+    mute = [replace(e, rating=replace(e.rating, target="nobody")) for e in EPISODES]
+    with pytest.raises(InputError, match="no target utterance in any of the 20 test episodes"):
+        evaluate(**inputs(episodes=mute))

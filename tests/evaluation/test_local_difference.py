@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evaluation.bootstrap import Sampled
+from evaluation.figure import Missing
+from evaluation.local_difference import HappyTurns, happy_turns, local_difference
+from evaluation.panel import HeldOut
+from evaluation.settings import EvaluationSettings
+from tests.evaluation.made_up import episode, features
+
+SETTINGS = EvaluationSettings()
+HELD = HeldOut.of([episode("a", 3, 60.0), episode("b", 2, 40.0)])
+VALUES = np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])
+
+
+def during(feature: str, *means: float | None) -> list[tuple[str, int, str, str, str, float | None]]:
+    places = [("a", 0), ("a", 2), ("a", 4), ("b", 0), ("b", 2)]
+    return [(s, t, "user", "during", feature, mean) for (s, t), mean in zip(places, means, strict=True)]
+
+
+def faces(table: object) -> HappyTurns:
+    found = happy_turns(table, HELD, SETTINGS)  # type: ignore[arg-type]
+    assert isinstance(found, HappyTurns)
+    return found
+
+
+def test_hand_computed_case() -> None:
+    found = faces(features(during("happiness", 0.9, 0.2, None, 0.5, 0.0)))
+    assert found.feature == "happiness"
+    assert found.happy.tolist() == [True, False, False, True, False]
+    assert found.seen.tolist() == [True, True, False, True, True]
+    difference = local_difference(HELD, VALUES, found, SETTINGS)
+    assert isinstance(difference, Sampled)
+    assert difference.value == pytest.approx((1 + 4) / 2 - (2 + 5) / 2)
+
+
+def test_happiness_is_preferred_to_smile_and_smile_is_the_fallback() -> None:
+    smile, happiness = during("smile", 1.0, 1.0, 1.0, 0.0, 0.0), during("happiness", 0.0, 0.0, 0.0, 1.0, 1.0)
+    assert faces(features(smile + happiness)).happy.tolist() == [False, False, False, True, True]
+    fallback = faces(features(smile))
+    assert (fallback.feature, fallback.threshold) == ("smile", SETTINGS.smile_threshold)
+    assert fallback.happy.tolist() == [True, True, True, False, False]
+
+
+def test_the_target_s_face_and_the_reply_do_not_count() -> None:
+    rows = [("a", 0, "bot", "during", "smile", 1.0), ("a", 0, "user", "reply", "smile", 1.0)]
+    assert isinstance(happy_turns(features(rows), HELD, SETTINGS), Missing)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (None, "no recordings"),
+        (features([]), "no recordings"),
+        (features([("a", 0, "user", "during", "f0", 1.0)]), "no happiness and no smile"),
+        (features(during("smile", None, None, None, None, None)), "no happiness and no smile"),
+    ],
+)
+def test_without_faces_the_reason_is_said(table: object, reason: str) -> None:
+    found = happy_turns(table, HELD, SETTINGS)  # type: ignore[arg-type]
+    assert isinstance(found, Missing) and reason in found.reason
+
+
+@pytest.mark.parametrize(("level", "reason"), [(0.0, "no held-out turn has"), (1.0, "every held-out turn has")])
+def test_one_sided_faces_give_no_difference(level: float, reason: str) -> None:
+    found = local_difference(HELD, VALUES, faces(features(during("smile", *[level] * 5))), SETTINGS)
+    assert isinstance(found, Missing) and reason in found.reason
+
+
+def test_sessions_without_a_face_are_not_resampled() -> None:
+    found = local_difference(HELD, VALUES, faces(features(during("smile", 1.0, 0.0, 0.0, None, None))), SETTINGS)
+    assert isinstance(found, Sampled) and found.sessions == 1
