@@ -94,18 +94,15 @@ class Evaluation:
     warnings: tuple[str, ...]
     settings: EvaluationSettings
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        document: dict[str, Any] = _adapter().dump_python(self, mode="json")
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""
+        text = json.dumps(_adapter().dump_python(self, mode="json"), sort_keys=True, allow_nan=False)
+        document: dict[str, Any] = json.loads(text)
         return document
 
-    def to_json(self) -> str:
-        """JSON text, equal for equal evaluations: sorted keys, no NaN."""
-        return json.dumps(self.to_dict(), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Evaluation:
-        """Read what ``to_dict`` gave; raises pydantic's ValidationError on anything else."""
+    def from_json(cls, document: Mapping[str, Any]) -> Evaluation:
+        """Read what ``to_json`` gave; raises pydantic's ValidationError on anything else."""
         evaluation: Evaluation = _adapter().validate_python(document)
         return evaluation
 

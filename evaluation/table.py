@@ -89,7 +89,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
 
 def render(evaluation: Evaluation | Mapping[str, Any]) -> str:
     """Plain text with aligned columns, notes and warnings; takes the document of ``evaluation.json`` as well."""
-    evaluation = _read(evaluation)
+    evaluation = read(evaluation)
     blocks = []
     for grid in grids(evaluation):
         lines = [grid.header, *grid.rows]
@@ -105,7 +105,7 @@ def render(evaluation: Evaluation | Mapping[str, Any]) -> str:
 
 def render_markdown(evaluation: Evaluation | Mapping[str, Any]) -> str:
     """The same as Markdown tables."""
-    evaluation = _read(evaluation)
+    evaluation = read(evaluation)
     blocks = []
     for grid in grids(evaluation):
         rule = ("---",) * len(grid.header)
@@ -117,8 +117,9 @@ def render_markdown(evaluation: Evaluation | Mapping[str, Any]) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
-    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_dict(evaluation)
+def read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
+    """The evaluation itself, given it or its document."""
+    return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_json(evaluation)
 
 
 def _row(figures: MethodFigures) -> Row:
