@@ -84,8 +84,8 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
             key = request.key()
             entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.label}
     how = (
-        f"real replies of {model}, which was given only the prompts, up to {BATCH} independent requests at a time; "
-        "the temperature of the requests could not be set"
+        f"real replies of {model}, which was given only the prompts, in files of up to {BATCH} independent requests; "
+        "forty requests shared one conversation, and the temperature that the requests name could not be set"
     )
     lines = [asdict(RecordingHeader(model, date, how)), *(entries[key] for key in sorted(entries))]
     write_atomically(RECORDING, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))

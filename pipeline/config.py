@@ -137,7 +137,7 @@ def _keys_at(loc: tuple[Any, ...]) -> list[str]:
 
 def _anchored(config: Config, base: Path) -> Config:
     def absolute(path: Path | None) -> Path | None:
-        return None if path is None else (base / path.expanduser())
+        return None if path is None else Path(os.path.normpath(base / path.expanduser()))
 
     run = config.run.model_copy(
         update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache")}

@@ -97,7 +97,7 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False) -> R
         The input cannot be used, another run holds the folder, the disk is full or read-only.
     """
     with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
-        warnings = check(config)
+        warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
         result = run_stages(config, stages, progress)
@@ -107,7 +107,7 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False) -> R
 
 def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
     """What a run would do: units of each stage, how many are finished already."""
-    warnings = check(config)
+    warnings = check(config, stages)
     engine = open_engine(config)
     names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from corpus.errors import InputError
 from decompose.methods import METHODS
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
 
-def check(config: Config) -> tuple[str, ...]:
-    """Check everything that can be known beforehand.
+def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Check everything that can be known beforehand, for the given stages and what they need (all by default).
 
     Returns
     -------
@@ -23,10 +25,11 @@ def check(config: Config) -> tuple[str, ...]:
         replies; a method to align with that is not made.
     """
     engine = open_engine(config)
-    if any(METHODS[name].concurrent for name in config.decompose.methods):
+    names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
+    if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
         engine.tools.check()
     chosen = config.align.reward_method
-    if chosen is not None and chosen not in config.decompose.methods:
+    if "align" in names and chosen is not None and chosen not in config.decompose.methods:
         raise InputError(
             f"align.reward_method = {chosen!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
             "Add it there or choose one of those."

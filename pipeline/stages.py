@@ -62,7 +62,7 @@ def _label_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 def _recorded_digest(config: Config) -> str | None:
     path = config.run.recorded
-    if config.decompose.llm.provider != "recorded" or path is None:
+    if config.decompose.llm.provider != "recorded" or path is None or not path.is_file():
         return None
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

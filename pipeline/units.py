@@ -30,11 +30,15 @@ class Plan:
         return {need: units for need, units in found.items() if units}
 
     def upstream(self, stage: str) -> list[str]:
-        """The stages that ``stage`` depends on, itself last, in the order of the declaration."""
+        """The stages that units of ``stage`` depend on, itself last, in the order of the declaration.
+
+        A need that no unit wants (the descriptors, where all methods read text alone) is not among them.
+        """
         wanted = {stage}
         for name in reversed(self.stages):
+            declared = self.stages[name]
             if name in wanted:
-                wanted.update(self.stages[name].needs)
+                wanted.update(n for n in declared.needs if any(declared.wants(u, n) for u in self.units[name]))
         return [name for name in self.stages if name in wanted]
 
     def _matching(self, unit: Unit, need: str) -> list[Unit]:

@@ -1,0 +1,57 @@
+"""Turn rewards as small bar drawings (inline SVG; colours come from the page's classes)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+HEIGHT = 20.0
+COLOURS = 10
+
+
+def colour_class(index: int) -> str:
+    """The class that colours the method at this position."""
+    return f"m{index % COLOURS}"
+
+
+def largest(values: Sequence[Sequence[float | None]]) -> float:
+    """The largest size among the values of all methods: the scale that they share. Never zero."""
+    return max((abs(v) for row in values for v in row if v is not None and np.isfinite(v)), default=0.0) or 1.0
+
+
+def turn_bars(values: Sequence[float | None], scale: float, colour: str, label: str) -> Markup:
+    """One upright bar a turn, up from or down from the middle line.
+
+    Parameters
+    ----------
+    values : Sequence of float or None
+        Rewards of T turns; None draws nothing.
+    scale : float
+        The size that reaches the edge.
+    colour : str
+        ``colour_class`` of the method.
+    label : str
+        What a screen reader says instead of the picture.
+    """
+    bars = []
+    for turn, value in enumerate(values):
+        if value is not None and np.isfinite(value):
+            height = value / scale * HEIGHT
+            bars.append(f"M{turn * 10 + 1} {HEIGHT:g}h8v{-height:.1f}h-8z")
+    width = max(10, 10 * len(values))
+    return Markup(
+        '<svg class="bars {}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<path d="{}"/><line x1="0" x2="{}" y1="{}" y2="{}"/></svg>'
+    ).format(colour, width, f"{2 * HEIGHT:g}", label, "".join(bars), width, f"{HEIGHT:g}", f"{HEIGHT:g}")
+
+
+def value_bar(value: float | None, scale: float, colour: str) -> Markup:
+    """One lying bar, to the right of the middle for what is above zero; decoration beside a written number."""
+    share = 0.0 if value is None or not np.isfinite(value) else value / scale * 30
+    left, width = (30 + min(share, 0.0), abs(share))
+    return Markup(
+        '<svg class="bar {}" viewBox="0 0 60 8" aria-hidden="true"><path d="M{} 0h{}v8h-{}z"/><path class="zero" '
+        'd="M30 0v8"/></svg>'
+    ).format(colour, f"{left:.1f}", f"{width:.1f}", f"{width:.1f}")

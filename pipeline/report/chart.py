@@ -1,0 +1,116 @@
+"""Training curves as small line charts (inline SVG; colours come from the page's classes)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+WIDTH, HEIGHT = 360.0, 190.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 10.0, 10.0, 30.0
+POINTS = 200
+"""A longer curve is shown as the means of this many stretches."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve: values over steps (two sequences of one length); ``dashed`` sets the training curve apart."""
+
+    label: str
+    steps: Sequence[float]
+    values: Sequence[float]
+    colour: str
+    dashed: bool = False
+
+
+def line_chart(series: Sequence[Series], x_title: str, label: str) -> Markup | None:
+    """All curves in one frame with ticks, or None where no value is finite.
+
+    Parameters
+    ----------
+    series : Sequence of Series
+    x_title : str
+        What the steps count.
+    label : str
+        What a screen reader says instead of the picture.
+    """
+    curves = [(one, *_thinned(one)) for one in series]
+    curves = [(one, x, y) for one, x, y in curves if len(x)]
+    if not curves:
+        return None
+    x_low, x_high = _range(np.concatenate([x for _, x, _ in curves]))
+    y_low, y_high = _range(np.concatenate([y for _, _, y in curves]))
+    y_ticks = ticks(y_low, y_high)
+    y_low, y_high = min(y_low, y_ticks[0]), max(y_high, y_ticks[-1])
+
+    def place_x(x: float) -> float:
+        return LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT)
+
+    def place_y(y: float) -> float:
+        return HEIGHT - BOTTOM - (y - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
+
+    parts = [_grid_line(place_y(y), f"{y:.6g}") for y in y_ticks]
+    parts += [_x_tick(place_x(x), f"{x:.6g}") for x in ticks(x_low, x_high) if x_low <= x <= x_high and x == int(x)]
+    parts += [_curve(one, [(place_x(a), place_y(b)) for a, b in zip(x, y, strict=True)]) for one, x, y in curves]
+    return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
+        f"{WIDTH:g}",
+        f"{HEIGHT:g}",
+        label,
+        Markup("").join(parts),
+        Markup('<text class="axis" x="{}" y="{}" text-anchor="end">{}</text>').format(
+            f"{WIDTH - RIGHT:g}", f"{HEIGHT - 3:g}", x_title
+        ),
+    )
+
+
+def ticks(low: float, high: float, count: int = 4) -> list[float]:
+    """About ``count`` round numbers from at most ``low`` to at least ``high``."""
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [i * step for i in range(first, last + 1)]
+
+
+def _thinned(one: Series) -> tuple[np.ndarray, np.ndarray]:
+    """The finite points in the order of their steps, at most ``POINTS`` of them."""
+    x, y = np.asarray(one.steps, dtype=float), np.asarray(one.values, dtype=float)
+    finite = np.isfinite(x) & np.isfinite(y)
+    order = np.argsort(x[finite], kind="stable")
+    x, y = x[finite][order], y[finite][order]
+    if len(x) <= POINTS:
+        return x, y
+    pieces = np.array_split(np.arange(len(x)), POINTS)
+    return np.array([x[p].mean() for p in pieces]), np.array([y[p].mean() for p in pieces])
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    if high - low > 1e-9 * max(abs(low), abs(high), 1e-300):
+        return low, high
+    half = max(abs(low) * 0.1, 0.5)
+    return low - half, high + half
+
+
+def _grid_line(y: float, text: str) -> Markup:
+    return Markup(
+        '<path class="grid" d="M{} {}H{}"/><text x="{}" y="{}" text-anchor="end" dominant-baseline="middle">{}</text>'
+    ).format(f"{LEFT:g}", f"{y:.1f}", f"{WIDTH - RIGHT:g}", f"{LEFT - 5:g}", f"{y:.1f}", text)
+
+
+def _x_tick(x: float, text: str) -> Markup:
+    return Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
+        f"{x:.1f}", f"{HEIGHT - BOTTOM + 13:g}", text
+    )
+
+
+def _curve(one: Series, points: Sequence[tuple[float, float]]) -> Markup:
+    classes = f"{one.colour} curve{' dashed' if one.dashed else ''}"
+    if len(points) == 1:
+        x, y = points[0]
+        return Markup('<circle class="{}" cx="{}" cy="{}" r="3"/>').format(classes, f"{x:.1f}", f"{y:.1f}")
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return Markup('<path class="{}" d="M{}"><title>{}</title></path>').format(classes, path, one.label)

@@ -1,0 +1,103 @@
+"""Which training curves go into which chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from markupsafe import Markup
+
+from pipeline.report.chart import Series, line_chart
+from pipeline.report.text import clean, number
+
+STAGES = {
+    "fit": ("Decomposers", "epoch"),
+    "train-reward": ("Reward models", "epoch"),
+    "align": ("Policy (PPO)", "step"),
+}
+"""What the trained stages are called and what their steps count."""
+PARTS = {"train": True, "training": True, "validation": False, "val": False, "valid": False}
+"""Words of a metric's name that tell curves of one chart apart, and whether such a curve is dashed."""
+FIRST = {"align": ("reward", "kl")}
+"""Metrics shown at once; the others are folded away. A stage that is not here shows its losses."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One drawing with its caption; ``first`` charts are shown at once."""
+
+    title: str
+    svg: Markup
+    caption: str
+    first: bool
+
+
+@dataclass(frozen=True)
+class StageCharts:
+    """The charts of one trained stage."""
+
+    title: str
+    charts: tuple[Chart, ...]
+
+
+def stage_charts(histories: pa.Table | None, colours: dict[str, str]) -> tuple[StageCharts, ...]:
+    """One chart for each stage, method and metric; training and validation share one, so do seeds.
+
+    Parameters
+    ----------
+    histories : pa.Table or None
+        Columns stage, method, seed, step, metric, value.
+    colours : dict of str to str
+        Method to its colour's class.
+    """
+    groups: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
+    for row in histories.to_pylist() if histories is not None else ():
+        key = (row["method"] or "", _family(row["metric"]))
+        groups.setdefault(row["stage"], {}).setdefault(key, []).append(row)
+    found = []
+    for stage in sorted(groups, key=lambda name: (list(STAGES).index(name) if name in STAGES else 9, name)):
+        title, x_title = STAGES.get(stage, (stage, "step"))
+        charts = [_chart(stage, *key, rows, colours, x_title) for key, rows in groups[stage].items()]
+        drawn = sorted((chart for chart in charts if chart is not None), key=lambda chart: not chart.first)
+        if drawn:
+            found.append(StageCharts(title, tuple(drawn)))
+    return tuple(found)
+
+
+def _chart(
+    stage: str, method: str, family: str, rows: Sequence[dict[str, Any]], colours: dict[str, str], x_title: str
+) -> Chart | None:
+    curves: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        curves.setdefault((row["metric"], row["seed"] or 0), []).append(row)
+    seeds = {seed for _, seed in curves}
+    series = [
+        Series(
+            label=f"{metric}, seed {seed}" if len(seeds) > 1 else metric,
+            steps=[row["step"] for row in points],
+            values=[float("nan") if row["value"] is None else row["value"] for row in points],
+            colour=colours.get(method, "m0"),
+            dashed=any(PARTS.get(word, False) for word in _words(metric)),
+        )
+        for (metric, seed), points in sorted(curves.items())
+    ]
+    title = clean(f"{method}: {family}" if method else family, 80)
+    svg = line_chart(series, x_title, f"{title} over {x_title}s")
+    if svg is None:
+        return None
+    last = [f"{one.label}: {number(one.values[0])} → {number(one.values[-1])}" for one in series]
+    wanted = FIRST.get(stage)
+    first = family in wanted if wanted else "loss" in family
+    dashed = "dashed: training; " if any(one.dashed for one in series) and len(series) > 1 else ""
+    return Chart(title, svg, clean(dashed + "; ".join(last[:6]), 400), first)
+
+
+def _words(metric: str) -> list[str]:
+    return metric.replace("_", " ").split()
+
+
+def _family(metric: str) -> str:
+    """The metric's name without the words that say on which part of the data it was taken."""
+    return " ".join(word for word in _words(metric) if word not in PARTS) or metric

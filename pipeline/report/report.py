@@ -1,0 +1,173 @@
+"""One self-contained HTML page of everything that a run made: no script, no request to anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.session import Episode
+from evaluation.evaluation import Comparison
+from evaluation.table import TITLES, footnotes, grids, read
+from pipeline.report.bars import colour_class
+from pipeline.report.curves import stage_charts
+from pipeline.report.sessions import session_views
+from pipeline.report.text import clean, number, signed
+
+MAX_QUARANTINE = 200
+MAX_SAMPLES = 50
+CAUSE_LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One context with the policy's reply before and after its training, and what the reward model gave them."""
+
+    context: str
+    before: str
+    after: str
+    reward_before: float | None
+    reward_after: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class ReportInputs:
+    """What a report is made of.
+
+    Parameters
+    ----------
+    evaluation : mapping
+        The document of ``evaluation.json``.
+    rewards : pa.Table
+        REWARDS schema, all methods and seeds.
+    episodes : Sequence of Episode
+    splits : pa.Table
+        SPLITS schema.
+    descriptors : pa.Table or None
+        DESCRIPTORS schema; None where nothing was recorded.
+    histories : pa.Table or None
+        Training curves: columns stage, method, seed, step, metric, value.
+    samples : Sequence of Sample
+    quarantine : Sequence of mapping
+        One a failed or blocked unit: stage, session_id, unit, status, cause.
+    warnings : Sequence of str
+        On the corpus as a whole.
+    config : str
+        The configuration as text.
+    versions : mapping of str to str
+        Package to version.
+    notes : Sequence of str
+        What the reader has to know of the data: that it is synthetic, that replies were recorded.
+    """
+
+    evaluation: Mapping[str, Any]
+    rewards: pa.Table
+    episodes: Sequence[Episode]
+    splits: pa.Table
+    descriptors: pa.Table | None = None
+    histories: pa.Table | None = None
+    samples: Sequence[Sample] = ()
+    quarantine: Sequence[Mapping[str, Any]] = ()
+    warnings: Sequence[str] = ()
+    config: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def render_report(inputs: ReportInputs) -> str:
+    """The page as text; equal inputs give equal text.
+
+    Every string from outside is escaped, and the page's own policy forbids scripts and requests.
+    """
+    evaluation = read(inputs.evaluation)
+    methods: list[str] = sorted(pc.unique(inputs.rewards["method"]).to_pylist())
+    colours = {method: colour_class(i) for i, method in enumerate(methods)}
+    style = _source("page.css")
+    values = {
+        "style": style,
+        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        "rating": clean(evaluation.rating, 80),
+        "facts": _facts(inputs, methods),
+        "notes": [clean(note, 1000) for note in inputs.notes],
+        "warnings": [clean(text, 1000) for text in dict.fromkeys((*inputs.warnings, *evaluation.warnings))],
+        "grids": grids(evaluation),
+        "footnotes": footnotes(evaluation),
+        "comparisons": [_comparison(comparison) for comparison in evaluation.comparisons],
+        "colours": {clean(method, 60): colour for method, colour in colours.items()},
+        "sessions": session_views(inputs.episodes, inputs.rewards, inputs.splits, inputs.descriptors, colours),
+        "training": stage_charts(inputs.histories, colours),
+        "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
+        "samples_in_all": len(inputs.samples),
+        "quarantine": [_quarantined(row) for row in inputs.quarantine[:MAX_QUARANTINE]],
+        "quarantine_in_all": len(inputs.quarantine),
+        "config": clean(inputs.config, 100_000),
+        "versions": sorted(inputs.versions.items()),
+    }
+    return _environment().get_template("page.html").render(values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    names = ("page.html", "session.html")
+    return jinja2.Environment(
+        loader=jinja2.DictLoader({name: _source(name) for name in names}),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _source(name: str) -> str:
+    return files("pipeline.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]]:
+    """The size of the run in a few words."""
+    sessions = {episode.session_id for episode in inputs.episodes}
+    turns = sum(len(episode.target_turns) for episode in inputs.episodes)
+    return [
+        ("sessions", f"{len(sessions):,}"),
+        ("scores", f"{len(inputs.episodes):,}"),
+        ("credited turns", f"{turns:,}"),
+        ("methods", f"{len(methods):,}"),
+    ]
+
+
+def _comparison(comparison: Comparison) -> tuple[str, ...]:
+    """A row: group, figure, the two methods, their difference, its interval."""
+    difference = comparison.difference
+    interval = "–"
+    if difference.low is not None and difference.high is not None:
+        interval = f"{number(difference.low)} to {number(difference.high)}"
+    among = "decompositions" if comparison.among == "decompositions" else "reward models"
+    return (
+        among,
+        TITLES[comparison.figure],
+        f"{clean(comparison.method, 60)} − {clean(comparison.against, 60)}",
+        signed(difference.value),
+        interval,
+    )
+
+
+def _sample(sample: Sample) -> dict[str, str]:
+    return {
+        "context": clean(sample.context, 3000),
+        "before": clean(sample.before, 3000),
+        "after": clean(sample.after, 3000),
+        "reward_before": number(sample.reward_before),
+        "reward_after": number(sample.reward_after),
+    }
+
+
+def _quarantined(row: Mapping[str, Any]) -> tuple[str, ...]:
+    columns = ("stage", "session_id", "unit", "status", "cause")
+    return tuple(clean(str(row.get(column) or "–"), CAUSE_LIMIT) for column in columns)

@@ -1,0 +1,96 @@
+import tomllib
+
+import pytest
+
+from corpus.errors import InputError
+from pipeline.config import Config, load_config
+from pipeline.template import render_template
+
+
+def written(tmp_path, text: str):
+    path = tmp_path / "a.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_paths_are_relative_to_the_file(tmp_path):
+    config = load_config(written(tmp_path, 'corpus = "c"\noutput = "/out"\n[run]\nrecorded = "r.jsonl"\n'))
+    assert config.corpus == tmp_path / "c"
+    assert str(config.output) == "/out"
+    assert config.run.recorded == tmp_path / "r.jsonl"
+    assert config.store == config.output / "store"
+    assert config.llm_cache == config.output / "llm_cache.sqlite"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("corpus = 'c'\nrecorpus = 'd'", r"recorpus: unknown key; did you mean 'corpus'\? Allowed: align, corpus"),
+        ("corpus = 'c'\n[decompose]\nmethod = ['rrd']", r"decompose.method: unknown key; did you mean 'methods'\?"),
+        ("corpus = 'c'\n[decompose.llm]\nmodle = 'x'", r"decompose.llm.modle: unknown key; did you mean 'model'\?"),
+        ("corpus = 'c'\nzzzzzz = 1", "zzzzzz: unknown key; remove it"),
+        ("output = 'o'", "corpus: missing"),
+        ("corpus = 'c'\nseeds = []", "seeds"),
+        ("corpus = 'c'\nseeds = [1, 1]", "repeat"),
+        ("corpus = 'c'\n[split]\ntrain = 2.0", "split.train = 2.0"),
+        ("corpus = 'c'\n[decompose]\nmethods = ['rdd']", "did you mean 'rrd'"),
+        ("corpus = ", "not valid TOML"),
+    ],
+)
+def test_a_bad_configuration_says_which_key_and_what_is_allowed(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        load_config(written(tmp_path, text))
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="no such file.*apportion init"):
+        load_config(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="is a folder"):
+        load_config(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"corpus = '\xe4'")
+    with pytest.raises(InputError, match="not UTF-8 at byte 10"):
+        load_config(tmp_path / "latin.toml")
+
+
+def test_no_permission(tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise PermissionError
+
+    path = written(tmp_path, "corpus = 'c'")
+    monkeypatch.setattr("pathlib.Path.read_text", refuse)
+    with pytest.raises(InputError, match="no permission"):
+        load_config(path)
+
+
+def test_the_template_is_a_valid_configuration_with_every_default(tmp_path):
+    text = render_template({"corpus": "c", "output": "o", "rating": None})
+    config = load_config(written(tmp_path, text))
+    assert config.with_run() == load_config(written(tmp_path, 'corpus = "c"\noutput = "o"\n'))
+
+
+def test_every_default_in_the_template_can_be_switched_on(tmp_path):
+    lines = render_template({"corpus": "c"}).splitlines()
+    known = {name for model in _models(Config) for name in model.model_fields}
+    switched = []
+    for line in lines:
+        key = line.removeprefix("# ").split(" =")[0]
+        on = line.startswith("# ") and key in known and not line.rstrip().endswith("=")
+        switched.append(line.removeprefix("# ") if on else line)
+    text = "\n".join(switched)
+    assert len(tomllib.loads(text)) > 5
+    defaults = load_config(written(tmp_path, 'corpus = "c"\n'))
+    assert load_config(written(tmp_path, text)) == defaults
+
+
+def test_overrides_leave_the_rest_alone(tmp_path):
+    config = load_config(written(tmp_path, 'corpus = "c"\n[run]\nthreads = 2\n'))
+    changed = config.with_run(limit=3, workers=None)
+    assert (changed.run.limit, changed.run.threads, changed.run.workers) == (3, 2, 0)
+    assert changed.workers >= 1
+
+
+def _models(model):
+    yield model
+    for field in model.model_fields.values():
+        if hasattr(field.annotation, "model_fields"):
+            yield from _models(field.annotation)
