@@ -84,7 +84,7 @@ def test_quality_shows_in_the_words(corpus: Corpus, sessions: list[Session]) -> 
 
 
 def test_making_the_chats_again_gives_the_committed_rows(sessions: list[Session]) -> None:
-    made = [planted.session for planted in make_chats(CHATS, SEED)]
+    made = [planted.session for planted in make_chats(CHATS, SEED)]  # needs no espeak-ng
     assert made == chats(sessions)
 
 
