@@ -58,11 +58,11 @@ def too_few_sessions_warning(scores: Sequence[float], test_share: float) -> str 
     scores : Sequence of float, shape (S,)
         One score a rated session.
     test_share : float
-        Share of the sessions that go to the test split.
+        Share of the sessions that go to the test split; with 0 there is no comparison to warn of.
     """
     needed = sessions_needed()
     test = round(len(scores) * test_share)
-    if test >= needed:
+    if test_share == 0 or test >= needed:
         return None
     seen = smallest_gain(test)
     reach = f"this corpus shows only gains of {seen:.0%} or more" if seen < 1 else "this corpus cannot show any"

@@ -20,7 +20,9 @@ class SplitSettings(BaseModel):
     )
     train: float = Field(0.6, gt=0, le=1, description="share of sessions that the reward model learns from")
     validation: float = Field(0.1, ge=0, lt=1, description="share of sessions that stops the training")
-    test: float = Field(0.2, ge=0, lt=1, description="share of sessions that only the evaluation sees; 0: no evaluation")
+    test: float = Field(
+        0.2, ge=0, lt=1, description="share of sessions that only the evaluation sees; 0: no evaluation"
+    )
     policy: float = Field(0.1, ge=0, lt=1, description="share of sessions that give PPO its dialogue contexts")
     seed: int = Field(0, ge=0, description="another seed gives other splits")
 

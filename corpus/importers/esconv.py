@@ -29,7 +29,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     Parameters
     ----------
     src : Path
-        A file (plain or gzip), or a folder of ``*.json`` and ``*.jsonl`` files.
+        A file (plain or gzip), or a folder of ``*.jsonl`` files.
     options : Mapping
         None are known.
 
@@ -41,7 +41,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     check_options("esconv", options, ())
     rows, left_out, skipped = Rows(), [], 0
     labels = LabelsOfEarlierTurns(FEEDBACK, SCALE)
-    for path in source_files(src, (".jsonl", ".json")):
+    for path in source_files(src, (".jsonl",)):
         for number, dialogue in enumerate(_dialogues(path), start=1):
             session_id = numbered(stem(path), number)
             try:

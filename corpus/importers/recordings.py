@@ -69,7 +69,8 @@ def probe(path: Path) -> Recording:
     if path.stat().st_size == 0:
         raise UnitError(f"{path.name}: the file has zero bytes. Copy or export the recording again.")
     try:
-        with av.open(str(path)) as container:
+        # A playlist in disguise must not make this machine fetch anything.
+        with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
             video = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
             channels = container.streams.audio[0].channels if container.streams.audio else 0
             duration = None if container.duration is None else container.duration / av.time_base
@@ -128,8 +129,10 @@ def parts(
     for recording in recordings:
         owner = same_name(recording.path.stem, [*speakers, *sides.values()])
         if owner is None and not sides:
-            near = difflib.get_close_matches(recording.path.stem, speakers, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            near = difflib.get_close_matches(
+                recording.path.stem.casefold(), [name.casefold() for name in speakers], n=1
+            )
+            hint = f"did you mean {same_name(near[0], speakers)!r}? " if near else ""
             raise UnitError(
                 f"{recording.path.name}: belongs to no speaker ({', '.join(speakers)}); {hint}"
                 f"Name it after its speaker, or say in {CHANNEL_MAP} who is on which side."

@@ -5,7 +5,7 @@ import stat
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.corpus import SCHEMAS, Corpus
@@ -92,6 +92,7 @@ def drawn_corpus(drawn):
     )
 
 
+@settings(max_examples=30)
 @given(sessions_strategy)
 def test_parquet_and_jsonl_give_the_same_corpus_back(tmp_path_factory, drawn):
     corpus = drawn_corpus(drawn)
@@ -105,6 +106,7 @@ def test_parquet_and_jsonl_give_the_same_corpus_back(tmp_path_factory, drawn):
         assert path.read_bytes() == (folder / "again" / path.name).read_bytes()
 
 
+@settings(max_examples=10)
 @given(st.randoms())
 def test_bytes_do_not_depend_on_the_order_or_chunks_of_rows(tmp_path_factory, random):
     corpus = small()

@@ -50,3 +50,4 @@ def test_too_few_sessions_says_the_number_that_would_do():
     assert "299 test sessions (1,495 in all)" in warning and "gains of 15% or more" in warning
     assert "cannot show any" in too_few_sessions_warning([1.0, 2.0], 0.5)
     assert too_few_sessions_warning([1.0, 2.0] * 800, 0.2) is None
+    assert too_few_sessions_warning([1.0, 2.0], 0.0) is None

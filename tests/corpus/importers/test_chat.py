@@ -1,0 +1,161 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpus.corpus import Corpus
+from corpus.errors import InputError
+from corpus.importers import import_to
+from corpus.importers.chat import import_corpus
+
+OPENAI = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
+SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}], "score": 2}
+SCALE = {"low": "1", "high": "5"}
+
+
+def write(tmp_path, *chats, name="log.jsonl"):
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(chat) + "\n" for chat in chats), encoding="utf-8")
+    return path
+
+
+def texts(imported):
+    table = imported.tables["utterances"]
+    return list(zip(table.column("speaker").to_pylist(), table.column("text").to_pylist(), strict=True))
+
+
+def ratings(imported):
+    return imported.tables["ratings"].to_pylist()
+
+
+@pytest.mark.parametrize("chat", [OPENAI, SHAREGPT])
+def test_both_shapes(tmp_path, chat):
+    imported = import_corpus(write(tmp_path, chat), SCALE)
+    assert texts(imported) == [("user", "hi"), ("assistant", "hello")]
+    (row,) = ratings(imported)
+    assert (row["rater"], row["target"], row["name"], row["score"], row["low"], row["high"]) == (
+        ("user", "assistant", "score", float(chat["score"]), 1.0, 5.0)
+    )
+    assert row["annotator"] is None and row["session_id"] == "log-0001"
+
+
+def test_a_json_array(tmp_path):
+    path = tmp_path / "sharegpt.json"
+    path.write_text(json.dumps([SHAREGPT, SHAREGPT], indent=1))
+    assert import_corpus(path, SCALE).tables["sessions"].num_rows == 2
+
+
+def test_messages_of_nobody_and_parts_without_text_are_counted(tmp_path):
+    messages = [
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]},
+        {"role": "assistant", "content": None, "tool_calls": [{}]},
+        {"role": "tool", "content": "42"},
+        {"role": "assistant", "content": "a cat"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
+    ]
+    imported = import_corpus(write(tmp_path, {"messages": messages}), {})
+    assert texts(imported) == [("user", "look"), ("assistant", "a cat")]
+    assert imported.notes == (
+        "2 messages of the system, tools or functions were left out",
+        "2 messages without text (tool calls, pictures) were left out",
+    )
+
+
+def test_id_name_and_scale_of_the_row(tmp_path):
+    imported = import_corpus(write(tmp_path, OPENAI | {"id": "c7", "name": "csat", "low": 0, "high": 10}), {})
+    (row,) = ratings(imported)
+    assert (row["session_id"], row["name"], row["low"], row["high"]) == ("c7", "csat", 0.0, 10.0)
+
+
+def test_name_option(tmp_path):
+    assert ratings(import_corpus(write(tmp_path, OPENAI), SCALE | {"name": "csat"}))[0]["name"] == "csat"
+
+
+def test_a_chat_without_a_score_is_unrated(tmp_path):
+    imported = import_corpus(write(tmp_path, OPENAI | {"score": None}, {"messages": OPENAI["messages"]}), {})
+    assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 2
+
+
+def test_scores_without_any_scale(tmp_path):
+    with pytest.raises(InputError, match=r"the scores have no scale.*-o low=1 -o high=5"):
+        import_corpus(write(tmp_path, OPENAI), {})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"low": "1"}, "option high is missing"),
+        ({"high": "1"}, "option low is missing"),
+        ({"low": "one", "high": "5"}, "option low=one: a number is needed"),
+        ({"low": "nan", "high": "5"}, "option low=nan: a number is needed"),
+        ({"low": "5", "high": "1"}, "low=5 is not below high=1"),
+        ({"lo": "5"}, "unknown option 'lo'; did you mean 'low'"),
+    ],
+)
+def test_bad_options(tmp_path, options, words):
+    with pytest.raises(InputError, match=words):
+        import_corpus(write(tmp_path, OPENAI), options)
+
+
+@pytest.mark.parametrize(
+    ("chat", "words"),
+    [
+        (OPENAI | {"score": "4"}, "score = '4': a finite number"),
+        (OPENAI | {"score": True}, "score = True: a finite number"),
+        (OPENAI | {"score": float("nan")}, "score = nan"),
+        ({"score": 1}, 'no list "messages" or "conversations"'),
+        ({"messages": ["hi"]}, 'message 1: an object with "role" and "content"'),
+        ({"messages": [{"role": "boss", "content": "x"}]}, "message 1: role 'boss'; allowed: user, human"),
+        (OPENAI | {"id": "a"}, "the id 'a' is there already"),
+    ],
+)
+def test_a_broken_chat_is_left_out_and_the_others_stay(tmp_path, chat, words):
+    imported = import_corpus(write(tmp_path, OPENAI | {"id": "a"}, chat, OPENAI), SCALE)
+    (left_out,) = imported.left_out
+    assert words in left_out.message and "line 2" in left_out.message
+    assert imported.tables["sessions"].num_rows == 2
+
+
+def test_a_row_without_the_scale_that_others_have(tmp_path):
+    imported = import_corpus(write(tmp_path, OPENAI | {"low": 1, "high": 5}, OPENAI), {})
+    assert "its score has no scale" in imported.left_out[0].message
+
+
+def test_array_items_that_are_no_objects(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps([OPENAI, 3]))
+    assert import_corpus(tmp_path / "a.json", SCALE).left_out[0].message.startswith("a.json, item 2")
+
+
+def test_no_chats_at_all(tmp_path):
+    with pytest.raises(InputError, match=r"no chat in it.*Found the keys: prompt"):
+        import_corpus(write(tmp_path, {"prompt": "x"}), {})
+
+
+def test_zero_bytes(tmp_path):
+    (tmp_path / "a.jsonl").touch()
+    with pytest.raises(InputError, match="zero bytes"):
+        import_corpus(tmp_path / "a.jsonl", {})
+
+
+def test_half_a_surrogate_pair_does_not_break_the_import(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"messages": [{"role": "user", "content": "\\ud83d"}]}\n')
+    assert texts(import_corpus(tmp_path / "a.jsonl", {})) == [("user", "?")]
+
+
+messages = st.lists(
+    st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text(min_size=1)}), min_size=1
+)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(messages, st.none() | st.floats(1, 5)), min_size=1, max_size=5))
+def test_whatever_was_said_and_scored_comes_back(tmp_path_factory, chats):
+    folder = tmp_path_factory.mktemp("chat")
+    path = write(folder, *({"messages": said, "score": score} for said, score in chats))
+    import_to("chat", path, folder / "corpus", SCALE)
+    for session, (said, score) in zip(Corpus.open(folder / "corpus").iter_sessions(), chats, strict=True):
+        clean = [(m["role"], m["content"].encode("utf-8", "replace").decode()) for m in said]
+        assert [(turn.speaker, turn.text) for turn in session.turns] == clean
+        assert [rating.score for rating in session.ratings] == ([] if score is None else [score])

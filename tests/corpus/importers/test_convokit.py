@@ -1,0 +1,169 @@
+import json
+
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.errors import InputError
+from corpus.importers import import_to
+from corpus.importers.convokit import import_corpus
+from tests.shared import shared
+
+SCALE = {"low": "1", "high": "5"}
+
+
+def utterance(id_, speaker, reply_to=None, **values):
+    row = {"id": id_, "conversation_id": "a", "text": f"text {id_}", "speaker": speaker, "meta": {}}
+    return row | {"reply-to": reply_to, "timestamp": None} | values
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(meta=None, utterances=None, speakers=None):
+        path = tmp_path / "kit"
+        path.mkdir(exist_ok=True)
+        said = utterances or [utterance("a", "u"), utterance("b", "v", "a")]
+        (path / "utterances.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+        (path / "conversations.json").write_text(json.dumps({"a": {"meta": meta or {}, "vectors": []}}))
+        people = speakers or {"u": {"meta": {"role": "user"}}, "v": {"meta": {"role": "bot"}}}
+        (path / "speakers.json").write_text(json.dumps(people))
+        return path
+
+    return write
+
+
+def ratings(imported):
+    columns = ("rater", "target", "name", "annotator", "score")
+    return [tuple(row[name] for name in columns) for row in imported.tables["ratings"].to_pylist()]
+
+
+def texts(imported):
+    return imported.tables["utterances"].column("text").to_pylist()
+
+
+def test_one_number(folder):
+    imported = import_corpus(folder({"stars": 4}), {"score": "stars"} | SCALE)
+    assert ratings(imported) == [("u", "v", "stars", None, 4.0)]
+
+
+def test_annotators_inside_a_list(folder):
+    path = folder({"dialog.ratings": [{"human (overall)": 3}, {"human (overall)": "4"}, {}]})
+    imported = import_corpus(path, {"score": "dialog.ratings.human (overall)", "name": "overall"} | SCALE)
+    assert ratings(imported) == [("u", "v", "overall", "0", 3.0), ("u", "v", "overall", "1", 4.0)]
+    assert imported.notes == ("1 answers are missing and were skipped",)
+
+
+def test_each_speaker_rates_the_other(folder):
+    imported = import_corpus(folder({"fun": {"u": 2, "v": 5}}), {"score": "fun"} | SCALE)
+    assert ratings(imported) == [("u", "v", "fun", None, 2.0), ("v", "u", "fun", None, 5.0)]
+
+
+@pytest.mark.parametrize("given", [{"rater": "bot"}, {"target": "u"}, {"rater": "v", "target": "user"}])
+def test_rater_and_target_by_id_or_role(folder, given):
+    imported = import_corpus(folder({"stars": 4}), {"score": "stars"} | SCALE | given)
+    assert ratings(imported)[0][:2] == ("v", "u")
+
+
+def test_without_a_score_option_nothing_is_rated_and_it_says_how(folder):
+    imported = import_corpus(folder({"stars": 4}), {})
+    assert ratings(imported) == [] and "-o score=KEY" in imported.notes[0]
+
+
+@pytest.mark.parametrize("key", ["reply-to", "reply_to"])
+def test_nothing_comes_before_what_it_replies_to(folder, key):
+    said = [utterance("a", "u"), utterance("c", "u"), utterance("b", "v")]
+    said[1][key], said[2][key] = "b", "a"
+    assert texts(import_corpus(folder(utterances=said), {})) == ["text a", "text b", "text c"]
+
+
+def test_a_circle_of_replies_loses_nothing(folder):
+    said = [utterance("a", "u", "b"), utterance("b", "v", "a"), utterance("c", "u", "c")]
+    assert sorted(texts(import_corpus(folder(utterances=said), {}))) == ["text a", "text b", "text c"]
+
+
+def test_the_same_id_twice_loses_nothing(folder):
+    assert len(texts(import_corpus(folder(utterances=[utterance("a", "u"), utterance("a", "v")]), {}))) == 2
+
+
+def test_times(folder):
+    said = [
+        utterance("a", "u", timestamp=5.0, meta={"stop": 7.0}),
+        utterance("b", "v", timestamp=1.0, meta={"stop": 2.0}),
+        utterance("c", "v", timestamp=9),
+    ]
+    table = import_corpus(folder(utterances=said), {}).tables["utterances"]
+    assert table.column("start_s").to_pylist() == [1.0, 5.0, None]
+    assert table.column("end_s").to_pylist() == [2.0, 7.0, None]
+
+
+def test_old_names_and_keys(tmp_path):
+    said = [{"id": "a", "root": "a", "user": "u", "text": "x"}, {"id": "b", "root": "a", "user": "v", "text": "y"}]
+    (tmp_path / "utterances.json").write_text(json.dumps(said))
+    (tmp_path / "users.json").write_text(json.dumps({"u": {"role": "user"}, "v": {"role": "bot"}}))
+    (tmp_path / "conversations.json").write_text(json.dumps({"a": {"stars": 3}}))
+    imported = import_corpus(tmp_path, {"score": "stars", "rater": "bot"} | SCALE)
+    assert ratings(imported) == [("v", "u", "stars", None, 3.0)]
+
+
+def test_turn_labels(folder):
+    said = [utterance("a", "u"), utterance("b", "v", "a", meta={"good": 2})]
+    (label,) = import_corpus(folder(utterances=said), {"label": "good"}).tables["turn_labels"].to_pylist()
+    assert (label["turn"], label["name"], label["value"], label["low"]) == (1, "good", 2.0, None)
+
+
+@pytest.mark.parametrize(
+    ("meta", "said", "words"),
+    [
+        ({"stars": "many"}, None, "answer 'many': a number is needed"),
+        ({"stars": True}, None, "answer True"),
+        ({"stars": {"w": 2}}, None, "'w'"),
+        ({"stars": 4}, [utterance("a", "u")], "who rates whom"),
+        ({"stars": 4}, [utterance("a", "u"), utterance("b", None)], "no speaker or no text"),
+    ],
+)
+def test_a_broken_conversation_is_left_out(folder, meta, said, words):
+    imported = import_corpus(folder(meta, said), {"score": "stars"} | SCALE)
+    assert words in imported.left_out[0].message and imported.tables["sessions"].num_rows == 0
+
+
+def test_a_role_that_nobody_has(folder):
+    imported = import_corpus(folder({"stars": 4}), {"score": "stars", "rater": "boss"} | SCALE)
+    assert "0 of its speakers" in imported.left_out[0].message
+
+
+def test_a_pickled_score_is_never_read(folder):
+    path = folder({"stars": "<##bin{0}&&@**>"})
+    (path / "stars-convo-bin.p").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
+    with pytest.raises(InputError, match="never read"):
+        import_corpus(path, {"score": "stars"} | SCALE)
+
+
+def test_a_key_that_no_conversation_has(folder):
+    with pytest.raises(InputError, match=r"no conversation has score=star .*Found the keys: stars"):
+        import_corpus(folder({"stars": 4}), {"score": "star"} | SCALE)
+
+
+def test_a_score_without_a_scale(folder):
+    with pytest.raises(InputError, match="score=stars has no scale"):
+        import_corpus(folder({"stars": 4}), {"score": "stars"})
+
+
+def test_another_folder(tmp_path):
+    with pytest.raises(InputError, match=r"no utterances.jsonl in it"):
+        import_corpus(tmp_path, {})
+
+
+@pytest.mark.parametrize(("name", "words"), [("utterances.json", "a list of objects"), ("speakers.json", "by id")])
+def test_files_of_another_shape(tmp_path, name, words):
+    (tmp_path / "utterances.json").write_text("[]")
+    (tmp_path / name).write_text('"x"')
+    with pytest.raises(InputError, match=words):
+        import_corpus(tmp_path, {})
+
+
+def test_the_dump_of_the_real_library(tmp_path):
+    options = {"score": "dialog_ratings.human (overall)", "rater": "user", "label": "overall_impression"} | SCALE
+    report = import_to("convokit", shared("data/convokit_fixture/conture-fixture"), tmp_path / "corpus", options)
+    assert report.rows["sessions"] == 5 and report.rows["ratings"] == 15 and report.rows["turn_labels"] == 45
+    first = Corpus.open(tmp_path / "corpus").session("c0_0")
+    assert (first.ratings[0].rater, first.ratings[0].target, first.ratings[0].score) == ("user_0", "chatbot_0", 2.0)
+    assert report.problems == ()

@@ -1,0 +1,73 @@
+import json
+
+import pytest
+
+from corpus.errors import InputError
+from corpus.importers import import_to
+from corpus.importers.esconv import import_corpus
+from tests.shared import shared
+
+HF = {
+    "survey_score": {"seeker": {"empathy": "5", "final_emotion_intensity": "2", "relevance": ""}},
+    "dialog": [{"text": "Hello. ", "speaker": "usr"}, {"text": "Hi", "speaker": "sys", "strategy": "Question"}],
+}
+RELEASE = {
+    "survey_score": {"seeker": {"empathy": "4"}},
+    "dialog": [
+        {"speaker": "seeker", "annotation": {"feedback": "5"}, "content": "sad"},
+        {"speaker": "supporter", "annotation": {"strategy": "Question"}, "content": "why?"},
+        {"speaker": "seeker", "annotation": {"feedback": "4"}, "content": "job"},
+    ],
+}
+
+
+def test_the_jsonl_of_the_split(tmp_path):
+    (tmp_path / "t.jsonl").write_text(json.dumps(HF) + "\n")
+    imported = import_corpus(tmp_path / "t.jsonl", {})
+    assert imported.tables["utterances"].column("text").to_pylist() == ["Hello.", "Hi"]
+    rows = imported.tables["ratings"].to_pylist()
+    assert [(r["rater"], r["target"], r["name"], r["score"], r["higher_is_better"]) for r in rows] == [
+        ("seeker", "supporter", "empathy", 5.0, True),
+        ("seeker", "supporter", "final_emotion_intensity", 2.0, False),
+    ]
+    assert imported.notes == ("2 answers of the survey are missing and were skipped",)
+
+
+def test_the_release_with_feedback(tmp_path):
+    (tmp_path / "ESConv.json").write_text(json.dumps([RELEASE]))
+    imported = import_corpus(tmp_path / "ESConv.json", {})
+    (label,) = imported.tables["turn_labels"].to_pylist()
+    assert (label["session_id"], label["turn"], label["name"], label["value"]) == ("esconv-0001", 1, "feedback", 4.0)
+    assert "1 turn labels come before any supporter turn and were dropped" in imported.notes
+
+
+def test_no_survey_at_all(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"dialog": HF["dialog"], "survey_score": None}) + "\n")
+    assert import_corpus(tmp_path / "a.jsonl", {}).tables["ratings"].num_rows == 0
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        3,
+        HF | {"dialog": [{"speaker": "boss", "text": "x"}]},
+        HF | {"dialog": [{"speaker": "usr"}]},
+        HF | {"survey_score": {"seeker": {"empathy": "much"}}},
+    ],
+)
+def test_a_broken_dialogue_is_left_out(tmp_path, broken):
+    (tmp_path / "a.json").write_text(json.dumps([RELEASE, broken]))
+    imported = import_corpus(tmp_path / "a.json", {})
+    assert "not in ESConv's shape" in imported.left_out[0].message and imported.tables["sessions"].num_rows == 1
+
+
+def test_another_file(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"messages": []}\n')
+    with pytest.raises(InputError, match='not ESConv: no object has a "dialog"'):
+        import_corpus(tmp_path / "a.jsonl", {})
+
+
+def test_esconv_whole(tmp_path):
+    report = import_to("esconv", shared("data/esconv/esconv_hf_train.jsonl.gz").parent, tmp_path / "corpus")
+    assert report.rows["sessions"] == 1105 and report.rows["utterances"] == 16845 + 15481
+    assert report.problems == () and len(report.left_out) == 0

@@ -1,0 +1,205 @@
+import json
+import os
+
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.errors import InputError
+from corpus.importers import import_to
+from corpus.importers.media import import_corpus
+from corpus.session import Media
+from corpus.validate import validate
+from tests.corpus.importers.recorded import mp4, wav
+from tests.shared import shared
+
+VTT = "WEBVTT\n\n00:00.000 --> 00:00.900\n<v Alice>Hello.\n\n00:01.000 --> 00:01.900\n<v Bob>Hi, Alice.\n"
+RATINGS = "session_id,rater,target,name,score,low,high\n"
+
+
+def dyad(folder, ratings=None):
+    """One session: a file a speaker, a transcript."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "talk.vtt").write_text(VTT)
+    mp4(folder / "alice.mp4", channels=1)
+    wav(folder / "bob.wav")
+    if ratings:
+        (folder / "ratings.csv").write_text("rater,target,name,score,low,high\n" + ratings)
+    return folder
+
+
+@pytest.fixture
+def src(tmp_path):
+    dyad(tmp_path / "src" / "s1")
+    dyad(tmp_path / "src" / "s2")
+    (tmp_path / "src" / "ratings.csv").write_text(f"{RATINGS}s1,ALICE,bob,fun,4,1,5\ns2,Bob,Alice,fun,2,1,5\n")
+    return tmp_path / "src"
+
+
+def test_a_file_a_speaker(src, tmp_path):
+    report = import_to("media", src, tmp_path / "corpus", {"language": "en"})
+    assert report.left_out == () and report.problems == ()
+    corpus = Corpus.open(tmp_path / "corpus")
+    s1 = corpus.session("s1")
+    assert [(t.speaker, t.text, t.start_s, t.end_s) for t in s1.turns] == [
+        ("Alice", "Hello.", 0.0, 0.9),
+        ("Bob", "Hi, Alice.", 1.0, 1.9),
+    ]
+    assert s1.media == (
+        Media("Alice", "audio", "media/s1/alice.mp4"),
+        Media("Alice", "video", "media/s1/alice.mp4"),
+        Media("Bob", "audio", "media/s1/bob.wav"),
+    )
+    assert (s1.ratings[0].rater, s1.ratings[0].target, s1.ratings[0].score) == ("Alice", "Bob", 4.0)
+    assert s1.duration_s == pytest.approx(2, abs=0.3) and s1.language == "en"
+    assert not [problem for problem in validate(corpus) if problem.severity == "error"]
+
+
+def test_recordings_are_linked_into_the_corpus_and_copied_where_that_cannot_be(src, tmp_path, monkeypatch):
+    import_to("media", src, tmp_path / "linked")
+    assert (tmp_path / "linked/media/s1/bob.wav").samefile(src / "s1/bob.wav")
+    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(18, "cross-device link")))
+    import_to("media", src, tmp_path / "copied")
+    copied = tmp_path / "copied/media/s1/bob.wav"
+    assert not copied.samefile(src / "s1/bob.wav") and copied.read_bytes() == (src / "s1/bob.wav").read_bytes()
+    assert not [path for path in copied.parent.iterdir() if path.name.startswith(".")]
+
+
+def test_the_same_import_again_changes_nothing(src, tmp_path):
+    import_to("media", src, tmp_path / "corpus")
+    before = {path: path.read_bytes() for path in (tmp_path / "corpus").rglob("*") if path.is_file()}
+    import_to("media", src, tmp_path / "corpus")
+    assert {path: path.read_bytes() for path in (tmp_path / "corpus").rglob("*") if path.is_file()} == before
+
+
+def test_in_place_the_recordings_stay_where_they_are(src):
+    import_to("media", src, src)
+    corpus = Corpus.open(src)
+    assert corpus.session("s1").media[2].path == "s1/bob.wav" and not (src / "media").exists()
+    assert not [problem for problem in validate(corpus) if problem.severity == "error"]
+
+
+def test_in_place_a_link_that_leads_outside_is_brought_in(src, tmp_path):
+    (src / "s1" / "bob.wav").rename(tmp_path / "elsewhere.wav")
+    (src / "s1" / "bob.wav").symlink_to(tmp_path / "elsewhere.wav")
+    import_to("media", src, src)
+    assert Corpus.open(src).session("s1").media[2].path == "media/s1/bob.wav"
+
+
+def test_a_shared_file_with_a_channel_map(tmp_path):
+    folder = tmp_path / "src" / "s1"
+    folder.mkdir(parents=True)
+    (folder / "transcript.vtt").write_text(VTT)
+    (folder / "other.vtt").write_text("not the one")
+    (folder / "channel_map.json").write_text(json.dumps({"L": "alice", "R": "bob"}))
+    mp4(folder / "call.mp4", channels=2)
+    import_to("media", tmp_path / "src", tmp_path / "corpus")
+    assert Corpus.open(tmp_path / "corpus").session("s1").media == (
+        Media("Alice", "audio", "media/s1/call.mp4", 0.0, "L"),
+        Media("Alice", "video", "media/s1/call.mp4", 0.0, "left"),
+        Media("Bob", "audio", "media/s1/call.mp4", 0.0, "R"),
+        Media("Bob", "video", "media/s1/call.mp4", 0.0, "right"),
+    )
+
+
+def test_ratings_in_the_session_folder(tmp_path):
+    dyad(tmp_path / "src" / "s1", ratings="Alice,Bob,fun,4,1,5\n")
+    (row,) = import_corpus(tmp_path / "src", {}).tables["ratings"].to_pylist()
+    assert (row["session_id"], row["score"]) == ("s1", 4.0)
+
+
+def test_segments_without_a_speaker_are_told(src):
+    segments = [{"speaker": "Alice", "start": 0, "end": 1, "text": "a"}, {"start": 1, "end": 2, "text": "b"}]
+    (src / "s1" / "transcript.json").write_text(json.dumps({"segments": segments}))
+    wav(src / "s1" / "Alice.wav")
+    (src / "s1" / "bob.wav").unlink()
+    assert import_corpus(src, {}).notes == ("session s1: 1 pieces of the transcript have no speaker and were left out",)
+
+
+def broken(src, session_id="s2"):
+    imported = import_corpus(src, {})
+    (left_out,) = imported.left_out
+    assert left_out.session_id == session_id
+    assert imported.tables["sessions"].column("session_id").to_pylist() == ["s1"]
+    for name in ("utterances", "ratings", "media"):
+        assert set(imported.tables[name].column("session_id").to_pylist()) == {"s1"}
+    return left_out.message
+
+
+def test_no_transcript(src):
+    (src / "s2" / "talk.vtt").unlink()
+    assert "one transcript is needed, found 0" in broken(src)
+
+
+def test_two_transcripts(src):
+    (src / "s2" / "talk.srt").write_text("x")
+    assert "found 2 (talk.srt, talk.vtt). Name the right one transcript.*" in broken(src)
+
+
+def test_zero_byte_recording(src):
+    (src / "s2" / "bob.wav").write_bytes(b"")
+    assert "bob.wav: the file has zero bytes" in broken(src)
+
+
+def test_transcript_that_is_not_utf8(src):
+    (src / "s2" / "talk.vtt").write_bytes(VTT.encode() + b"\xe9")
+    assert "not UTF-8 at line 8" in broken(src)
+
+
+def test_score_that_is_no_number(src):
+    (src / "ratings.csv").write_text(f"{RATINGS}s2,Alice,Bob,fun,good,1,5\ns1,Alice,Bob,fun,3,1,5\n")
+    assert "ratings.csv, line 2, column score: 'good'" in broken(src)
+
+
+def test_ratings_of_another_session_in_a_session_folder(src):
+    (src / "s2" / "ratings.csv").write_text(f"{RATINGS}s1,Alice,Bob,fun,3,1,5\n")
+    assert "rates session 's1'; this folder is 's2'" in broken(src)
+
+
+def test_a_rating_of_a_session_that_is_not_there(src):
+    (src / "ratings.csv").write_text(f"{RATINGS}s11,Alice,Bob,fun,3,1,5\n")
+    (left_out,) = import_corpus(src, {}).left_out
+    assert "there is no folder 's11'; did you mean 's1'" in left_out.message
+    (src / "ratings.csv").write_text(f"{RATINGS}zzz,Alice,Bob,fun,3,1,5\n")
+    assert "Add the folder" in import_corpus(src, {}).left_out[0].message
+
+
+def test_a_transcript_for_another_session_is_found_by_validation(src, tmp_path):
+    (src / "s2" / "talk.vtt").write_text(VTT + "\n00:59.000 --> 01:00.000\n<v Bob>Late.\n")
+    report = import_to("media", src, tmp_path / "corpus")
+    (problem,) = report.problems
+    assert problem.session_id == "s2" and "transcript for another session" in problem.hint
+
+
+def test_a_file_and_a_missing_folder(src):
+    with pytest.raises(InputError, match="is a file; a folder with one folder a session"):
+        import_corpus(src / "ratings.csv", {})
+    with pytest.raises(InputError, match="no such folder"):
+        import_corpus(src / "nowhere", {})
+
+
+def test_no_session_folder(src, tmp_path):
+    with pytest.raises(InputError, match=r"put that into a folder of its own"):
+        import_corpus(src / "s1", {})
+    (tmp_path / "empty" / "x").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript\. See"):
+        import_corpus(tmp_path / "empty", {})
+
+
+def test_ratings_at_the_root_that_cannot_be_read(src):
+    (src / "ratings.csv").write_text("who,what\n")
+    with pytest.raises(InputError, match="no column 'session_id'"):
+        import_corpus(src, {})
+
+
+def test_a_real_dyad(tmp_path):
+    folder = tmp_path / "src" / "dyad"
+    folder.mkdir(parents=True)
+    (folder / "transcript.srt").write_text(
+        "1\n00:00:00,500 --> 00:00:07,500\nLeft: one\n\n2\n00:00:08,500 --> 00:00:15,500\nRight: two\n"
+    )
+    (folder / "channel_map.json").write_text(json.dumps({"L": "Left", "R": "Right"}))
+    (folder / "call.mp4").symlink_to(shared("media/dyad_synthetic_16s.mp4"))
+    (folder / "ratings.csv").write_text("rater,target,name,score,low,high\nRight,Left,fun,4,1,5\n")
+    report = import_to("media", tmp_path / "src", tmp_path / "corpus")
+    session = Corpus.open(tmp_path / "corpus").session("dyad")
+    assert report.problems == () and session.duration_s == pytest.approx(16, abs=0.1) and len(session.media) == 4

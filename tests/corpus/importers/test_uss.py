@@ -1,0 +1,171 @@
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.errors import InputError
+from corpus.importers import import_to
+from corpus.importers.uss import import_corpus
+from corpus.validate import validate
+from tests.shared import shared
+
+TEXT = (
+    "\nUSER\tHi\tINFORM\t3,4\nSYSTEM\tWhere?\tREQUEST\t\nUSER\tHere\tINFORM\t2,4\nUSER\tand there\t\t4,4\n"
+    "USER\tOVERALL\t\t3,5\n\n\nSYSTEM\tHello\t\t\nUSER\tBye\t\t1\nUSER\tOVERALL\t\t1\n"
+)
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "Toy.txt").write_text(TEXT)
+    return tmp_path / "Toy.txt"
+
+
+def rows(imported, table, *columns):
+    return list(zip(*(imported.tables[table].column(name).to_pylist() for name in columns), strict=True))
+
+
+def test_turns_ratings_and_labels(source):
+    imported = import_corpus(source, {})
+    assert rows(imported, "sessions", "session_id", "source", "language") == [
+        ("toy-0001", "uss/toy", "en"),
+        ("toy-0002", "uss/toy", "en"),
+    ]
+    assert rows(imported, "utterances", "session_id", "turn", "speaker", "text")[:2] == [
+        ("toy-0001", 0, "USER", "Hi"),
+        ("toy-0001", 1, "SYSTEM", "Where?"),
+    ]
+    assert "OVERALL" not in imported.tables["utterances"].column("text").to_pylist()
+    assert rows(imported, "ratings", "session_id", "annotator", "score") == [
+        ("toy-0001", "0", 3.0),
+        ("toy-0001", "1", 5.0),
+        ("toy-0002", "0", 1.0),
+    ]
+
+
+def test_a_label_sits_on_the_system_turn_before_and_two_after_one_turn_are_averaged(source):
+    imported = import_corpus(source, {})
+    assert rows(imported, "turn_labels", "session_id", "turn", "annotator", "value") == [
+        ("toy-0001", 1, "0", 3.0),
+        ("toy-0001", 1, "1", 4.0),
+        ("toy-0002", 0, "0", 1.0),
+    ]
+    assert imported.notes == (
+        "2 turn labels come before any SYSTEM turn and were dropped",
+        "2 turn labels follow a SYSTEM turn that has one already: the mean of them was kept",
+    )
+
+
+def test_windows_line_ends(source):
+    source.write_bytes(TEXT.replace("\n", "\r\n").encode())
+    assert rows(import_corpus(source, {}), "utterances", "text")[0] == ("Hi",)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("USER\tHi", "line 2: 2 tab-separated fields"),
+        ("ROBOT\tHi\t\t", "line 2: role 'ROBOT'; allowed: USER, SYSTEM"),
+        ("USER\tHi\t\t3,x", "line 2: scores '3,x'"),
+    ],
+)
+def test_a_broken_session_is_left_out_whole_and_the_others_stay(source, line, words):
+    source.write_text(f"USER\tHm\t\t3\n{line}\n{TEXT}")
+    imported = import_corpus(source, {})
+    (left_out,) = imported.left_out
+    assert left_out.session_id == "toy-0001" and words in str(left_out)
+    assert rows(imported, "sessions", "session_id") == [("toy-0002",), ("toy-0003",)]
+    assert {row[0] for row in rows(imported, "turn_labels", "session_id")} == {"toy-0002", "toy-0003"}
+
+
+def test_a_folder_plain_and_gzip(source):
+    (source.parent / "Other.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert rows(import_corpus(source.parent, {}), "sessions", "session_id")[0] == ("other-0001",)
+
+
+def test_the_same_name_twice(source):
+    (source.parent / "Toy.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    with pytest.raises(InputError, match=r"Toy.txt, Toy.txt.gz would give the same session ids"):
+        import_corpus(source.parent, {})
+
+
+def test_folder_without_files(tmp_path):
+    with pytest.raises(InputError, match=r"no file in this folder ends in .txt"):
+        import_corpus(tmp_path, {})
+
+
+def test_missing_source(tmp_path):
+    with pytest.raises(InputError, match="no such file or folder"):
+        import_corpus(tmp_path / "SGD.txt", {})
+
+
+def test_a_file_of_another_kind(tmp_path):
+    (tmp_path / "chat.jsonl").write_text('{"messages": []}\n')
+    with pytest.raises(InputError, match=r"not a USS file. Is it of another kind"):
+        import_corpus(tmp_path / "chat.jsonl", {})
+
+
+def test_truncated_gzip(source):
+    path = source.with_suffix(".txt.gz")
+    path.write_bytes(gzip.compress(TEXT.encode())[:-10])
+    with pytest.raises(InputError, match="damaged or truncated gzip"):
+        import_corpus(path, {})
+
+
+def test_not_utf8(source):
+    source.write_bytes(TEXT.encode() + b"USER\tcaf\xe9\t\t\n")
+    with pytest.raises(InputError, match=r"Toy.txt: not UTF-8 at line 12, byte offset \d+"):
+        import_corpus(source, {})
+
+
+def test_unknown_option(source):
+    with pytest.raises(InputError, match="unknown option 'low'"):
+        import_corpus(source, {"low": "1"})
+
+
+def test_a_score_off_its_scale_is_left_to_validation(source, tmp_path):
+    source.write_text("SYSTEM\tHi\t\t\nUSER\tHm\t\t3\nUSER\tOVERALL\t\t7\n")
+    report = import_to("uss", source, tmp_path / "corpus")
+    assert "7 is outside its scale" in str(report.problems[0])
+
+
+def test_sgd_whole(tmp_path):
+    report = import_to("uss", shared("data/uss/SGD.txt.gz"), tmp_path / "sgd")
+    assert report.rows == {
+        "sessions": 1000,
+        "utterances": 25666,
+        "ratings": 3540,
+        "media": 0,
+        "turn_labels": 42146,
+    }
+    assert report.left_out == () and report.problems == ()
+    corpus = Corpus.open(tmp_path / "sgd")
+    first = corpus.session("sgd-0001")
+    assert first.turns[0].text == "What is the weather like on the March 4th?"
+    assert first.ratings[0].score == pytest.approx(11 / 3)
+    assert validate(corpus) == []
+
+
+def test_redial_whole(tmp_path):
+    report = import_to("uss", shared("data/uss/ReDial.txt.gz"), tmp_path / "redial")
+    assert report.rows["sessions"] == 1000 and report.problems == () and report.left_out == ()
+    assert any("the mean of them was kept" in note for note in report.notes)
+
+
+def test_redial_action_has_no_scores(tmp_path):
+    report = import_to("uss", shared("data/uss/ReDial-action.txt.gz"), tmp_path / "redial")
+    assert report.rows["sessions"] == 336 and report.rows["ratings"] == 0
+
+
+def test_the_importer_loads_no_heavy_library(source, tmp_path):
+    """What keeps the import of a corpus fast to start."""
+    code = (
+        "import sys, json; from corpus.importers import import_to; "
+        f"import_to('uss', {str(source)!r}, {str(tmp_path / 'corpus')!r}); "
+        "print(json.dumps([m for m in ('torch', 'av', 'librosa', 'transformers') if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
