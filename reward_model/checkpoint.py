@@ -1,0 +1,117 @@
+"""A reward model's folder: config.json, model.safetensors, README.md; and nothing that is pickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from corpus.errors import InputError
+from reward_model.card import model_card
+from reward_model.config import RewardModelConfig
+
+CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+MAKE = "Make one with `apportion train-reward`."
+
+
+def write_checkpoint(
+    out: Path, config: RewardModelConfig, weights: Mapping[str, Tensor], metrics: Mapping[str, float]
+) -> None:
+    """Write the three files; equal models give equal bytes."""
+    out.mkdir(parents=True, exist_ok=True)
+    tensors = {name: weights[name].detach().contiguous().clone() for name in sorted(weights)}
+    save_file(tensors, out / WEIGHTS, metadata={"format": "pt"})  # With more keys than one the bytes would vary.
+    (out / CONFIG).write_text(json.dumps(config.model_dump(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (out / CARD).write_text(model_card(config, metrics), encoding="utf-8")
+
+
+def read_config(folder: Path) -> RewardModelConfig:
+    """The configuration of the checkpoint in ``folder``.
+
+    Raises
+    ------
+    InputError
+        A pickle, no such folder, no config.json, not JSON, or the configuration of something else.
+    """
+    _refuse_pickles(folder)
+    path = folder / CONFIG
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{path}: the reward model's configuration cannot be read ({error.strerror}). {MAKE}"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: not valid JSON ({error}). Copy the folder again, or make it again.") from None
+    if not isinstance(values, dict) or values.get("model_type") != "apportion-reward-model":
+        kind = values.get("model_type") if isinstance(values, dict) else type(values).__name__
+        raise InputError(
+            f"{path}: model_type is {kind!r}; a reward model's is 'apportion-reward-model'. "
+            f"This is a checkpoint of something else. {MAKE}"
+        )
+    try:
+        return RewardModelConfig.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{path}: {where} = {first['input']!r}: {first['msg']}. {MAKE}") from None
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """The tensors of the checkpoint in ``folder``.
+
+    Raises
+    ------
+    InputError
+        No weights, or a damaged file.
+    """
+    path = folder / WEIGHTS
+    if not path.is_file():
+        raise InputError(
+            f"{path}: no such file; the checkpoint has no weights. Copy the whole folder, or make it again."
+        )
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise InputError(
+            f"{path}: not a readable safetensors file ({error}). Copy it again, or make it again."
+        ) from None
+
+
+def fill(model: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
+    """Put ``weights`` into ``model``, exactly those and no others.
+
+    Raises
+    ------
+    InputError
+        Names or shapes are those of another architecture.
+    """
+    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if wanted != given:
+        name = min(key for key in wanted.keys() | given.keys() if wanted.get(key) != given.get(key))
+        raise InputError(
+            f"{folder / WEIGHTS}: weights of another architecture. {name!r} is {given.get(name, 'missing')}; "
+            f"config.json asks for {wanted.get(name, 'no such tensor')}. Use the two files of one training."
+        )
+    model.load_state_dict(dict(weights))
+
+
+def _refuse_pickles(folder: Path) -> None:
+    if folder.suffix in PICKLES and not folder.is_dir():
+        pickles = [folder.name]
+    elif folder.is_dir() and not (folder / WEIGHTS).is_file():
+        pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
+    else:
+        return
+    if pickles:
+        raise InputError(
+            f"{folder}: {pickles[0]} is a pickle, which can run any code when it is read, so it is refused. A reward "
+            f"model is a folder with {CONFIG} and {WEIGHTS}; convert the weights to safetensors where you trust them."
+        )

@@ -1,0 +1,148 @@
+"""The reward model r_theta(s_t, a_t): a backbone that reads text, and a head that gives one number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from corpus.errors import InputError
+from corpus.session import Episode
+from reward_model.backbones import Backbone, backbone_of_folder, frozen_backbone
+from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
+from reward_model.config import RewardModelConfig
+from reward_model.settings import RewardModelSettings
+from reward_model.tokens import Encoded
+from reward_model.windows import Pair, history_text, reply_text, window
+
+ROLES = ("user", "assistant", "system")
+
+
+class RewardModel(nn.Module):
+    """r_theta of LLM-GELI, section 4.2: it sees the dialogue's text alone, never the rater's behaviour.
+
+    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the labels it was trained on:
+    ``config.reward_mean + config.reward_scale * head(embedding)``.
+    """
+
+    def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.head = nn.Sequential(
+            nn.LayerNorm(config.width),
+            nn.Linear(config.width, config.head_hidden),
+            nn.GELU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(config.head_hidden, 1),
+        )
+        last = cast(nn.Linear, self.head[-1])
+        nn.init.zeros_(last.weight)  # Training starts at the mean: the first guess is the best constant one.
+        nn.init.zeros_(last.bias)
+        self.trained_backbone = None if config.freeze_backbone else backbone
+
+    @classmethod
+    def new(
+        cls,
+        settings: RewardModelSettings,
+        width: int,
+        seed: int,
+        backbone: Backbone | None = None,
+        mean: float = 0.0,
+        scale: float = 1.0,
+        score_offset: float = 0.0,
+    ) -> RewardModel:
+        """An untrained model for embeddings of ``width`` d; equal seeds give equal weights.
+
+        ``backbone`` is the one to train, None for a frozen one; ``mean`` and ``scale`` put its output into units of
+        reward.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return cls(RewardModelConfig.of(settings, width, mean, scale, score_offset), backbone)
+
+    @property
+    def backbone(self) -> Backbone:
+        """The network that reads the text; a frozen one is loaded on first use and shared within the process."""
+        return self.trained_backbone or frozen_backbone(self.config.backbone, self.config.max_tokens)
+
+    def of_embeddings(self, embeddings: Tensor) -> Tensor:
+        """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""
+        return self.config.reward_mean + self.config.reward_scale * cast(Tensor, self.head(embeddings)).squeeze(-1)
+
+    def forward(self, encoded: Sequence[Encoded]) -> Tensor:
+        """r_theta [shape=(N,)] of N tokenized windows, with gradients to whatever is trained."""
+        return self.of_embeddings(self.backbone(encoded))
+
+    def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
+        """r_theta of (history, reply) texts; the history is made by `reward_model.windows.history_text`."""
+        self.eval()
+        with torch.inference_mode():
+            return [float(value) for value in self.of_embeddings(self.backbone.embed(pairs))]
+
+    def score_episode(self, episode: Episode) -> NDArray[np.float64]:
+        """r_theta [shape=(T,)] float64 of the target's turns."""
+        pairs = [window(episode, position, self.config.history_turns) for position in episode.target_positions]
+        return np.array(self.score_windows(pairs), dtype=np.float64)
+
+    def score(self, messages: Sequence[Mapping[str, str]]) -> list[float]:
+        """r_theta of each assistant message of a chat, ``[{"role": "user", "content": "…"}, …]``.
+
+        System messages are not read: the model was trained on what two people said.
+
+        Raises
+        ------
+        InputError
+            A message without role or content, or of another role than user, assistant or system.
+        """
+        said = [turn for number, message in enumerate(messages, 1) if (turn := _turn(number, message)) is not None]
+        back = self.config.history_turns
+        pairs = [
+            (history_text(said[max(0, i - back) : i]), reply_text(text))
+            for i, (by_target, text) in enumerate(said)
+            if by_target
+        ]
+        return self.score_windows(pairs)
+
+    def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
+        """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
+
+        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer.
+        """
+        write_checkpoint(Path(out), self.config, self.state_dict(), metrics or {})
+        if self.trained_backbone is not None:
+            self.trained_backbone.save(Path(out) / BACKBONE_FOLDER)
+
+    @classmethod
+    def from_pretrained(cls, path: str | Path) -> RewardModel:
+        """Read what `save_pretrained` wrote.
+
+        Raises
+        ------
+        InputError
+            No such folder, a pickle offered as a checkpoint, files missing or damaged, a checkpoint of something else,
+            weights of another architecture, or a backbone that cannot be loaded.
+        """
+        folder = Path(path)
+        config = read_config(folder)
+        weights = read_weights(folder)
+        backbone = None
+        if not config.freeze_backbone:
+            backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens)
+        with torch.random.fork_rng(devices=[]):
+            model = cls(config, backbone)
+        fill(model, weights, folder)
+        return model.eval()
+
+
+def _turn(number: int, message: Mapping[str, str]) -> tuple[bool, str] | None:
+    role, content = message.get("role"), message.get("content")
+    if role not in ROLES:
+        raise InputError(f"message {number}: role {role!r}; allowed are {', '.join(ROLES)}. Correct or drop it.")
+    if not isinstance(content, str):
+        raise InputError(f"message {number}: content {content!r}; it must be text. Give the words that were said.")
+    return None if role == "system" else (role == "assistant", content)

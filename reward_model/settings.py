@@ -1,0 +1,39 @@
+"""What the reward model reads, how large it is and how it is trained."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class RewardModelSettings(BaseModel):
+    """The reward model r_theta(s_t, a_t); learned decompositions (rrd) train the same network."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    backbone: str = Field(
+        "minilm",
+        min_length=1,
+        description="minilm (embedded, works offline), or any Hugging Face model by name or folder, "
+        "e.g. facebook/bart-large",
+    )
+    freeze_backbone: bool = Field(
+        True,
+        description="true trains the head alone on embeddings that are made once; false trains the backbone too: "
+        "more than 100 times slower, and a separate run for every method and seed",
+    )
+    history_turns: int = Field(3, ge=0, le=100, description="turns of either speaker that are read before the reply")
+    max_tokens: int = Field(
+        128, ge=8, le=8192, description="tokens of history and reply together; the oldest history is dropped first"
+    )
+    head_hidden: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")
+    epochs: int = Field(30, ge=1, le=10_000, description="passes over the training sessions, at most")
+    patience: int = Field(
+        5, ge=1, le=10_000, description="epochs without a better validation loss before training stops"
+    )
+    batch: int = Field(
+        8, ge=1, le=4096, description="whole dialogues a step; with a trained backbone, memory grows with their turns"
+    )
+    lr: float = Field(1e-3, gt=0, le=1, description="AdamW's step size for the head")
+    lr_backbone: float = Field(2e-5, gt=0, le=1, description="AdamW's step size for a backbone that is trained")
+    weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's weight decay")

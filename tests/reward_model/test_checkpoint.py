@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from corpus.errors import InputError
+from reward_model.model import RewardModel
+from tests.reward_model.test_model import MESSAGES, random_head
+from tests.reward_model.tiny import save_tiny, small
+
+
+@pytest.fixture
+def saved(bert: Path, tmp_path: Path) -> Path:
+    random_head(small(bert), mean=0.5, scale=2.0, score_offset=3.25).save_pretrained(
+        tmp_path / "model", {"loss": 0.125}
+    )
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+@pytest.mark.parametrize("frozen", [True, False])
+def test_what_is_saved_is_read_again(kind: str, frozen: bool, tmp_path: Path) -> None:
+    settings = small(save_tiny(tmp_path / "backbone", kind), freeze_backbone=frozen)
+    model = random_head(settings, mean=0.5, scale=2.0, score_offset=3.25)
+    expected = model.score(MESSAGES)
+    model.save_pretrained(tmp_path / "model")
+    if not frozen:
+        shutil.rmtree(tmp_path / "backbone")  # A trained backbone is in the model's own folder.
+    again = RewardModel.from_pretrained(tmp_path / "model")
+    assert again.score(MESSAGES) == expected
+    assert again.config == model.config
+    assert not again.training
+
+
+def test_equal_models_give_equal_bytes_with_one_metadata_key(bert: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        random_head(small(bert, freeze_backbone=False)).save_pretrained(tmp_path / name, {"loss": 0.1})
+    files = [path.relative_to(tmp_path / "one") for path in sorted((tmp_path / "one").rglob("*")) if path.is_file()]
+    assert {"config.json", "model.safetensors", "README.md"} <= {path.name for path in files}
+    for path in files:
+        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
+    with safe_open(tmp_path / "one" / "model.safetensors", "pt") as weights:
+        assert weights.metadata() == {"format": "pt"}
+
+
+def test_the_scale_stands_in_the_configuration_and_the_figures_in_the_card(saved: Path) -> None:
+    config = json.loads((saved / "config.json").read_text())
+    assert (config["reward_mean"], config["reward_scale"], config["score_offset"]) == (0.5, 2.0, 3.25)
+    card = (saved / "README.md").read_text()
+    assert "| loss | 0.125 |" in card
+    assert "r = 0.5 + 2 * head" in card and "plus 3.25" in card
+    assert "frozen (stored by name)" in card
+
+
+def test_a_pickle_is_refused_as_a_file_and_in_a_folder(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (pytest.fail, ("the pickle was read",))
+
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(InputError, match=r"pytorch_model\.bin is a pickle"):
+        RewardModel.from_pretrained(path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"pytorch_model\.bin is a pickle.*convert the weights to safetensors"):
+        RewardModel.from_pretrained(tmp_path)
+
+
+def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read \(No such file.*apportion train-reward"):
+        RewardModel.from_pretrained(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "model_type is 'list'"),
+        ('{"model_type": "bert"}', "model_type is 'bert'; .*a checkpoint of something else"),
+        ('{"model_type": "apportion-reward-model", "backbone": ""}', "backbone = ''"),
+    ],
+)
+def test_a_configuration_of_something_else_is_refused(text: str, problem: str, saved: Path) -> None:
+    (saved / "config.json").write_text(text)
+    with pytest.raises(InputError, match=problem):
+        RewardModel.from_pretrained(saved)
+
+
+def test_an_unknown_key_or_a_bad_scale_is_refused(saved: Path) -> None:
+    config = json.loads((saved / "config.json").read_text())
+    for change in ({"reward_scale": 0.0}, {"extra": 1}):
+        (saved / "config.json").write_text(json.dumps({**config, **change}))
+        with pytest.raises(InputError, match=next(iter(change))):
+            RewardModel.from_pretrained(saved)
+
+
+def test_missing_and_damaged_weights_are_named(saved: Path) -> None:
+    weights = saved / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:50])
+    with pytest.raises(InputError, match="not a readable safetensors file"):
+        RewardModel.from_pretrained(saved)
+    weights.unlink()
+    with pytest.raises(InputError, match="has no weights"):
+        RewardModel.from_pretrained(saved)
+
+
+@pytest.mark.parametrize("change", ["missing", "extra", "shape"])
+def test_weights_of_another_architecture_are_refused(change: str, saved: Path) -> None:
+    weights = load_file(saved / "model.safetensors")
+    if change == "missing":
+        del weights["head.1.weight"]
+    elif change == "extra":
+        weights["encoder.weight"] = torch.zeros(1)
+    else:
+        weights["head.1.weight"] = torch.zeros(3, 3)
+    save_file(weights, saved / "model.safetensors")
+    with pytest.raises(InputError, match="weights of another architecture"):
+        RewardModel.from_pretrained(saved)
+
+
+def test_a_trained_backbone_without_its_folder_is_refused(bert: Path, tmp_path: Path) -> None:
+    random_head(small(bert, freeze_backbone=False)).save_pretrained(tmp_path)
+    shutil.rmtree(tmp_path / "backbone")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        RewardModel.from_pretrained(tmp_path)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from corpus.errors import InputError
+from reward_model.dataset import read_turns
+from reward_model.model import RewardModel
+from reward_model.settings import RewardModelSettings
+from tests.reward_model.tiny import episode, small
+
+SAID = [("user", "hotel ?"), ("bot", "yes good"), ("user", "train ?"), ("bot", "no bad .")]
+MESSAGES = [
+    {"role": "system", "content": "You are kind."},
+    *({"role": "user" if who == "user" else "assistant", "content": text} for who, text in SAID),
+]
+
+
+def random_head(settings: RewardModelSettings, width: int = 16, **scale: float) -> RewardModel:
+    """A model whose last layer is not zero, as after training."""
+    backbone = None if settings.freeze_backbone else read_turns([], None, settings).backbone
+    model = RewardModel.new(settings, width, 0, backbone, **scale)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(1)
+        model.head[-1].weight.normal_()
+    return model
+
+
+def test_a_new_model_predicts_the_mean(bert: Path) -> None:
+    model = RewardModel.new(small(bert), 16, 0, mean=0.7, scale=2.0)
+    assert model.score_windows([("", "yes"), ("A: no\n", "good")]) == pytest.approx([0.7, 0.7])
+
+
+def test_the_scale_is_applied_to_the_output(bert: Path) -> None:
+    pairs = [("A: hotel ?\n", "yes good"), ("", "no")]
+    plain, scaled = random_head(small(bert)), random_head(small(bert), mean=5.0, scale=2.0)
+    expected = [5.0 + 2.0 * value for value in plain.score_windows(pairs)]
+    assert scaled.score_windows(pairs) == pytest.approx(expected, rel=1e-5)
+    assert plain.score_windows([]) == []
+
+
+def test_windows_episodes_and_messages_are_scored_alike(bert: Path) -> None:
+    model = random_head(small(bert, history_turns=2))
+    windows = model.score_windows([("A: hotel ?\n", "yes good"), ("B: yes good\nA: train ?\n", "no bad .")])
+    scores = model.score_episode(episode("s", SAID))
+    assert scores.shape == (2,) and scores.dtype == np.float64
+    np.testing.assert_allclose(scores, windows, rtol=1e-6)
+    np.testing.assert_allclose(model.score(MESSAGES), windows, rtol=1e-6)
+    assert model.score_episode(episode("s", SAID[:1])).shape == (0,)
+    assert model.score([]) == []
+
+
+def test_empty_and_very_long_replies_are_scored(bert: Path) -> None:
+    model = random_head(small(bert))
+    scores = model.score_episode(episode("s", [("bot", ""), ("user", "w1 " * 500), ("bot", "w2 " * 500)]))
+    assert np.isfinite(scores).all()
+
+
+def test_scoring_switches_dropout_off(bert: Path) -> None:
+    model = random_head(small(bert, dropout=0.9)).train()
+    assert model.score(MESSAGES) == model.score(MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ({"role": "tool", "content": "x"}, "message 2: role 'tool'; allowed are user, assistant, system"),
+        ({"content": "x"}, "message 2: role None"),
+        ({"role": "assistant", "content": None}, "message 2: content None; it must be text"),
+    ],
+)
+def test_messages_that_cannot_be_read_are_named(message: dict[str, str], problem: str, bert: Path) -> None:
+    with pytest.raises(InputError, match=problem):
+        random_head(small(bert)).score([{"role": "user", "content": "hi"}, message])
+
+
+def test_a_frozen_backbone_has_no_weights_of_its_own_in_the_model(bert: Path) -> None:
+    frozen = random_head(small(bert))
+    frozen.score(MESSAGES)
+    assert all(name.startswith("head.") for name in frozen.state_dict())
+    trained = random_head(small(bert, freeze_backbone=False))
+    assert any(name.startswith("trained_backbone.encoder.") for name in trained.state_dict())
+
+
+def test_the_embedded_backbone_scores_real_sentences() -> None:
+    model = random_head(RewardModelSettings(), 384)
+    scores = model.score(
+        [{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}]
+    )
+    assert len(scores) == 1 and np.isfinite(scores).all()
