@@ -1,0 +1,89 @@
+"""Fitting: a decomposer that is learned from the scores of many dialogues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from corpus.errors import InputError, UnitError
+from corpus.session import Episode
+from decompose.methods import Method, find_method
+from decompose.settings import DecomposeSettings
+from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
+from reward_model.distil import mean_and_scale
+from reward_model.model import RewardModel
+from reward_model.objective import Objective
+from reward_model.settings import RewardModelSettings
+from reward_model.training import Progress, history_table, predict, train
+from reward_model.windows import Windows
+
+
+def fit_decomposer(
+    method: str,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    embeddings: pa.Table | None,
+    settings: DecomposeSettings,
+    model_settings: RewardModelSettings,
+    seed: int,
+    progress: Progress,
+) -> tuple[pa.Table, pa.Table]:
+    """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
+
+    Parameters
+    ----------
+    method : str
+        The name of a method of kind ``fit``; its code is called with its section of ``settings`` (with nothing where
+        it has none) and gives an `Objective`.
+    splits : pa.Table
+        SPLITS schema: ``train`` is learnt from, ``validation`` stops the training.
+    embeddings : pa.Table, optional
+        Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
+
+    Returns
+    -------
+    judgements : pa.Table
+        REWARDS schema with ``raw_reward`` in units of the score, for every episode with target turns.
+    history : pa.Table
+        step (epoch), metric, value.
+
+    Raises
+    ------
+    InputError
+        No such method, one that is not fitted, or nothing can work before a setting is changed.
+    UnitError
+        No training session, a score or loss that is not finite.
+    """
+    objective = _objective(find_method(method), settings)
+    reading = read_turns(episodes, embeddings, model_settings)
+    windows = reading.windows
+    train_rows = rows_of_split(windows, splits, "train")
+    returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
+    mean, scale = mean_and_scale((returns / np.diff(windows.offsets))[train_rows])
+    data = Dataset(windows, reading.inputs, returns=torch.from_numpy(returns))
+    model = RewardModel.new(model_settings, reading.width, seed, reading.backbone, mean, scale)
+    validation_rows = rows_of_split(windows, splits, "validation")
+    history = train(model, objective, data, train_rows, validation_rows, model_settings, seed, progress)
+    return turn_values(windows, "raw_reward", predict(model, data).tolist(), method, seed), history_table(history)
+
+
+def _objective(method: Method, settings: DecomposeSettings) -> Objective:
+    if method.kind != "fit":
+        raise InputError(f"method {method.name!r} is not learned on a corpus: it labels one session at a time.")
+    load = method.resolve()
+    objective: Objective = load() if method.section is None else load(getattr(settings, method.section))
+    return objective
+
+
+def _returns(windows: Windows, episodes: Sequence[Episode], train_rows: Sequence[int]) -> list[float]:
+    """R~ of each episode (S): its score less the mean of the training scores."""
+    scores = {episode.key: episode.score for episode in episodes}
+    for key, score in scores.items():
+        if not math.isfinite(score):
+            raise UnitError(f"session {key[0]}: score {score}; it must be finite. Correct it in `ratings`.")
+    mean = math.fsum(scores[windows.keys[row]] for row in train_rows) / max(1, len(train_rows))
+    return [scores[key] - mean for key in windows.keys]
