@@ -98,13 +98,16 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _bad_value(path: Path, rows: Sequence[tuple[int, dict[str, Any]]], field: pa.Field) -> str:
-    for line, row in rows:
-        try:
-            _array([row.get(field.name)], field.type)
-        except (ValueError, TypeError, OverflowError):
-            value = _shown(row.get(field.name))
-            return f"{path}, line {line}, column {field.name}: {value} is not {_needed(field.type)}. Correct it."
-    raise AssertionError(f"{path}: column {field.name} converts value by value but not as a whole")
+    line, value = next((line, row.get(field.name)) for line, row in rows if not _fits(row.get(field.name), field))
+    return f"{path}, line {line}, column {field.name}: {_shown(value)} is not {_needed(field.type)}. Correct it."
+
+
+def _fits(value: Any, field: pa.Field) -> bool:
+    try:
+        _array([value], field.type)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return True
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field, path: Path) -> pa.ChunkedArray:

@@ -186,6 +186,13 @@ def test_truncated_parquet(tmp_path, keep):
         Corpus.open(tmp_path)
 
 
+def test_parquet_without_permission(tmp_path, monkeypatch):
+    small().write(tmp_path)
+    monkeypatch.setattr("pathlib.Path.open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "denied")))
+    with pytest.raises(InputError, match="no permission to read it"):
+        Corpus.open(tmp_path)
+
+
 def test_parquet_with_text_that_is_not_utf8(tmp_path):
     small().write(tmp_path)
     bad = pa.array([b"caf\xe9"] * 5).cast(pa.binary()).view(pa.string())

@@ -104,6 +104,18 @@ def test_old_names_and_keys(tmp_path):
     assert ratings(imported) == [("v", "u", "stars", None, 3.0)]
 
 
+def test_a_conversation_without_the_score_is_unrated(folder):
+    path = folder({"stars": 4})
+    (path / "conversations.json").write_text(json.dumps({"x": {"meta": {"stars": 4}}, "a": {"meta": {"stars": None}}}))
+    imported = import_corpus(path, {"score": "stars"} | SCALE)
+    assert ratings(imported) == [] and imported.tables["sessions"].num_rows == 1
+
+
+def test_a_key_below_a_plain_value_is_not_there(folder):
+    with pytest.raises(InputError, match="no conversation has score"):
+        import_corpus(folder({"stars": 4}), {"score": "stars.inner"} | SCALE)
+
+
 def test_turn_labels(folder):
     said = [utterance("a", "u"), utterance("b", "v", "a", meta={"good": 2})]
     (label,) = import_corpus(folder(utterances=said), {"label": "good"}).tables["turn_labels"].to_pylist()

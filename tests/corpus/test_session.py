@@ -1,0 +1,49 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.session import Episode, Rating, Session, Turn
+
+
+def episode(speakers, **rating):
+    turns = tuple(Turn(10 + i, speaker, f"{speaker}{i}") for i, speaker in enumerate(speakers))
+    return Episode(
+        "s", turns, Rating(**{"rater": "X", "target": "Y", "name": "n", "score": 4.0, "low": 1.0, "high": 5.0} | rating)
+    )
+
+
+def test_key_and_credited_turns():
+    found = episode("XYYXYZ")
+    assert found.key == ("s", "X", "Y", "n")
+    assert found.target_positions == (1, 2, 4) and found.target_turns == (11, 12, 14)
+
+
+@pytest.mark.parametrize(("higher", "score"), [(True, 4.0), (False, 2.0)])
+def test_larger_is_always_better(higher, score):
+    assert episode("XY", higher_is_better=higher).score == score
+
+
+def test_a_reaction_belongs_to_the_whole_floor():
+    found = episode("XYYXXYXZ")
+    assert found.reply_positions(1) == found.reply_positions(2) == (3, 4)
+    assert found.reply_positions(5) == (6,) and found.reply_text(1) == "X3 X4"
+    assert episode("XYZ").reply_positions(1) == () and episode("XYZ").reply_text(1) == ""
+
+
+@given(st.text("XYZ", min_size=1, max_size=12))
+def test_a_reply_is_an_unbroken_run_of_the_raters_turns_after_the_target(speakers):
+    found = episode(speakers)
+    for position in found.target_positions:
+        reply = found.reply_positions(position)
+        assert all(speakers[i] == "X" for i in reply)
+        if reply:
+            assert list(reply) == list(range(reply[0], reply[-1] + 1)) and reply[0] > position
+            assert "X" not in speakers[position + 1 : reply[0]] and speakers[reply[-1] + 1 :][:1] != "X"
+        else:
+            assert "X" not in speakers[position:]
+
+
+def test_episodes_of_one_name():
+    ratings = tuple(Rating("X", "Y", name, 1.0, 0.0, 2.0) for name in ("a", "b"))
+    session = Session("s", (), ratings)
+    assert len(session.episodes()) == 2 and [e.rating.name for e in session.episodes("b")] == ["b"]
