@@ -72,9 +72,9 @@ def _too_close(best: str, loss: Sampled, rival: str, rival_loss: Sampled, settin
     gain = estimate(difference, settings.confidence)
     if gain.above_zero:
         return None
-    text = f"{difference.sessions} test sessions do not tell {best} (the lowest global loss) from {rival}"
     if gain.low is None:
-        return f"{text}: one session gives no interval."
+        return f"A single test session cannot tell {best} from {rival}."
+    text = f"{difference.sessions} test sessions do not tell {best} (the lowest global loss) from {rival}"
     lower = f"lower by {gain.value:.3g} [{gain.low:.3g}, {gain.high:.3g}]"
     if gain.value <= 0:
         return f"No reward model has a lower global loss than {rival}; {best} comes nearest, {lower}."

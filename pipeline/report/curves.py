@@ -20,6 +20,8 @@ STAGES = {
 """What the trained stages are called and what their steps count."""
 PARTS = {"train": True, "training": True, "validation": False, "val": False, "valid": False}
 """Words of a metric's name that tell curves of one chart apart, and whether such a curve is dashed."""
+NAMES = {"kl": "KL divergence from the untrained policy"}
+"""Metrics whose short name wants an explanation."""
 FIRST = {"align": ("reward", "kl")}
 """Metrics shown at once; the others are folded away. A stage that is not here shows its losses."""
 
@@ -83,7 +85,8 @@ def _chart(
         )
         for (metric, seed), points in sorted(curves.items())
     ]
-    title = clean(f"{method}: {family}" if method else family, 80)
+    name = NAMES.get(family, family)
+    title = clean(f"{method}: {name}" if method else name, 80)
     svg = line_chart(series, x_title, f"{title} over {x_title}s")
     if svg is None:
         return None

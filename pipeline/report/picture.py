@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from corpus.session import Episode
 from pipeline.report.bars import colour_class, largest
-from pipeline.report.text import clean, number, signed
+from pipeline.report.text import clean, plain, signed
 
 MAX_ROWS = 16
 """Target turns that fit into a picture; it says where it leaves out some."""
 TEXT_WIDTH, COLUMN, ROW, HEAD = 520, 150, 44, 74
-CHARACTERS = 68
+CHARACTERS = 60
 
 _STYLE = """
 text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:14px;fill:#1c1f24}
@@ -51,7 +51,11 @@ def turn_rewards_svg(episode: Episode, rewards: Mapping[str, Mapping[int, float]
     scale = largest([[of_turn.get(turn) for turn in turns] for of_turn in rewards.values()])
     left_out = len(episode.target_turns) - len(turns)
     width, height = TEXT_WIDTH + COLUMN * len(rewards) + 20, HEAD + ROW * len(turns) + (44 if left_out else 22)
-    heading = title or f"{episode.session_id}: one score, {number(episode.score)}"
+    rating = episode.rating
+    heading = title or (
+        f"{episode.session_id}: one score, {rating.name} {plain(rating.score)} ({plain(rating.low)} to "
+        f"{plain(rating.high)}), as a reward for every turn of {rating.target}"
+    )
     parts = [_head(clean(heading, 110), list(rewards), len(turns))]
     for row, position in enumerate(positions):
         y = HEAD + ROW * row
@@ -109,5 +113,5 @@ def _bar(value: float, scale: float, x: int, y: int, colour: str) -> Markup:
         f"{beside:.1f}",
         y + 20,
         "start" if value >= 0 else "end",
-        signed(value, 2),
+        signed(value),
     )

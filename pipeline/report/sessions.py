@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from corpus.session import Episode, Turn
 from pipeline.report.bars import largest, turn_bars, value_bar
-from pipeline.report.text import clean, number, seconds, signed
+from pipeline.report.text import clean, number, plain, seconds, signed
 
 MAX_SESSIONS = 100
 MAX_TURNS = 200
@@ -92,10 +92,11 @@ class SessionView:
 
 @dataclass(frozen=True)
 class SessionViews:
-    """The sessions that are shown, of how many."""
+    """The sessions that are shown, of how many, and the mean score of the training split (empty where unknown)."""
 
     shown: tuple[SessionView, ...]
     in_all: int
+    training_mean: str
 
 
 def session_views(
@@ -137,7 +138,7 @@ def session_views(
         _view(episode, split_of.get(episode.session_id, ""), values.get(episode.key, {}), words, colours, mean)
         for episode in chosen
     )
-    return SessionViews(shown, len(candidates))
+    return SessionViews(shown, len(candidates), "" if mean is None else plain(mean))
 
 
 def _within_budget(candidates: Sequence[Episode]) -> list[Episode]:
@@ -195,8 +196,8 @@ def _view(
         split=split,
         rater=clean(rating.rater, 60),
         target=clean(rating.target, 60),
-        score=number(episode.score),
-        scale=f"{number(rating.low)} to {number(rating.high)}",
+        score=plain(episode.score),
+        scale=f"{plain(rating.low)} to {plain(rating.high)}",
         strips=tuple(_strip(episode, m, shown[m], rows[m], scale, colours[m], mean) for m in shown),
         turns=tuple(
             _turn(turn, episode, shown, scale, colours, words.get((episode.session_id, turn.turn), ()))
@@ -227,9 +228,9 @@ def _strip(
 
 def _what_it_equals(total: float, score: float, mean: float | None) -> tuple[str, bool]:
     """Which of the two targets of a projection the sum is, or by how much it misses the nearer one."""
-    targets = {"the score": score}
+    targets = {"score": score}
     if mean is not None:
-        targets = {f"score − training mean {number(mean)}": score - mean, **targets}
+        targets = {f"score − {plain(mean)}": score - mean, **targets}
     name = min(targets, key=lambda key: abs(targets[key] - total))
     miss = total - targets[name]
     if abs(miss) <= SUM_TOLERANCE * max(1.0, abs(score)):
@@ -269,4 +270,4 @@ def _turn(
 
 def _written(reward: TurnReward) -> str:
     text = signed(reward.reward)
-    return text if reward.sd is None else f"{text} ±{number(reward.sd, 2)}"
+    return text if reward.sd is None else f"{text} ±{number(reward.sd)}"

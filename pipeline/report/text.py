@@ -15,19 +15,25 @@ def clean(text: str, limit: int = 600) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with about ``digits`` significant ones, a real minus sign, and a dash for none."""
+def number(value: float | None) -> str:
+    """A number with three significant digits or three decimals, a real minus sign, and a dash for none."""
     if value is None or not math.isfinite(value):
         return "–"
     size = abs(value)
-    decimals = digits - 1 if size < 10 else max(0, digits - 1 - math.floor(math.log10(size)))
-    text = f"{value:.{digits}g}" if 0 < size < 0.01 else f"{value:,.{decimals}f}"
-    return text.replace("-", "−")
+    if 0 < size < 0.0005:
+        return f"{value:.1e}".replace("-", "−")
+    decimals = next(d for limit, d in ((100, 0), (10, 1), (1, 2), (0, 3)) if size >= limit)
+    return f"{value:,.{decimals}f}".replace("-", "−")
 
 
-def signed(value: float, digits: int = 3) -> str:
+def plain(value: float) -> str:
+    """A score as a person wrote it: no more digits than it needs, at most four."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def signed(value: float) -> str:
     """Like ``number``, with a plus sign before what is above zero."""
-    return f"+{number(value, digits)}" if value > 0 else number(value, digits)
+    return f"+{number(value)}" if value > 0 else number(value)
 
 
 def seconds(start_s: float | None) -> str:

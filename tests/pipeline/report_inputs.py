@@ -91,9 +91,13 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
     rewards = made_up_rewards(episodes, mean, 0.0, METHODS)
     rng = np.random.default_rng(5)
     faces = features(
-        (e.session_id, t, "customer", "during", "smile", float(rng.random() > 0.6)) for e in episodes for t in e.target_turns
+        (e.session_id, t, "customer", "during", "smile", float(rng.random() > 0.6))
+        for e in episodes
+        for t in e.target_turns
     )
-    people = labels((e.session_id, t, w, float(rng.integers(1, 6))) for e in episodes for t in e.target_turns for w in "xy")
+    people = labels(
+        (e.session_id, t, w, float(rng.integers(1, 6))) for e in episodes for t in e.target_turns for w in "xy"
+    )
     evaluation = evaluate(
         made_up_rewards(episodes, mean, 0.1, METHODS),
         rewards,
@@ -118,7 +122,13 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
         "descriptors": pa.Table.from_pylist(seen, schema=DESCRIPTORS.arrow),
         "histories": made_up_histories(),
         "samples": (
-            Sample("user: My lamp never came.\nassistant: I see.\nuser: And now?", "Ok.", "I am sorry, I will help.", -0.21, 0.64),
+            Sample(
+                "user: My lamp never came.\nassistant: I see.\nuser: And now?",
+                "Ok.",
+                "I am sorry, I will help.",
+                -0.21,
+                0.64,
+            ),
             Sample("user: Thank you!", "Good bye", "It was a pleasure.", 0.1, 0.2),
         ),
         "quarantine": (
