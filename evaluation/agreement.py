@@ -116,7 +116,8 @@ def one_annotator(
     """The same two figures for a single annotator's labels against the mean of the others: a noisy reference.
 
     Each annotator of an episode who labelled enough turns that others labelled too counts once; the correlation
-    is averaged over them, then over episodes.
+    is averaged over them, then over episodes. An annotator who gave one label throughout ranks nothing and is left
+    out, which makes the reference a harder one than counting it as 0 would.
     """
     if len(np.unique(labels.annotator)) < 2:
         alone = Missing("one annotator a turn: there are no others to compare with")
@@ -132,7 +133,8 @@ def one_annotator(
     found: dict[int, list[float]] = {}
     for group in np.unique(pair[known]):
         mine = np.flatnonzero(known & (pair == group))
-        if len(mine) >= settings.labelled_turns and _varies(others[mine]):
+        enough = len(mine) >= settings.labelled_turns
+        if enough and _varies(others[mine]) and _varies(labels.value[mine]):
             rho = spearman(labels.value[mine][None], others[mine])[0]
             found.setdefault(int(episode_of[mine[0]]), []).append(float(rho))
     for episode, correlations in found.items():

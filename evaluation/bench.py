@@ -66,12 +66,10 @@ class Bench:
 
     def random(self, draws: Floats) -> Figures:
         """Figures of random turn rewards [shape=(K, N)], which are in no units: only their order counts."""
-        return {
-            **{name: _one_value(figure) for name, figure in self._of_turns(draws).items()},
-            "global_loss": NO_UNITS,
-            "local_difference": NO_UNITS,
-            "sum_residual": SCORE_UNSEEN,
-        }
+        figures = {name: _one_value(figure) for name, figure in self._of_turns(draws).items()}
+        if not isinstance(figures["local_difference"], Missing):
+            figures["local_difference"] = NO_UNITS
+        return {**figures, "global_loss": NO_UNITS, "sum_residual": SCORE_UNSEEN}
 
     def _of_turns(self, values: Floats) -> Figures:
         held, faces, labels, settings = self.panel.held, self.faces, self.labels, self.settings

@@ -132,9 +132,17 @@ def test_leave_one_out_equals_a_plain_loop() -> None:
         for who in "xyz":
             others = [np.mean([value[f"s{i}", 2 * j, o] for o in "xyz" if o != who]) for j in range(6)]
             own = [value[f"s{i}", 2 * j, who] for j in range(6)]
-            mine.append(0.0 if np.ptp(own) == 0 else spearmanr(own, others).statistic)
+            if np.ptp(own) > 0:
+                mine.append(spearmanr(own, others).statistic)
         expected.append(np.mean(mine))
     assert sampled(rho).value == pytest.approx(np.mean(expected))
+
+
+def test_an_annotator_with_one_label_throughout_is_no_reference() -> None:
+    held = HeldOut.of([episode("a", 4, 50.0)])
+    rows = [("a", 2 * i, "x", 3.0) for i in range(4)] + [("a", 2 * i, "y", v) for i, v in enumerate([1, 2, 4, 5])]
+    rho, _ = one_annotator(held, read(labels(rows), held), SETTINGS)
+    assert isinstance(rho, Missing)
 
 
 def test_a_single_annotator_has_nobody_to_compare_with() -> None:
