@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-S, F, I, B = pa.string(), pa.float64(), pa.int32(), pa.bool_()
+TEXT, REAL, WHOLE, FLAG = pa.string(), pa.float64(), pa.int32(), pa.bool_()
 
 
 @dataclass(frozen=True)
@@ -27,62 +27,70 @@ def _table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...], req
 
 SESSIONS = _table(
     "sessions",
-    {"session_id": S, "source": S, "duration_s": F, "language": S},
+    {"session_id": TEXT, "source": TEXT, "duration_s": REAL, "language": TEXT},
     ("session_id",),
     ("session_id",),
 )
 UTTERANCES = _table(
     "utterances",
-    {"session_id": S, "turn": I, "speaker": S, "text": S, "start_s": F, "end_s": F},
+    {"session_id": TEXT, "turn": WHOLE, "speaker": TEXT, "text": TEXT, "start_s": REAL, "end_s": REAL},
     ("session_id", "turn"),
     ("session_id", "turn", "speaker", "text"),
 )
 RATINGS = _table(
     "ratings",
     {
-        "session_id": S,
-        "rater": S,
-        "target": S,
-        "name": S,
-        "annotator": S,
-        "score": F,
-        "low": F,
-        "high": F,
-        "higher_is_better": B,
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "annotator": TEXT,
+        "score": REAL,
+        "low": REAL,
+        "high": REAL,
+        "higher_is_better": FLAG,
     },
     ("session_id", "rater", "target", "name", "annotator"),
     ("session_id", "rater", "target", "name", "score", "low", "high", "higher_is_better"),
 )
 MEDIA = _table(
     "media",
-    {"session_id": S, "speaker": S, "kind": S, "path": S, "offset_s": F, "channel": S},
+    {"session_id": TEXT, "speaker": TEXT, "kind": TEXT, "path": TEXT, "offset_s": REAL, "channel": TEXT},
     ("session_id", "speaker", "kind"),
     ("session_id", "speaker", "kind", "path"),
 )
 TURN_LABELS = _table(
     "turn_labels",
-    {"session_id": S, "turn": I, "annotator": S, "name": S, "value": F, "low": F, "high": F},
+    {"session_id": TEXT, "turn": WHOLE, "annotator": TEXT, "name": TEXT, "value": REAL, "low": REAL, "high": REAL},
     ("session_id", "turn", "annotator", "name"),
     ("session_id", "turn", "name", "value"),
 )
 CORPUS_TABLES = (SESSIONS, UTTERANCES, RATINGS, MEDIA, TURN_LABELS)
 
-SPLITS = _table("splits", {"session_id": S, "split": S}, ("session_id",), ("session_id", "split"))
+SPLITS = _table("splits", {"session_id": TEXT, "split": TEXT}, ("session_id",), ("session_id", "split"))
 FRAMES = _table(
     "frames",
-    {"session_id": S, "person": S, "feature": S, "time_s": F, "value": F},
+    {"session_id": TEXT, "person": TEXT, "feature": TEXT, "time_s": REAL, "value": REAL},
     ("session_id", "person", "feature", "time_s"),
     ("session_id", "person", "feature", "time_s"),
 )
 UTTERANCE_FEATURES = _table(
     "utterance_features",
-    {"session_id": S, "turn": I, "person": S, "window": S, "feature": S, "mean": F, "coverage": F},
+    {
+        "session_id": TEXT,
+        "turn": WHOLE,
+        "person": TEXT,
+        "window": TEXT,
+        "feature": TEXT,
+        "mean": REAL,
+        "coverage": REAL,
+    },
     ("session_id", "turn", "person", "window", "feature"),
     ("session_id", "turn", "person", "window", "feature"),
 )
 DESCRIPTORS = _table(
     "descriptors",
-    {"session_id": S, "turn": I, "person": S, "window": S, "text": S},
+    {"session_id": TEXT, "turn": WHOLE, "person": TEXT, "window": TEXT, "text": TEXT},
     ("session_id", "turn", "person", "window"),
     ("session_id", "turn", "person", "window", "text"),
 )
@@ -90,17 +98,17 @@ EPISODE_KEY = ("session_id", "rater", "target", "name")
 REWARDS = _table(
     "rewards",
     {
-        "session_id": S,
-        "rater": S,
-        "target": S,
-        "name": S,
-        "turn": I,
-        "method": S,
-        "seed": I,
-        "reward": F,
-        "sd": F,
-        "raw_reward": F,
-        "rationale": S,
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "turn": WHOLE,
+        "method": TEXT,
+        "seed": WHOLE,
+        "reward": REAL,
+        "sd": REAL,
+        "raw_reward": REAL,
+        "rationale": TEXT,
     },
     (*EPISODE_KEY, "turn", "method", "seed"),
     (*EPISODE_KEY, "turn", "method", "seed"),

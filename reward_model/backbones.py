@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from corpus.errors import InputError
-from reward_model.tokens import Encoded, PairTokenizer, length_batches
+from reward_model.tokens import HISTORY, REPLY, Encoded, PairTokenizer, length_batches
 from reward_model.windows import Pair
 
 MINILM = "minilm"
@@ -24,7 +24,10 @@ ORIGIN = ("name_or_path", "is_local", "local_files_only")
 
 
 class Backbone(nn.Module):
-    """A Hugging Face model whose last hidden states are averaged over the window's tokens.
+    """A Hugging Face model whose last hidden states are averaged over the history's tokens and over the reply's.
+
+    The two means stand side by side (d = 2 x hidden size), so that a head can weigh what is said now by itself: in one
+    mean over the whole window, a history of several turns drowns a short reply.
 
     Of an encoder-decoder (BART) the encoder alone is used: it has read the whole window, and the decoder would only
     repeat it. Position by position, causal models are averaged in the same way.
@@ -33,7 +36,7 @@ class Backbone(nn.Module):
     def __init__(self, model: Any, tokenizer: Any, max_tokens: int) -> None:
         super().__init__()
         self.config = model.config
-        self.width = int(model.config.hidden_size)
+        self.width = 2 * int(model.config.hidden_size)
         self.encoder = model.get_encoder() if model.config.is_encoder_decoder else model
         if getattr(self.encoder, "pooler", None) is not None:
             self.encoder.pooler = None  # Not used here, and random in many checkpoints.
@@ -63,9 +66,8 @@ class Backbone(nn.Module):
     def _pooled(self, encoded: Sequence[Encoded]) -> Tensor:
         inputs = self.tokens.pad(encoded)
         states = self.encoder(**inputs).last_hidden_state
-        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
-        pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
-        return pooled
+        masks = (self.tokens.mask(encoded, part).unsqueeze(-1).to(states.dtype) for part in (HISTORY, REPLY))
+        return torch.cat([(states * mask).sum(dim=1) / mask.sum(dim=1) for mask in masks], dim=1)
 
 
 def load_backbone(name: str, max_tokens: int) -> Backbone:

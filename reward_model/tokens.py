@@ -11,13 +11,19 @@ from torch import Tensor
 
 from reward_model.windows import Pair
 
+HISTORY, REPLY = 0, 1
+
 
 @dataclass(frozen=True)
 class Encoded:
-    """One window's tokens, up to L: their numbers, and the segment of each (0 history, 1 reply)."""
+    """One window's tokens, up to L: their numbers, their segments as the model wants them, and whose text each is.
+
+    ``part`` is HISTORY or REPLY, and None for the model's own marks.
+    """
 
     ids: tuple[int, ...]
     segments: tuple[int, ...]
+    part: tuple[int | None, ...]
 
 
 class PairTokenizer:
@@ -43,7 +49,9 @@ class PairTokenizer:
             history.truncate(self._room - len(reply), direction="left")
             both = self._backend.post_process(history, reply, add_special_tokens=True)
             encoded.append(
-                Encoded(tuple(both.ids), tuple(both.type_ids)) if both.ids else Encoded((self._empty,), (0,))
+                Encoded(tuple(both.ids), tuple(both.type_ids), tuple(both.sequence_ids))
+                if both.ids
+                else Encoded((self._empty,), (0,), (None,))
             )
         return encoded
 
@@ -57,6 +65,15 @@ class PairTokenizer:
         if self._segments:
             columns["token_type_ids"] = [[*w.segments, *[0] * (longest - len(w.ids))] for w in encoded]
         return {name: torch.tensor(rows, dtype=torch.int64) for name, rows in columns.items()}
+
+    def mask(self, encoded: Sequence[Encoded], part: int) -> Tensor:
+        """Which tokens of B windows belong to ``part``, [shape=(B, L)] float32; all of a window that has none."""
+        longest = max(len(window.ids) for window in encoded)
+        rows = []
+        for window in encoded:
+            own = [float(whose == part) for whose in window.part]
+            rows.append((own if any(own) else [1.0] * len(own)) + [0.0] * (longest - len(own)))
+        return torch.tensor(rows)
 
     @property
     def _padding(self) -> int:

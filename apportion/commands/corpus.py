@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ import click
 def import_command(
     kind: str, source: Path, out: Path, options: tuple[str, ...], overwrite: bool, as_json: bool
 ) -> None:
-    """Make a corpus from SRC.
+    """Make a corpus from SRC. Sessions that cannot be imported are named, and the exit code is then 1.
 
     \b
     KIND is one of
@@ -35,9 +36,11 @@ def import_command(
     report = import_to(kind, source, out, _pairs(options), overwrite=overwrite)
     if as_json:
         click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
-        return
-    click.echo(str(report))
-    click.echo(f"next: apportion inspect {out}")
+    else:
+        click.echo(str(report))
+        click.echo(f"next: apportion inspect {out}")
+    if report.left_out or report.problems:
+        sys.exit(1)
 
 
 @click.command("inspect")

@@ -10,6 +10,7 @@ from transformers import AutoConfig, AutoModel
 
 from corpus.errors import InputError
 from reward_model.backbones import WINDOWS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
+from reward_model.tokens import HISTORY, REPLY
 from tests.reward_model.tiny import CONFIGS, save_tiny
 
 PAIRS = [("A: hotel ?\n", "yes good"), ("", "no"), ("A: train ?\nB: at nine\nA: good ?\n", "bad bad bad .")]
@@ -20,12 +21,12 @@ def test_every_kind_of_model_embeds_windows_alike_alone_and_together(kind: str, 
     backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
     together = backbone.embed(PAIRS)
     alone = torch.cat([backbone.embed([pair]) for pair in PAIRS])
-    assert together.shape == (3, 16)
+    assert together.shape == (3, 32)
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
     assert torch.equal(together, backbone.embed(PAIRS))
 
 
-def test_pooling_is_the_mean_over_the_real_tokens(bert: Path) -> None:
+def test_pooling_is_the_mean_over_the_history_beside_the_mean_over_the_reply(bert: Path) -> None:
     backbone = load_backbone(str(bert), 32)
     model = AutoModel.from_pretrained(bert).eval()
     encoded = backbone.tokens.encode(PAIRS)
@@ -34,7 +35,13 @@ def test_pooling_is_the_mean_over_the_real_tokens(bert: Path) -> None:
             states = model(
                 input_ids=torch.tensor([window.ids]), token_type_ids=torch.tensor([window.segments])
             ).last_hidden_state[0]
-            torch.testing.assert_close(found, states.mean(dim=0), rtol=1e-5, atol=1e-6)
+            means = [
+                states[[whose == part for whose in window.part]].mean(dim=0)
+                if part in window.part
+                else states.mean(dim=0)
+                for part in (HISTORY, REPLY)
+            ]
+            torch.testing.assert_close(found, torch.cat(means), rtol=1e-5, atol=1e-6)
 
 
 def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
@@ -48,7 +55,7 @@ def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
 
 
 def test_no_windows_give_an_empty_embedding(bert: Path) -> None:
-    assert load_backbone(str(bert), 32).embed([]).shape == (0, 16)
+    assert load_backbone(str(bert), 32).embed([]).shape == (0, 32)
 
 
 def test_of_bart_the_encoder_alone_is_kept(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_without_a_table_windows_are_embedded_here_or_tokenized_for_training(ber
     trained = read_turns(episodes, signal_embeddings(episodes), small(bert, freeze_backbone=False))
     assert isinstance(trained.inputs, TokenizedTurns) and trained.backbone is not None
     assert len(trained.inputs.encoded) == len(frozen.inputs.embeddings) == len(frozen.windows.turns)
-    assert frozen.width == trained.width == 16
+    assert frozen.width == trained.width == 32
 
 
 def test_a_batch_holds_the_sampled_turns_and_what_is_known_of_their_episodes() -> None:

@@ -19,7 +19,7 @@ MESSAGES = [
 ]
 
 
-def random_head(settings: RewardModelSettings, width: int = 16, **scale: float) -> RewardModel:
+def random_head(settings: RewardModelSettings, width: int = 32, **scale: float) -> RewardModel:
     """A model whose last layer is not zero, as after training."""
     backbone = None if settings.freeze_backbone else read_turns([], None, settings).backbone
     model = RewardModel.new(settings, width, 0, backbone, **scale)
@@ -30,7 +30,7 @@ def random_head(settings: RewardModelSettings, width: int = 16, **scale: float) 
 
 
 def test_a_new_model_predicts_the_mean(bert: Path) -> None:
-    model = RewardModel.new(small(bert), 16, 0, mean=0.7, scale=2.0)
+    model = RewardModel.new(small(bert), 32, 0, mean=0.7, scale=2.0)
     assert model.score_windows([("", "yes"), ("A: no\n", "good")]) == pytest.approx([0.7, 0.7])
 
 
@@ -86,7 +86,7 @@ def test_a_frozen_backbone_has_no_weights_of_its_own_in_the_model(bert: Path) ->
 
 
 def test_the_embedded_backbone_scores_real_sentences() -> None:
-    model = random_head(RewardModelSettings(), 384)
+    model = random_head(RewardModelSettings(), 768)
     scores = model.score(
         [{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}]
     )

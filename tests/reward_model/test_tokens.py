@@ -39,7 +39,7 @@ def test_the_tokenizers_own_padding_and_truncation_are_switched_off() -> None:
 
 def test_an_empty_window_without_special_tokens_still_has_one_token() -> None:
     (encoded,) = PairTokenizer(tokenizer(special=False), 8).encode([("", "")])
-    assert encoded == Encoded((2,), (0,))
+    assert encoded == Encoded((2,), (0,), (None,))
 
 
 def test_padding_is_masked() -> None:
@@ -69,7 +69,7 @@ def test_never_longer_than_allowed_and_the_reply_before_the_history(history: str
 
 @given(st.lists(st.integers(1, 20), max_size=50), st.integers(1, 8))
 def test_length_batches_hold_everything_once_sorted_by_length(lengths: list[int], size: int) -> None:
-    encoded = [Encoded((1,) * length, (0,) * length) for length in lengths]
+    encoded = [Encoded((1,) * length, (0,) * length, (1,) * length) for length in lengths]
     batches = length_batches(encoded, size)
     order = [i for batch in batches for i in batch]
     assert sorted(order) == list(range(len(lengths)))
