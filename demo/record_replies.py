@@ -85,7 +85,7 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
             entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.label}
     how = (
         f"real replies of {model}, which was given only the prompts, in files of up to {BATCH} independent requests; "
-        "forty requests shared one conversation, and the temperature that the requests name could not be set"
+        "up to forty of them shared one conversation, and the temperature that the requests name could not be set"
     )
     lines = [asdict(RecordingHeader(model, date, how)), *(entries[key] for key in sorted(entries))]
     write_atomically(RECORDING, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.assembly import package_versions, quarantine_rows
-from pipeline.config import settings_of
 from pipeline.curves import training_curves
 from pipeline.engine import Engine
 from pipeline.stage import Unit
+from pipeline.steps import shown_config
 from pipeline.store import Artifact, digest, file_digest, write_atomically
 
 TABLES = (
@@ -64,9 +64,9 @@ def publish(engine: Engine) -> dict[str, int]:
 
 
 def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[str, Any]:
-    """What `run.json` holds: no clock and no machine name, so that equal runs give equal files."""
+    """What `run.json` holds: no clock, no path, no machine name, so that equal runs give equal files."""
     return {
-        "config": settings_of(engine.config),
+        "config": shown_config(engine.config),
         "versions": package_versions(),
         "threads": engine.config.run.threads,
         "seeds": list(engine.config.seeds),

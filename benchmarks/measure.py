@@ -1,0 +1,45 @@
+"""What every benchmark prints: one JSON line a figure, with the machine it was measured on."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def machine() -> str:
+    """Processor, cores and memory of this machine."""
+    names = [line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")]
+    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    processor = names[0] if names else platform.processor()
+    return f"{processor}, {len(os.sched_getaffinity(0))} cores, {memory_gib:.0f} GiB, Python {platform.python_version()}"
+
+
+def tell(name: str, figure: float, unit: str, **more: object) -> None:
+    """Print one result; ``ratio`` to a peer measured in the same run is among ``more`` where there is a peer."""
+    print(json.dumps({"benchmark": name, "figure": round(figure, 4), "unit": unit, **more, "machine": machine()}))
+
+
+def timed(arguments: Sequence[str]) -> tuple[float, float]:
+    """Wall seconds, and peak MiB of the largest process so far, of `apportion ARGUMENTS`; its output is dropped."""
+    command = [sys.executable, "-m", "apportion", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    seconds = time.perf_counter() - started
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []

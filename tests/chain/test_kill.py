@@ -1,0 +1,109 @@
+"""kill -9 at any moment, then again: the end is the same, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chain.command import ROOT, apportion, config, environment
+from tests.chain.small import write_small_corpus
+
+SMALL = """
+corpus = "corpus"
+output = "{output}"
+[split]
+train = 0.5
+validation = 0.1
+test = 0.2
+policy = 0.2
+[decompose]
+methods = ["uniform", "sentiment", "rrd"]
+[train_reward]
+epochs = 2
+head_hidden = 8
+[evaluate]
+bootstrap = 100
+[align]
+steps = 2
+batch = 4
+minibatch = 2
+max_new_tokens = 6
+samples = 2
+[align.tiny]
+hidden = 32
+layers = 1
+vocabulary = 300
+warmup_steps = 3
+"""
+KILLS = 10
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every table, weight and page that a run leaves, by name; not the lock and not what only saves time."""
+    paths = [p for p in folder.rglob("*") if p.is_file() and "inputs" not in p.parts and p.suffix != ".lock"]
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(paths)
+        if not path.name.startswith(("llm_cache", ".lock"))
+    }
+
+
+def killed_and_resumed(toml: Path, finish: Path, seconds: float, seed: int) -> int:
+    """Run until it survives, killing it with SIGKILL at random moments; how often it was killed on its way."""
+    chance = random.Random(seed)
+    command = [sys.executable, "-m", "apportion", "run", str(toml)]
+    killed = 0
+    while killed < KILLS:
+        process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=chance.uniform(0.05, 1.0) * seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+            continue
+        # It reached the end before its kill: what is left of the kills hits runs that begin again.
+        assert process.returncode == 0
+        (finish / "report.html").unlink()
+        for path in (finish / "store" / "report").glob("*/*/manifest.json"):
+            path.unlink()
+    return killed
+
+
+def compare(tmp_path: Path, text: str, seed: int) -> None:
+    undisturbed = config(tmp_path, text.format(output="undisturbed"))
+    started = time.monotonic()
+    done = apportion("run", undisturbed)
+    seconds = time.monotonic() - started
+    assert done.returncode == 0, done.stderr
+    expected = digests(tmp_path / "undisturbed")
+    disturbed = tmp_path / "disturbed.toml"
+    disturbed.write_text(text.format(output="disturbed"), encoding="utf-8")
+    assert killed_and_resumed(disturbed, tmp_path / "disturbed", seconds, seed) == KILLS
+    assert apportion("run", disturbed).returncode == 0
+    found = digests(tmp_path / "disturbed")
+    assert expected.keys() == found.keys()
+    assert {name for name in expected if expected[name] != found[name]} == set()
+    kinds = {Path(name).suffix for name in expected}
+    assert {".parquet", ".safetensors", ".html", ".json"} <= kinds
+
+
+def test_ten_kills_leave_the_same_bytes(tmp_path):
+    write_small_corpus(tmp_path / "corpus")
+    compare(tmp_path, SMALL, seed=1)
+
+
+@pytest.mark.slow
+def test_ten_kills_of_the_full_demo_leave_the_same_bytes(tmp_path):
+    demo = (ROOT / "demo" / "demo.toml").read_text(encoding="utf-8")
+    text = demo.replace('"corpus"', f'"{ROOT / "demo" / "corpus"}"')
+    text = text.replace('"llm_replies.jsonl"', f'"{ROOT / "demo" / "llm_replies.jsonl"}"')
+    text = text.replace("{", "{{").replace("}", "}}").replace('"../runs/demo"', '"{output}"')
+    compare(tmp_path, text, seed=2)
