@@ -15,8 +15,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Param, TaskGroup, task
+from airflow.sdk.exceptions import AirflowFailException
 
-from dags.calls import DEFAULT_SHARDS, ShardCalls, last_stages
+from corpus.errors import UnitError
+from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
 from pipeline import shards as pipeline_shards
 from pipeline.shards import MAX_SHARDS
 from pipeline.stage import Stage
@@ -81,6 +83,9 @@ def _params() -> dict[str, Param]:
             maximum=MAX_SHARDS,
             description="into how many tasks a stage is split at most; results do not depend on it",
         ),
+        "allow_quarantine": Param(
+            False, type="boolean", description="end well though some sessions could not be processed"
+        ),
     }
 
 
@@ -113,7 +118,14 @@ def _stage_tasks(stage: Stage, calls: ShardCalls, prepared: Any) -> Any:
 def _finish_task(calls: ShardCalls) -> Any:
     @task(task_id="finish")
     def finish(**context: Any) -> dict[str, int]:
-        return calls.finish(context["params"]["config"])
+        counts = calls.finish(context["params"]["config"])
+        if not context["params"]["allow_quarantine"]:
+            try:
+                complain_of_quarantine(counts)
+            except UnitError as error:
+                # Publishing again would find the same: fail without another attempt.
+                raise AirflowFailException(str(error)) from None
+        return counts
 
     return finish()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from corpus.errors import UnitError
 from pipeline.stage import Stage
 
 DEFAULT_SHARDS = 16
@@ -31,3 +32,12 @@ def last_stages(stages: Sequence[Stage]) -> list[str]:
     """Names of the stages that no other stage needs: when they have ended, everything has."""
     needed = {need for stage in stages for need in stage.needs}
     return [stage.name for stage in stages if stage.name not in needed]
+
+
+def complain_of_quarantine(counts: Mapping[str, int]) -> None:
+    """Raise UnitError where ``finish`` counted quarantined units, so that a run with failures does not look green."""
+    if counts["quarantined"]:
+        raise UnitError(
+            f"{counts['quarantined']} units or sessions are in quarantine; quarantine.parquet in the run folder says "
+            "why. All else is done and published. Mend them and run again, or accept them: allow_quarantine."
+        )

@@ -1,7 +1,7 @@
 """The declared stages as the Prefect flow ``apportion``.
 
-python -m dags.prefect_flow apportion.toml --workers 2     # without a server: Prefect starts one for the run
-prefect deploy dags/prefect_flow.py:apportion              # or as a deployment of your own server
+python -m dags.prefect_flow apportion.toml --workers 2                       # Prefect starts a server for the run
+python -c 'from dags.prefect_flow import apportion; apportion.serve("local")'  # or: wait for runs from your server
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from corpus.errors import ApportionError, InputError
-from dags.calls import DEFAULT_SHARDS, ShardCalls, last_stages
+from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
 from pipeline import shards as pipeline_shards
 from pipeline.shards import MAX_SHARDS
 from pipeline.stage import Stage
@@ -36,7 +36,7 @@ def build_flow(
     task_runner: TaskRunner[Any] | None = None,
     retries: int = 2,
     retry_delay_s: float = 30,
-) -> Flow[[str, int], dict[str, int]]:
+) -> Flow[[str, int, bool], dict[str, int]]:
     """Build the flow: ``prepare``; a list of the shards and a mapped task for each stage; ``finish``.
 
     Parameters
@@ -64,7 +64,7 @@ def build_flow(
     runner: TaskRunner[Any] = task_runner or ProcessPoolTaskRunner()
 
     @flow(name="apportion", task_runner=runner)
-    def apportion(config: str, shards: int = DEFAULT_SHARDS) -> dict[str, int]:
+    def apportion(config: str, shards: int = DEFAULT_SHARDS, allow_quarantine: bool = False) -> dict[str, int]:
         prepared = prepare.submit(config)
         prepared.result()
         # All lists first: with few workers they would otherwise queue behind hours of training.
@@ -77,7 +77,10 @@ def build_flow(
             runs[stage.name] = list(run_shard.map(config, stage.name, listed[stage.name], shards, wait_for=needs))
         ends = [future for name in last_stages(stages) for future in runs[name]]
         finished = finish.submit(config, wait_for=ends)
-        return _result(finished, [future for one in runs.values() for future in one])
+        counts = _result(finished, [future for one in runs.values() for future in one])
+        if not allow_quarantine:
+            complain_of_quarantine(counts)
+        return counts
 
     return apportion
 
@@ -104,13 +107,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, help="worker processes [one a core]")
     parser.add_argument("--allow-quarantine", action="store_true", help="exit with 0 though something was quarantined")
     options = parser.parse_args(arguments)
+    flow_on_processes = build_flow(task_runner=ProcessPoolTaskRunner(options.workers))
     try:
-        counts = build_flow(task_runner=ProcessPoolTaskRunner(options.workers))(options.config, options.shards)
+        counts = flow_on_processes(options.config, options.shards, options.allow_quarantine)
     except ApportionError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     print(json.dumps(counts))
-    return 1 if counts["quarantined"] and not options.allow_quarantine else 0
+    return 0
 
 
 if __name__ == "__main__":

@@ -30,10 +30,11 @@ SHARDS = {"first": 3, "empty": 0, "left": 2, "right": 1, "last-one": 1}
 
 @dataclass(frozen=True)
 class WrittenDown:
-    """Calls that do nothing but append a line to ``journal``; ``broken`` names a call that raises instead."""
+    """Calls that do nothing but append a line to ``journal``; ``broken`` names a call that raises then."""
 
     journal: Path
     broken: str | None = None
+    quarantined: int = 0
 
     def prepare(self, config: str) -> None:
         self._write(f"prepare {config}")
@@ -48,7 +49,7 @@ class WrittenDown:
 
     def finish(self, config: str) -> dict[str, int]:
         self._write("finish")
-        return {"quarantined": 0}
+        return {"quarantined": self.quarantined}
 
     def lines(self) -> list[str]:
         """The calls made so far, in their order."""

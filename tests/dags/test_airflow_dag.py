@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("airflow", reason="needs the Airflow environment: `make test-dags`")
 
 from airflow.dag_processing.dagbag import DagBag
-from airflow.exceptions import ParamValidationError
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import ParamValidationError
 
 from dags.airflow_dag import build_dag
 from pipeline.config import load_config
@@ -111,6 +111,14 @@ def test_lost_shard_is_tried_again(database: None, tmp_path: Path) -> None:
     calls = WrittenDown(tmp_path / "journal", broken="run left 0/2")
     build_dag(CHAIN, calls, retries=1, retry_delay=timedelta(0)).test(run_conf={"config": "c.toml", "shards": 2})
     assert calls.lines().count("run left 0/2") == 2
+
+
+@pytest.mark.parametrize(("allowed", "state"), [(False, "failed"), (True, "success")])
+def test_quarantine_fails_the_run_unless_allowed(database: None, tmp_path: Path, allowed: bool, state: str) -> None:
+    calls = WrittenDown(tmp_path / "journal", quarantined=3)
+    run = build_dag(CHAIN, calls).test(run_conf={"config": "c.toml", "allow_quarantine": allowed})
+    assert run.state == state
+    assert calls.lines().count("finish") == 1
 
 
 def test_real_run_leaves_the_artifacts_of_a_local_run(dag: DAG, database: None, tmp_path: Path) -> None:

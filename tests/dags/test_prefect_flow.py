@@ -1,4 +1,5 @@
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner
 from prefect.testing.utilities import prefect_test_harness
 
-from corpus.errors import InputError
+from corpus.errors import InputError, UnitError
 from dags import prefect_flow
 from dags.prefect_flow import build_flow
 from pipeline.config import load_config
@@ -22,6 +23,8 @@ from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.small_run import artifacts, write_config, write_corpus
 
 pytestmark = pytest.mark.dags
+PATIENCE = 120
+"""Times that a server is asked for a run's tasks: it records them some time after they have ended."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,7 +40,12 @@ def task_runs(server: None, tmp_path_factory: pytest.TempPathFactory) -> list[Ta
     state = build_flow(STAGES, calls, ThreadPoolTaskRunner(4))("c.toml", 2, return_state=True)
     with get_client(sync_client=True) as client:
         this_run = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
-        return client.read_task_runs(flow_run_filter=this_run, limit=200)
+        for _ in range(PATIENCE):
+            found = client.read_task_runs(flow_run_filter=this_run, limit=200)
+            if len(found) == 2 + 3 * len(STAGES) and all(run.state.is_completed() for run in found):
+                break
+            time.sleep(1)
+    return found
 
 
 def _upstream(task_runs: list[TaskRun]) -> dict[str, set[str]]:
@@ -107,6 +115,14 @@ def test_lost_shard_is_tried_again_but_not_the_check_of_the_input(tmp_path: Path
     with pytest.raises(InputError):
         build_flow(CHAIN, refused, ThreadPoolTaskRunner(2), retries=1, retry_delay_s=0)("c.toml", 2)
     assert refused.lines() == ["prepare c.toml"]
+
+
+def test_quarantine_fails_the_run_unless_allowed(tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", quarantined=3)
+    run = build_flow(CHAIN, calls, ThreadPoolTaskRunner(2))
+    with pytest.raises(UnitError, match="3 units or sessions are in quarantine"):
+        run("c.toml")
+    assert run("c.toml", allow_quarantine=True) == {"quarantined": 3}
 
 
 def test_command_says_what_is_wrong_with_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
