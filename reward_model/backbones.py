@@ -13,23 +13,23 @@ import torch
 from torch import Tensor, nn
 
 from corpus.errors import InputError
-from reward_model.tokens import HISTORY, REPLY, Encoded, PairTokenizer, length_batches
+from reward_model.tokens import Encoded, PairTokenizer, Tokens, length_batches
 from reward_model.windows import Pair
 
 MINILM = "minilm"
-WINDOWS_AT_ONCE = 8
-"""Windows a forward pass: few enough to share a length, and for a core's cache."""
+TEXTS_AT_ONCE = 8
+"""Texts a forward pass: few enough to share a length, and for a core's cache."""
 ORIGIN = ("name_or_path", "is_local", "local_files_only")
 """What a saved tokenizer says of the place it was loaded from."""
 
 
 class Backbone(nn.Module):
-    """A Hugging Face model whose last hidden states are averaged over the history's tokens and over the reply's.
+    """A Hugging Face model whose last hidden states are averaged over a text's tokens.
 
-    The two means stand side by side (d = 2 x hidden size), so that a head can weigh what is said now by itself: in one
-    mean over the whole window, a history of several turns drowns a short reply.
+    A window is read twice: history and reply together, and the reply by itself. The two averages stand side by side
+    (``width`` d = 2 x hidden size): in the first alone, a history of several turns drowns a short reply.
 
-    Of an encoder-decoder (BART) the encoder alone is used: it has read the whole window, and the decoder would only
+    Of an encoder-decoder (BART) the encoder alone is used: it has read the whole text, and the decoder would only
     repeat it. Position by position, causal models are averaged in the same way.
     """
 
@@ -44,10 +44,12 @@ class Backbone(nn.Module):
 
     def forward(self, encoded: Sequence[Encoded]) -> Tensor:
         """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
-        batches = length_batches(encoded, WINDOWS_AT_ONCE)
-        parts = [self._pooled([encoded[i] for i in batch]) for batch in batches]
+        texts = [*(both.window for both in encoded), *(both.reply for both in encoded)]
+        batches = length_batches(texts, TEXTS_AT_ONCE)
+        parts = [self._pooled([texts[i] for i in batch]) for batch in batches]
         order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
-        return torch.cat(parts)[torch.argsort(order)]
+        windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
+        return torch.cat([windows, replies], dim=1)
 
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
@@ -63,11 +65,12 @@ class Backbone(nn.Module):
         self.tokens.tokenizer.save_pretrained(folder)
         _forget_origin(folder / "tokenizer_config.json")
 
-    def _pooled(self, encoded: Sequence[Encoded]) -> Tensor:
-        inputs = self.tokens.pad(encoded)
+    def _pooled(self, texts: Sequence[Tokens]) -> Tensor:
+        inputs = self.tokens.pad(texts)
         states = self.encoder(**inputs).last_hidden_state
-        masks = (self.tokens.mask(encoded, part).unsqueeze(-1).to(states.dtype) for part in (HISTORY, REPLY))
-        return torch.cat([(states * mask).sum(dim=1) / mask.sum(dim=1) for mask in masks], dim=1)
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        return pooled
 
 
 def load_backbone(name: str, max_tokens: int) -> Backbone:

@@ -34,6 +34,6 @@ class RewardModelSettings(BaseModel):
     batch: int = Field(
         8, ge=1, le=4096, description="whole dialogues a step; with a trained backbone, memory grows with their turns"
     )
-    lr: float = Field(1e-3, gt=0, le=1, description="AdamW's step size for the head")
+    lr: float = Field(3e-4, gt=0, le=1, description="AdamW's step size for the head")
     lr_backbone: float = Field(2e-5, gt=0, le=1, description="AdamW's step size for a backbone that is trained")
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's weight decay")

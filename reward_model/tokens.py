@@ -11,19 +11,21 @@ from torch import Tensor
 
 from reward_model.windows import Pair
 
-HISTORY, REPLY = 0, 1
+
+@dataclass(frozen=True)
+class Tokens:
+    """One text for the model, up to L tokens: their numbers, and the segment of each (0 history, 1 reply)."""
+
+    ids: tuple[int, ...]
+    segments: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """One window's tokens, up to L: their numbers, their segments as the model wants them, and whose text each is.
+    """One window in two readings: history and reply together, and the reply by itself."""
 
-    ``part`` is HISTORY or REPLY, and None for the model's own marks.
-    """
-
-    ids: tuple[int, ...]
-    segments: tuple[int, ...]
-    part: tuple[int | None, ...]
+    window: Tokens
+    reply: Tokens
 
 
 class PairTokenizer:
@@ -41,39 +43,31 @@ class PairTokenizer:
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         """One ``Encoded`` a pair. The oldest history is cut first; only a reply longer than L loses its own end."""
+        windows = self._tokens(pairs)
+        replies = self._tokens([("", reply) for _, reply in pairs])
+        return [Encoded(window, reply) for window, reply in zip(windows, replies, strict=True)]
+
+    def pad(self, texts: Sequence[Tokens]) -> dict[str, Tensor]:
+        """The model's inputs for B texts, each [shape=(B, L)] int64, padded to the longest of them."""
+        longest = max(len(text.ids) for text in texts)
+        columns = {
+            "input_ids": [[*text.ids, *[self._padding] * (longest - len(text.ids))] for text in texts],
+            "attention_mask": [[1] * len(text.ids) + [0] * (longest - len(text.ids)) for text in texts],
+        }
+        if self._segments:
+            columns["token_type_ids"] = [[*text.segments, *[0] * (longest - len(text.ids))] for text in texts]
+        return {name: torch.tensor(rows, dtype=torch.int64) for name, rows in columns.items()}
+
+    def _tokens(self, pairs: Sequence[Pair]) -> list[Tokens]:
         histories = self._backend.encode_batch([history for history, _ in pairs], add_special_tokens=False)
         replies = self._backend.encode_batch([reply for _, reply in pairs], add_special_tokens=False)
-        encoded = []
+        found = []
         for history, reply in zip(histories, replies, strict=True):
             reply.truncate(self._room)
             history.truncate(self._room - len(reply), direction="left")
             both = self._backend.post_process(history, reply, add_special_tokens=True)
-            encoded.append(
-                Encoded(tuple(both.ids), tuple(both.type_ids), tuple(both.sequence_ids))
-                if both.ids
-                else Encoded((self._empty,), (0,), (None,))
-            )
-        return encoded
-
-    def pad(self, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
-        """The model's inputs for B windows, each [shape=(B, L)] int64, padded to the longest of them."""
-        longest = max(len(window.ids) for window in encoded)
-        columns = {
-            "input_ids": [[*w.ids, *[self._padding] * (longest - len(w.ids))] for w in encoded],
-            "attention_mask": [[1] * len(w.ids) + [0] * (longest - len(w.ids)) for w in encoded],
-        }
-        if self._segments:
-            columns["token_type_ids"] = [[*w.segments, *[0] * (longest - len(w.ids))] for w in encoded]
-        return {name: torch.tensor(rows, dtype=torch.int64) for name, rows in columns.items()}
-
-    def mask(self, encoded: Sequence[Encoded], part: int) -> Tensor:
-        """Which tokens of B windows belong to ``part``, [shape=(B, L)] float32; all of a window that has none."""
-        longest = max(len(window.ids) for window in encoded)
-        rows = []
-        for window in encoded:
-            own = [float(whose == part) for whose in window.part]
-            rows.append((own if any(own) else [1.0] * len(own)) + [0.0] * (longest - len(own)))
-        return torch.tensor(rows)
+            found.append(Tokens(tuple(both.ids), tuple(both.type_ids)) if both.ids else Tokens((self._empty,), (0,)))
+        return found
 
     @property
     def _padding(self) -> int:
@@ -81,7 +75,7 @@ class PairTokenizer:
         return 0 if number is None else int(number)
 
 
-def length_batches(encoded: Sequence[Encoded], size: int) -> list[list[int]]:
-    """Positions of the windows in batches of up to ``size``, like lengths together, so that little is padded."""
-    order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
+def length_batches(texts: Sequence[Tokens], size: int) -> list[list[int]]:
+    """Positions of the texts in batches of up to ``size``, like lengths together, so that little is padded."""
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i].ids))
     return [order[start : start + size] for start in range(0, len(order), size)]

@@ -9,8 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModel
 
 from corpus.errors import InputError
-from reward_model.backbones import WINDOWS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
-from reward_model.tokens import HISTORY, REPLY
+from reward_model.backbones import TEXTS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
 from tests.reward_model.tiny import CONFIGS, save_tiny
 
 PAIRS = [("A: hotel ?\n", "yes good"), ("", "no"), ("A: train ?\nB: at nine\nA: good ?\n", "bad bad bad .")]
@@ -26,27 +25,26 @@ def test_every_kind_of_model_embeds_windows_alike_alone_and_together(kind: str, 
     assert torch.equal(together, backbone.embed(PAIRS))
 
 
-def test_pooling_is_the_mean_over_the_history_beside_the_mean_over_the_reply(bert: Path) -> None:
+def test_an_embedding_is_the_mean_over_the_window_beside_the_mean_over_the_reply_alone(bert: Path) -> None:
     backbone = load_backbone(str(bert), 32)
     model = AutoModel.from_pretrained(bert).eval()
-    encoded = backbone.tokens.encode(PAIRS)
     with torch.inference_mode():
-        for window, found in zip(encoded, backbone.embed(PAIRS), strict=True):
-            states = model(
-                input_ids=torch.tensor([window.ids]), token_type_ids=torch.tensor([window.segments])
-            ).last_hidden_state[0]
-            means = [
-                states[[whose == part for whose in window.part]].mean(dim=0)
-                if part in window.part
-                else states.mean(dim=0)
-                for part in (HISTORY, REPLY)
-            ]
-            torch.testing.assert_close(found, torch.cat(means), rtol=1e-5, atol=1e-6)
+        for both, found in zip(backbone.tokens.encode(PAIRS), backbone.embed(PAIRS), strict=True):
+            for text, half in zip((both.window, both.reply), found.chunk(2), strict=True):
+                states = model(
+                    input_ids=torch.tensor([text.ids]), token_type_ids=torch.tensor([text.segments])
+                ).last_hidden_state[0]
+                torch.testing.assert_close(half, states.mean(dim=0), rtol=1e-5, atol=1e-6)
+
+
+def test_the_second_half_does_not_depend_on_the_history(bert: Path) -> None:
+    one, two = load_backbone(str(bert), 32).embed([("A: hotel ?\n", "yes"), ("A: no\n", "yes")])
+    assert torch.equal(one[16:], two[16:]) and not torch.equal(one[:16], two[:16])
 
 
 def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
     backbone = load_backbone(str(bert), 32).eval()
-    pairs = [("", " ".join(["w1"] * (1 + (7 * i) % 20))) for i in range(3 * WINDOWS_AT_ONCE)]
+    pairs = [("", " ".join(["w1"] * (1 + (7 * i) % 20))) for i in range(3 * TEXTS_AT_ONCE)]
     many = backbone(backbone.tokens.encode(pairs))
     single = torch.cat([backbone.embed([pair]) for pair in pairs])
     torch.testing.assert_close(many.detach(), single, rtol=1e-5, atol=1e-6)
