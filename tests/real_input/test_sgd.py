@@ -1,0 +1,58 @@
+"""1,000 real chats with satisfaction scores, from import to reward model, evaluation and PPO."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from reward_model.model import RewardModel
+from tests.chain.command import apportion, config
+from tests.shared import shared
+
+CONFIG = """
+corpus = "corpus"
+output = "run"
+[decompose]
+methods = ["sentiment", "rrd"]
+[train_reward]
+epochs = 3
+[align]
+reward_method = "sentiment"
+steps = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    source = shared("data/uss/SGD.txt.gz")
+    folder = tmp_path_factory.mktemp("sgd")
+    done = apportion("import", "uss", source, folder / "corpus")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_all_sessions_are_imported(folder):
+    done = apportion("inspect", folder / "corpus", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["sessions"] == 1000
+
+
+@pytest.mark.slow
+def test_the_whole_chain(folder):
+    done = apportion("run", config(folder, CONFIG), "--json")
+    assert done.returncode == 0, done.stderr
+    run = folder / "run"
+    rewards = pq.read_table(run / "rewards.parquet")
+    assert pc.count_distinct(rewards["session_id"]).as_py() == 1000
+    evaluation = json.loads((run / "evaluation.json").read_text())
+    text = json.dumps(evaluation)
+    assert all(name in text for name in ("sentiment", "rrd", "Mean", "Mode"))
+    model = RewardModel.from_pretrained(run / "reward_models" / "rrd-seed0")
+    messages = [{"role": "user", "content": "Find me a table."}, {"role": "assistant", "content": "Booked for eight."}]
+    assert len(model.score(messages)) == 1
+    assert (run / "policy" / "adapter_model.safetensors").is_file()
+    assert "<html" in (run / "report.html").read_text()
