@@ -16,6 +16,10 @@ test: $(VENV)/.ready
 test-slow: $(VENV)/.ready
 	$(BIN)/python -m pytest -m slow
 
+test-dags: .venv-airflow/.ready .venv-prefect/.ready
+	.venv-airflow/bin/python -m pytest -m dags tests/dags
+	.venv-prefect/bin/python -m pytest -m dags tests/dags
+
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -29,6 +33,18 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v >= (3, 11) else f"apportion needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The orchestrator alone, in an environment of its own; the project's libraries are seen in $(VENV), after its own.
+PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+.venv-airflow/.ready: ORCHESTRATOR := apache-airflow
+.venv-prefect/.ready: ORCHESTRATOR := prefect
+.venv-airflow/.ready .venv-prefect/.ready: .venv-%/.ready: constraints-%.txt | $(VENV)/.ready
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-$*.txt $(ORCHESTRATOR) setuptools
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-$*/bin/python $(PURELIB))/apportion.pth"
+	.venv-$*/bin/python -m pip check
 	touch $@
 
 clean:

@@ -20,7 +20,8 @@ def machine() -> str:
     names = [line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")]
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     processor = names[0] if names else platform.processor()
-    return f"{processor}, {len(os.sched_getaffinity(0))} cores, {memory_gib:.0f} GiB, Python {platform.python_version()}"
+    cores = len(os.sched_getaffinity(0))
+    return f"{processor}, {cores} cores, {memory_gib:.0f} GiB, Python {platform.python_version()}"
 
 
 def tell(name: str, figure: float, unit: str, **more: object) -> None:

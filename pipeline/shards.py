@@ -6,6 +6,7 @@ pool, Airflow, Prefect, Dask) gets the same artifacts, since every unit is addre
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -26,10 +27,11 @@ MAX_SHARDS = 1024
 
 
 def prepare(config: str) -> None:
-    """Check the configuration and the corpus; raises InputError before any work is done."""
+    """Check the configuration and the corpus; raises InputError before any work is done, logs warnings."""
     from pipeline.preflight import check
 
-    check(load_config(config))
+    for warning in check(load_config(config)):
+        logging.getLogger("apportion").warning(warning)
 
 
 def list_shards(config: str, stage: str, shards: int) -> list[int]:
@@ -114,5 +116,8 @@ def _split(engine: Engine, stage: Stage, shards: int) -> list[list[Unit]]:
             waiting.setdefault(unit.method, []).append(unit)
         else:
             computing.append(unit)
-    spread = [computing[start::shards] for start in range(min(shards, len(computing)))]
-    return [*waiting.values(), *spread]
+    room = max(1, shards - len(waiting))
+    parts = [*waiting.values(), *(computing[start::room] for start in range(min(room, len(computing))))]
+    while len(parts) > shards:
+        parts[-2:] = [parts[-2] + parts[-1]]
+    return parts

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import platform
 import shutil
 import uuid
 from collections.abc import Mapping
@@ -119,13 +120,15 @@ class Store:
 
     def scratch(self) -> Path:
         """A new empty folder on the store's own disk, for one unit's output."""
-        folder = self.root / "tmp" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        folder = self.root / "tmp" / f"{os.getpid()}.{platform.node()}.{uuid.uuid4().hex}"
         folder.mkdir(parents=True)
         return folder
 
     def clear_scratch(self) -> None:
-        """Remove what killed runs left half-written; only for the holder of the store's lock."""
-        shutil.rmtree(self.root / "tmp", ignore_errors=True)
+        """Remove what killed processes of this machine left half-written."""
+        for folder in (self.root / "tmp").glob(f"*.{platform.node()}.*"):
+            if not _is_alive(int(folder.name.split(".", 1)[0])):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def commit(
         self, stage: str, key: str, scratch: Path, tables: Mapping[str, pa.Table], documents: Mapping[str, Any]
@@ -162,6 +165,16 @@ class Store:
                 scratch.rename(folder)
         _sync(folder.parent)
         return Artifact(folder, files)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _sync(path: Path) -> None:

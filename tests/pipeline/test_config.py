@@ -43,7 +43,7 @@ def test_a_bad_configuration_says_which_key_and_what_is_allowed(tmp_path, text, 
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match="no such file.*apportion init"):
+    with pytest.raises(InputError, match=r"no such file.*apportion init"):
         load_config(tmp_path / "none.toml")
     with pytest.raises(InputError, match="is a folder"):
         load_config(tmp_path)

@@ -110,11 +110,17 @@ def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path)
     assert step > 5
 
 
-def test_scratch_of_killed_runs_is_cleared(tmp_path):
+def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp_path):
+    left_by_killed = (
+        "import sys; from pathlib import Path; from pipeline.store import Store; Store(Path(sys.argv[1])).scratch()"
+    )
+    subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[2], check=True)
     store = Store(tmp_path)
-    left = store.scratch()
+    (left,) = (tmp_path / "tmp").iterdir()
+    own = store.scratch()
     store.clear_scratch()
     assert not left.exists()
+    assert own.exists()
 
 
 def test_write_atomically_replaces_and_leaves_nothing_else(tmp_path):
