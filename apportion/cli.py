@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _end(f"error: {error}", EXIT_FAILED)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         sys.exit(EXIT_FAILED)
     sys.exit(code if isinstance(code, int) else 0)
 

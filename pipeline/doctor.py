@@ -92,7 +92,7 @@ def _models() -> list[Finding]:
     found.append(Finding("reward backbone", state, text))
     import cv2
 
-    cascade = Path(cv2.data.haarcascades) / "haarcascade_frontalface_default.xml"
+    cascade = Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"
     there = cascade.is_file()
     advice = "OpenCV's Haar cascades" if there else "no Haar cascades: pip install 'opencv-python-headless<5'"
     found.append(Finding("face detector", "ok" if there else "warning", advice))

@@ -26,7 +26,7 @@ class InputHashes:
         """sha256 of the parts of a session named in ``reads`` ("turns", "ratings", "media")."""
         key = (session.session_id, tuple(reads))
         if key not in self._sessions:
-            parts = [[_plain(value) for value in getattr(session, part)] for part in reads]
+            parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
                 parts.append([self.file(self._recording(media)) for media in session.media])
             text = canonical_json([session.session_id, parts])
