@@ -123,7 +123,7 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
         frozen = frozen_backbone(settings.backbone, settings.max_tokens)
         vectors = torch.from_numpy(embed_windows(frozen, windows.pairs))
         return Reading(windows, EmbeddedTurns(vectors), frozen.width)
-    backbone = load_backbone(settings.backbone, settings.max_tokens)
+    backbone = load_backbone(settings.backbone, settings.max_tokens).train_upper(settings.trained_layers)
     return Reading(windows, TokenizedTurns(backbone.tokens.encode(windows.pairs)), backbone.width, backbone)
 
 

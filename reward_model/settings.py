@@ -21,6 +21,13 @@ class RewardModelSettings(BaseModel):
         description="true trains the head alone on embeddings that are made once; false trains the backbone too: "
         "more than 100 times slower, and a separate run for every method and seed",
     )
+    trained_layers: int = Field(
+        3,
+        ge=0,
+        le=1000,
+        description="with freeze_backbone = false: how many of its upper layers are trained; "
+        "0 trains everything, embeddings too",
+    )
     history_turns: int = Field(3, ge=0, le=100, description="turns of either speaker that are read before the reply")
     max_tokens: int = Field(
         128, ge=8, le=8192, description="tokens of history and reply together; the oldest history is dropped first"

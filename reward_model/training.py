@@ -125,7 +125,7 @@ def history_table(history: Sequence[EpochRow]) -> pa.Table:
 def _optimizer(model: RewardModel, settings: RewardModelSettings) -> torch.optim.Optimizer:
     head = list(model.head.parameters())
     known = {id(parameter) for parameter in head}
-    backbone = [parameter for parameter in model.parameters() if id(parameter) not in known]
+    backbone = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
     groups = [{"params": head, "lr": settings.lr}, {"params": backbone, "lr": settings.lr_backbone}]
     return torch.optim.AdamW([group for group in groups if group["params"]], weight_decay=settings.weight_decay)
 

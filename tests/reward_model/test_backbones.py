@@ -52,6 +52,29 @@ def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
     assert all(p.grad is not None for name, p in backbone.named_parameters() if "layer.0" in name)
 
 
+def test_dropout_stays_off_in_training(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32)
+    encoded = backbone.tokens.encode(PAIRS)
+    assert torch.equal(backbone.train()(encoded), backbone.train()(encoded))
+
+
+@pytest.mark.parametrize(("kind", "last"), [("bert", "layer.1."), ("bart", "layers.1."), ("gpt2", "h.1.")])
+def test_only_the_upper_layers_are_trained(kind: str, last: str, tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
+    trained = {name for name, p in backbone.train_upper(1).named_parameters() if p.requires_grad}
+    assert trained == {name for name, _ in backbone.named_parameters() if last in name} != set()
+    assert all(p.requires_grad for p in backbone.train_upper(0).parameters())
+    backbone.train_upper(99)
+    assert sum(p.requires_grad for p in backbone.parameters()) == 2 * len(trained)
+
+
+def test_a_model_without_a_stack_of_layers_is_named(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32)
+    backbone.encoder = torch.nn.Linear(1, 1)
+    with pytest.raises(InputError, match=r"trained_layers = 1: a Linear has no stack"):
+        backbone.train_upper(1)
+
+
 def test_no_windows_give_an_empty_embedding(bert: Path) -> None:
     assert load_backbone(str(bert), 32).embed([]).shape == (0, 32)
 
