@@ -76,6 +76,9 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
     for index in sorted(folder.glob("*.keys.json")):
         keys = json.loads(index.read_text())
         answers = index.with_name(index.name.replace(".keys.json", ".replies.jsonl"))
+        if not answers.is_file():
+            print(f"{answers.name} is still missing")
+            continue
         for line in answers.read_text(encoding="utf-8").splitlines():
             answer = json.loads(line)
             request, turns = known[keys[answer["request"]]]

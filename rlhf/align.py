@@ -1,0 +1,135 @@
+"""The stage ``align``: from dialogues and a reward model to a fine-tuned policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import torch
+
+from corpus.errors import UnitError
+from corpus.session import Episode
+from corpus.settings import SPLITS
+from rlhf.card import PolicyFacts, policy_card
+from rlhf.checkpoint import write_policy
+from rlhf.contexts import ContextSet, HistoryText, make_contexts
+from rlhf.history import History
+from rlhf.lora import attach_adapter, trained_weights
+from rlhf.memory import memory_advice
+from rlhf.policies import Policy, check_device, load_policy
+from rlhf.ppo import PPO, Progress
+from rlhf.reward import ModelReward, Reward
+from rlhf.samples import choose_contexts, compare_replies
+from rlhf.settings import AlignSettings
+
+
+def align(
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    reward_model: Path,
+    settings: AlignSettings,
+    seed: int,
+    out: Path,
+    progress: Progress,
+) -> tuple[pa.Table, pa.Table]:
+    """Fine-tune a policy with PPO and LoRA against a reward model of turns (LLM-GELI, section 5.3).
+
+    The policy answers in the target's place. Its contexts come from the sessions of the ``policy`` split, which the
+    reward model was not trained on; the samples before and after come from ``test``, where there are such sessions.
+
+    Parameters
+    ----------
+    episodes : sequence of Episode
+        Every session of the corpus, seen through one rating.
+    splits : pa.Table
+        ``session_id`` and ``split`` (schema SPLITS).
+    reward_model : Path
+        The folder of a saved reward model.
+    settings : AlignSettings
+        Policy, PPO and LoRA.
+    seed : int
+        Of everything random; with the same number of torch threads the same seed gives the same bytes.
+    out : Path
+        Receives adapters, tokenizer, card and, for ``tiny``, the base model.
+    progress : callable
+        ``progress(done, total, text)`` after every step.
+
+    Returns
+    -------
+    history, samples : pa.Table
+        ``step`` (from 1), ``metric``, ``value``; and ``context``, ``before``, ``after``, ``reward_before``,
+        ``reward_after``.
+
+    Raises
+    ------
+    InputError
+        A policy or reward model that cannot be loaded, or a setting that does not fit the policy.
+    UnitError
+        No usable contexts, a reward or loss that is not finite, or no memory left.
+    """
+    reward = ModelReward(reward_model)
+    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress)
+
+
+def align_with(
+    reward: Reward,
+    history_text: HistoryText,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    settings: AlignSettings,
+    seed: int,
+    out: Path,
+    progress: Progress,
+) -> tuple[pa.Table, pa.Table]:
+    """`align` against any reward: ``history_text`` writes histories as that reward reads them."""
+    check_device(settings)
+    split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
+    parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
+    with torch.random.fork_rng(), memory_advice(settings):
+        torch.manual_seed(seed)
+        history = History()
+        policy = _policy([e for e in episodes if split_of.get(e.session_id) != "test"], settings, seed, history)
+        contexts = _contexts(parts["policy"], policy, history_text, settings)
+        if not contexts.contexts:
+            raise UnitError(
+                f"align: {contexts}, in {len(parts['policy'])} episodes of the split 'policy'. Raise split.policy or "
+                "align.max_context_tokens."
+            )
+        unseen = _contexts(parts["test"], policy, history_text, settings)
+        shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
+        base_weights = policy.model.num_parameters()
+        model = attach_adapter(policy.model, settings.lora)
+        PPO(policy, model, contexts.contexts, reward, settings).run(history, progress)
+        samples = compare_replies(policy, model, shown, reward, settings)
+        facts = PolicyFacts(
+            base=policy.name,
+            base_weights=base_weights,
+            adapter_weights=trained_weights(model),
+            seed=seed,
+            contexts=contexts,
+            first=history.at(1),
+            last=history.at(settings.steps),
+        )
+        write_policy(out, policy, model, policy_card(facts, settings))
+    return history.table(), samples
+
+
+def _policy(episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History) -> Policy:
+    if settings.policy != "tiny":
+        return load_policy(settings)
+    from rlhf.tiny_policy import build_tiny
+
+    return build_tiny(episodes, settings, seed, history)
+
+
+def _contexts(
+    episodes: Sequence[Episode], policy: Policy, history_text: HistoryText, settings: AlignSettings
+) -> ContextSet:
+    return make_contexts(
+        episodes,
+        policy.tokenizer,
+        history_text,
+        context_turns=settings.context_turns,
+        max_context_tokens=settings.max_context_tokens,
+    )

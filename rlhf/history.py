@@ -1,0 +1,31 @@
+"""What a training run measured, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
+
+
+class History:
+    """Grows by one group of metrics a step and ends as one table."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, str, float]] = []
+
+    def add(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Note the metrics of one step."""
+        self._rows.extend((step, name, float(value)) for name, value in metrics.items())
+
+    def at(self, step: int) -> dict[str, float]:
+        """The metrics of one step, by name."""
+        return {name: value for number, name, value in self._rows if number == step}
+
+    def table(self) -> pa.Table:
+        """One row a step and metric: ``step`` (int32, from 1), ``metric``, ``value`` (float64)."""
+        columns = zip(*self._rows, strict=True) if self._rows else ((), (), ())
+        return pa.table(
+            [pa.array(column, field.type) for column, field in zip(columns, HISTORY, strict=True)], schema=HISTORY
+        )

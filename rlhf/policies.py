@@ -1,0 +1,145 @@
+"""Policies: any causal language model by name or folder, with its tokenizer and chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import InputError
+from rlhf.settings import AlignSettings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A causal language model and how it reads and ends a dialogue.
+
+    ``name`` is what a person calls it; ``eos_ids`` are the tokens that end a reply, ``pad_id`` fills shorter rows.
+    """
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    eos_ids: tuple[int, ...]
+    pad_id: int
+
+    @classmethod
+    def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
+        """Wrap a loaded model; from here on it samples from its plain distribution, without top-p or penalties."""
+        from transformers import GenerationConfig
+
+        eos_ids = _eos_ids(model, tokenizer)
+        pad_id = eos_ids[0] if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+        # What a checkpoint adds to sampling would make the log-probabilities those of another policy.
+        model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=list(eos_ids), pad_token_id=pad_id
+        )
+        return cls(name, model, tokenizer, eos_ids, pad_id)
+
+
+def load_policy(settings: AlignSettings) -> Policy:
+    """Load the policy that ``settings.policy`` names, from safetensors and without any code of its own.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, no safetensors, not a causal language model, no chat template, or a
+        window longer than the model can read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    name = settings.policy
+    _check_folder(name)
+    dtype = torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
+    except (OSError, ValueError, ImportError) as error:
+        raise InputError(_explain(name, error)) from error
+    _check_usable(name, model, tokenizer, settings)
+    return Policy.of(name, on_device(model, settings), tokenizer)
+
+
+def on_device(model: Any, settings: AlignSettings) -> Any:
+    """``model`` where the settings want it."""
+    import torch
+
+    return model.to(torch.device(settings.device))
+
+
+def _check_folder(name: str) -> None:
+    path = Path(name).expanduser()
+    if name.startswith(("/", ".", "~")) and not path.is_dir():
+        raise InputError(f"align.policy = {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
+
+
+def check_device(settings: AlignSettings) -> None:
+    """Raise InputError where the device that is asked for is not there."""
+    import torch
+
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            "align.device = 'cuda': torch sees no CUDA device here. Set device = 'cpu' or use a GPU machine."
+        )
+
+
+def _check_usable(name: str, model: Any, tokenizer: Any, settings: AlignSettings) -> None:
+    if not tokenizer.chat_template:
+        raise InputError(
+            f"align.policy = {name!r}: its tokenizer has no chat template, so a dialogue cannot be put to it. "
+            "Choose the model's chat or instruct variant."
+        )
+    limit = getattr(model.config, "max_position_embeddings", None)
+    needed = settings.max_context_tokens + settings.max_new_tokens
+    if limit is not None and needed > limit:
+        raise InputError(
+            f"align.policy = {name!r} reads at most {limit} tokens; max_context_tokens + max_new_tokens = {needed}. "
+            "Lower one of them."
+        )
+
+
+def _explain(name: str, error: BaseException) -> str:
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    what = f"align.policy = {name!r}"
+    causes = tuple(_chain(error))
+    if any(isinstance(cause, GatedRepoError) for cause in causes):
+        return (
+            f"{what}: the model is gated. Accept its licence on its page at huggingface.co, then set HF_TOKEN or run "
+            "`hf auth login`."
+        )
+    if any(isinstance(cause, RepositoryNotFoundError) for cause in causes):
+        return (
+            f"{what}: the Hugging Face Hub has no such model (a private one needs HF_TOKEN). Check the spelling, or "
+            "give the folder of a model, or tiny."
+        )
+    text = " ".join(str(error).split())
+    if "connect" in text or "offline" in text.lower():
+        return (
+            f"{what}: the Hugging Face Hub cannot be reached and no copy is in the cache. Download the model where "
+            "there is a network and give its folder, or use tiny."
+        )
+    if "safetensors" in text:
+        return (
+            f"{what}: it has no safetensors weights, and pickled ones are not loaded. Convert it with "
+            "model.save_pretrained(FOLDER) in a place you trust and give that folder."
+        )
+    return f"{what}: not a causal language model that transformers can load: {text[:300]} Choose another, or tiny."
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _eos_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    # Chat models often end a turn with another token than their tokenizer's eos.
+    configured = model.generation_config.eos_token_id if model.generation_config is not None else None
+    ids = configured if isinstance(configured, list) else [configured, tokenizer.eos_token_id]
+    return tuple(dict.fromkeys(int(token) for token in ids if token is not None))

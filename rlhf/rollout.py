@@ -1,0 +1,105 @@
+"""Replies sampled from a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from peft import PeftModel
+from torch import Tensor
+from transformers import GenerationConfig
+
+from rlhf.contexts import DialogueContext
+from rlhf.policies import Policy
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """B prompts, padded on the left to P tokens, and their replies, padded on the right to L tokens.
+
+    ``tokens`` and ``attention`` [shape=(B, P + L)] int64; ``mask`` [shape=(B, L)] bool is true for a reply's tokens up
+    to and with its end mark; ``texts`` are the replies without control tokens.
+    """
+
+    tokens: Tensor
+    attention: Tensor
+    mask: Tensor
+    texts: tuple[str, ...] = ()
+
+    @property
+    def replies(self) -> Tensor:
+        """The replies' token ids [shape=(B, L)] int64."""
+        return self.tokens[:, -self.mask.shape[1] :]
+
+    @property
+    def lengths(self) -> Tensor:
+        """Tokens of each reply [shape=(B,)] int64, its end mark counted."""
+        return self.mask.sum(dim=1)
+
+    def rows(self, chosen: Tensor) -> Rollout:
+        """The rows ``chosen`` [shape=(b,)] alone."""
+        return Rollout(self.tokens[chosen], self.attention[chosen], self.mask[chosen])
+
+
+@torch.no_grad()
+def sample_replies(
+    policy: Policy,
+    model: PeftModel,
+    contexts: Sequence[DialogueContext],
+    *,
+    max_new_tokens: int,
+    temperature: float | None,
+) -> Rollout:
+    """One reply to each context, with a KV cache, ending early when every reply has ended.
+
+    Parameters
+    ----------
+    policy : Policy
+        Tokenizer and control tokens.
+    model : PeftModel
+        The policy's model, adapters on; dropout is switched off.
+    contexts : sequence of DialogueContext, length B
+        What is answered.
+    max_new_tokens : int
+        A reply that has not ended by then is cut.
+    temperature : float or None
+        None takes the most likely token each time.
+    """
+    model.eval()
+    prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
+    config = GenerationConfig(  # type: ignore[no-untyped-call]
+        do_sample=temperature is not None,
+        temperature=temperature,
+        top_k=0,
+        top_p=1.0,
+        max_new_tokens=max_new_tokens,
+        eos_token_id=list(policy.eos_ids),
+        pad_token_id=policy.pad_id,
+    )
+    generator: Any = model
+    tokens: Tensor = generator.generate(input_ids=prompts, attention_mask=attention, generation_config=config)
+    replies = tokens[:, prompts.shape[1] :]
+    mask = reply_mask(replies, policy.eos_ids)
+    texts = tuple(
+        str(policy.tokenizer.decode(reply[own], skip_special_tokens=True)).strip()
+        for reply, own in zip(replies, mask, strict=True)
+    )
+    return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts)
+
+
+def pad_prompts(
+    contexts: Sequence[DialogueContext], pad_id: int, device: torch.device | None = None
+) -> tuple[Tensor, Tensor]:
+    """Prompts and their attention mask, each [shape=(B, P)] int64, padded on the left."""
+    longest = max(len(context.prompt) for context in contexts)
+    prompts = [[pad_id] * (longest - len(context.prompt)) + list(context.prompt) for context in contexts]
+    attention = [[0] * (longest - len(context.prompt)) + [1] * len(context.prompt) for context in contexts]
+    return torch.tensor(prompts, device=device), torch.tensor(attention, device=device)
+
+
+def reply_mask(replies: Tensor, eos_ids: Sequence[int]) -> Tensor:
+    """True up to and with the first end mark of each reply; ``replies`` and result have shape (B, L)."""
+    ends = torch.isin(replies, torch.tensor(eos_ids, device=replies.device)).long()
+    return ends.cumsum(dim=1) - ends == 0

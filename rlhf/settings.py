@@ -1,0 +1,120 @@
+"""How a policy is made, fine-tuned with PPO and LoRA, and sampled."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+PAPER_LR = 1.4e-5
+TINY_LR = 2e-3
+
+
+class LoraSettings(BaseModel):
+    """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    r: int = Field(default=24, ge=1, description="rank of an adapter")
+    alpha: int = Field(default=48, ge=1, description="an adapter's output is scaled by alpha / r")
+    dropout: float = Field(default=0.05, ge=0, lt=1, description="dropout before an adapter, in the PPO updates only")
+    targets: tuple[str, ...] = Field(
+        default=("q_proj", "v_proj"), min_length=1, description="names of the linear layers that get an adapter"
+    )
+
+
+class TinySettings(BaseModel):
+    """The small LLaMA that is built on the spot from the corpus' own text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hidden: int = Field(default=128, ge=32, multiple_of=32, description="width; one attention head for every 32")
+    layers: int = Field(default=2, ge=1, le=48, description="transformer layers")
+    vocabulary: int = Field(default=2048, ge=300, description="largest number of byte-level BPE tokens")
+    warmup_steps: int = Field(
+        default=200, ge=1, description="supervised steps on the dialogues, test sessions left out"
+    )
+    warmup_batch: int = Field(default=6, ge=1, description="dialogue windows a supervised step")
+    warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
+
+
+class AlignSettings(BaseModel):
+    """Proximal policy optimization (Schulman et al., 2017) against a reward model of turns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    policy: str = Field(
+        default="tiny",
+        min_length=1,
+        description="tiny (a small LLaMA built and warmed up on the spot), or the name or folder of a Hugging Face "
+        "causal language model with a chat template",
+    )
+    reward_method: str | None = Field(
+        default=None, description="the method whose reward model is used; none takes the last of decompose.methods"
+    )
+    device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the policy runs; results differ by bits")
+    dtype: Literal["float32", "bfloat16"] = Field(
+        default="float32", description="number format of the frozen weights; adapters stay in float32"
+    )
+    steps: int = Field(default=25, ge=1, description="PPO steps")
+    batch: int = Field(default=24, ge=2, description="replies sampled a step")
+    minibatch: int = Field(default=12, ge=1, description="replies an optimizer step; lower it where memory is short")
+    inner_epochs: int = Field(default=2, ge=1, description="passes over the replies of a step")
+    lr: float | None = Field(
+        default=None, gt=0, description=f"learning rate; none takes {PAPER_LR:g}, and {TINY_LR:g} for tiny"
+    )
+    value_lr: float | None = Field(default=None, gt=0, description="learning rate of the value head; none takes 10 lr")
+    clip: float = Field(default=0.2, gt=0, lt=1, description="clip range of the probability ratio")
+    value_clip: float = Field(default=0.2, gt=0, description="clip range of a value around its old one")
+    value_coefficient: float = Field(default=0.1, ge=0, description="weight of the value loss")
+    max_gradient_norm: float = Field(default=1.0, gt=0, description="gradients are scaled down to this norm")
+    kl_coefficient: float = Field(
+        default=0.05, ge=0, description="weight of the divergence from the policy at the start, in the reward (Eq. 1)"
+    )
+    gamma: float = Field(default=1.0, ge=0, le=1, description="discount from token to token")
+    gae_lambda: float = Field(default=0.95, ge=0, le=1, description="lambda of the advantage estimate")
+    score_norm: bool = Field(
+        default=True, description="scores less their running mean, divided by their running deviation"
+    )
+    context_turns: int = Field(default=3, ge=1, description="most turns of history that the policy sees")
+    max_context_tokens: int = Field(
+        default=192, ge=8, description="longest prompt; the oldest turns are dropped until it fits"
+    )
+    max_new_tokens: int = Field(default=32, ge=1, description="longest reply, in tokens")
+    temperature: float = Field(
+        default=0.7, gt=0, le=5, description="sampling temperature, in the log-probabilities too"
+    )
+    samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
+    lora: LoraSettings = LoraSettings()
+    tiny: TinySettings = TinySettings()
+
+    @model_validator(mode="after")
+    def _minibatch_fits(self) -> AlignSettings:
+        if self.minibatch > self.batch:
+            raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
+        return self
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate that is used: as set, else one that suits the size of the policy."""
+        return self.lr or (TINY_LR if self.policy == "tiny" else PAPER_LR)
+
+
+PAPER = AlignSettings(
+    policy="meta-llama/Llama-2-7b-chat-hf",
+    lr=PAPER_LR,
+    batch=24,
+    clip=0.2,
+    kl_coefficient=0.05,
+    score_norm=True,
+    lora=LoraSettings(r=24, alpha=48, dropout=0.05, targets=("q_proj", "v_proj")),
+    temperature=1.0,
+)
+"""LLM-GELI's settings (appendix E, section 5.3): batch 24, clip 0.2, learning rate 1.4e-5, score norm on, LoRA r 24,
+alpha 48, dropout 0.05 (12,582,912 trained adapter weights on LLaMA-2-7B, the paper's "13M").
+
+Appendix E writes "gamma = 0.05". It is read here as the weight of the KL term, which Eq. 1 calls gamma and whose
+default in TRL's PPO is 0.05; as a discount it would blind all tokens but the last, as the weight of Eq. 8's pretraining
+term it would need pretraining data that the paper does not name. The paper names LLaMA-2 without its variant (the chat
+variant has the template that prompts need) and gives no lengths, steps or temperature: those are this package's.
+"""
