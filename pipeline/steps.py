@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import UnitError
 from pipeline.config import Config, settings_of
-from pipeline.curves import training_curves
 from pipeline.stage import Inputs, Outputs, Unit, Work
 
 if TYPE_CHECKING:
@@ -168,6 +167,7 @@ def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Everything a run made to one HTML page."""
     import json
 
+    from pipeline.curves import training_curves
     from pipeline.report.report import ReportInputs, Sample, render_report
 
     (evaluated,) = inputs.artifacts("evaluate")

@@ -1,0 +1,112 @@
+"""The command line in this process: arguments, help, init and inspect; tests/chain runs whole commands."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from apportion.cli import cli, main
+from pipeline.config import load_config
+from pipeline.stages import STAGES
+from tests.chain.command import ROOT, environment
+from tests.chain.small import write_small_corpus
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def test_every_stage_has_its_command_and_every_command_its_help(capsys):
+    assert {stage.cli for stage in STAGES} <= set(cli.commands)
+    for name in cli.commands:
+        code, out, _ = run(capsys, name, "--help")
+        assert code == 0
+        assert "Usage: apportion" in out
+
+
+def test_help_loads_no_heavy_library():
+    script = (
+        "import sys; from apportion.cli import cli; "
+        "print([n for n in ('torch', 'transformers', 'librosa', 'cv2', 'pandas', 'openai', 'pyarrow') "
+        "if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    code, out, _ = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
+    assert code == 0
+    assert f"wrote {tmp_path / 'a.toml'}" in out
+    config = load_config(tmp_path / "a.toml")
+    assert config.corpus == corpus
+    assert config.rating == "satisfaction"
+
+
+def test_init_replaces_nothing_unasked(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    (tmp_path / "a.toml").write_text("mine")
+    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
+    assert (code, "--force" in err) == (2, True)
+    assert (tmp_path / "a.toml").read_text() == "mine"
+    assert run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--force")[0] == 0
+
+
+def test_init_refuses_an_unknown_rating_and_an_impossible_place(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    code, _, err = run(capsys, "init", corpus, "--rating", "none", "-o", tmp_path / "a.toml")
+    assert (code, "satisfaction" in err) == (2, True)
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "file" / "a.toml")
+    assert (code, "cannot be written" in err) == (2, True)
+
+
+def test_inspect_as_text_and_as_json(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=3)
+    code, out, _ = run(capsys, "inspect", corpus)
+    assert (code, "satisfaction" in out, "next: apportion init" in out) == (0, True, True)
+    code, out, _ = run(capsys, "inspect", corpus, "--json")
+    assert json.loads(out)["sessions"] == 3
+
+
+def test_an_option_without_a_value(tmp_path, capsys):
+    code, _, err = run(capsys, "import", "chat", tmp_path, tmp_path / "c", "-o", "low")
+    assert (code, "KEY=VALUE" in err) == (2, True)
+
+
+def test_a_corpus_that_is_not_there(tmp_path, capsys):
+    code, _, err = run(capsys, "inspect", tmp_path / "none")
+    assert code == 2
+    assert err.startswith("error: ")
+
+
+def test_a_dry_run_does_nothing(tmp_path, capsys):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n')
+    code, out, _ = run(capsys, "decompose", tmp_path / "a.toml", "--dry-run", "--json", "--limit", "5")
+    assert code == 0
+    plan = {row["stage"]: row["units"] for row in json.loads(out)["stages"]}
+    assert plan == {"split": 1, "label": 5, "fit": 0, "rewards": 1}
+    assert not (tmp_path / "run" / "rewards.parquet").exists()
+
+
+def test_the_demo_without_its_corpus(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("apportion.commands.runs.DEMO_CONFIG", tmp_path / "none.toml")
+    code, _, err = run(capsys, "demo")
+    assert (code, "checkout" in err) == (2, True)
+
+
+def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):
+    from corpus.errors import UnitError
+
+    def fails(**kwargs):
+        raise UnitError("the store was changed by hand")
+
+    monkeypatch.setattr(cli.commands["doctor"], "callback", fails)
+    code, _, err = run(capsys, "doctor")
+    assert (code, err) == (1, "error: the store was changed by hand\n")
