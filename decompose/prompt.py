@@ -9,9 +9,8 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pyarrow as pa
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -19,6 +18,9 @@ from corpus.errors import InputError
 from corpus.session import Episode
 from decompose.transcript import data_json, listener_descriptors, transcript_json
 from llm_client.request import Message
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FOLDER = Path(__file__).parent / "prompts"
 _SECTION = re.compile(r"^\[(system|user)\]\n", re.MULTILINE)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 WINDOWS = ("during", "reply")
 """Windows of the rater's behaviour that are shown: while the utterance is spoken, and the reply to it."""
