@@ -67,8 +67,21 @@ class RewardModel(nn.Module):
 
     @property
     def backbone(self) -> Backbone:
-        """The network that reads the text; a frozen one is loaded on first use and shared within the process."""
-        return self.trained_backbone or frozen_backbone(self.config.backbone, self.config.max_tokens)
+        """The network that reads the text; a frozen one is loaded on first use and shared within the process.
+
+        Raises
+        ------
+        InputError
+            The frozen backbone cannot be loaded, or is not the size of the one that the head was trained on.
+        """
+        backbone = self.trained_backbone or frozen_backbone(self.config.backbone, self.config.max_tokens)
+        if backbone.width != self.config.width:
+            raise InputError(
+                f"backbone {self.config.backbone!r} gives {backbone.width} numbers a window, and this reward model's "
+                f"head reads {self.config.width}: it is not the backbone that it was trained on. Restore that one, or "
+                "train the reward model again."
+            )
+        return backbone
 
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
         """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""

@@ -85,6 +85,11 @@ def test_a_frozen_backbone_has_no_weights_of_its_own_in_the_model(bert: Path) ->
     assert any(name.startswith("trained_backbone.encoder.") for name in trained.state_dict())
 
 
+def test_a_frozen_backbone_of_another_size_is_refused(bert: Path) -> None:
+    with pytest.raises(InputError, match="gives 32 numbers a window, and this reward model's head reads 8"):
+        RewardModel.new(small(bert), 8, 0).score(MESSAGES)
+
+
 def test_the_embedded_backbone_scores_real_sentences() -> None:
     model = random_head(RewardModelSettings(), 768)
     scores = model.score(
