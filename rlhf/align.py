@@ -19,6 +19,7 @@ from rlhf.lora import attach_adapter, trained_weights
 from rlhf.memory import memory_advice
 from rlhf.policies import Policy, check_device, load_policy
 from rlhf.ppo import PPO, Progress
+from rlhf.quiet import quiet_transformers
 from rlhf.reward import ModelReward, Reward
 from rlhf.samples import choose_contexts, compare_replies
 from rlhf.settings import AlignSettings
@@ -86,7 +87,7 @@ def align_with(
     check_device(settings)
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
-    with torch.random.fork_rng(), memory_advice(settings):
+    with torch.random.fork_rng(), quiet_transformers(), memory_advice(settings):
         torch.manual_seed(seed)
         history = History()
         policy = _policy([e for e in episodes if split_of.get(e.session_id) != "test"], settings, seed, history)

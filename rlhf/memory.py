@@ -15,7 +15,7 @@ def memory_advice(settings: AlignSettings) -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        if not _is_allocation(error):
+        if not is_allocation(error):
             raise
         raise UnitError(
             f"align: out of memory on the {settings.device}. Lower one of align.minibatch (now {settings.minibatch}), "
@@ -24,7 +24,8 @@ def memory_advice(settings: AlignSettings) -> Iterator[None]:
         ) from error
 
 
-def _is_allocation(error: BaseException) -> bool:
+def is_allocation(error: BaseException) -> bool:
+    """Whether ``error`` tells that memory could not be had."""
     import torch
 
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):

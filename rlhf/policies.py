@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
+from rlhf.memory import is_allocation
 from rlhf.settings import AlignSettings
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def load_policy(settings: AlignSettings) -> Policy:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
+        if is_allocation(error):
+            raise
         raise InputError(_explain(name, error)) from error
     _check_usable(name, model, tokenizer, settings)
     return Policy.of(name, on_device(model, settings), tokenizer)

@@ -79,9 +79,13 @@ class PPO:
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": adapters, "lr": settings.learning_rate},
-                {"params": head, "lr": settings.value_lr or 10 * settings.learning_rate},
+                {"params": head, "lr": settings.value_lr or settings.learning_rate},
             ],
             weight_decay=0.0,
+        )
+        falling = settings.lr_schedule == "linear"
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda done: 1 - done / settings.steps if falling else 1.0
         )
         self.score_norm = ScoreNorm()
         self._order = self._shuffled()
@@ -113,6 +117,7 @@ class PPO:
         scores = self._scores(number, chosen, rollout)
         experience, observed = self._experience(rollout, scores)
         losses = self._update(number, experience)
+        self.schedule.step()
         return {"reward": math.fsum(scores) / len(scores), **observed, **losses}
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:

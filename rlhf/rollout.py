@@ -69,11 +69,11 @@ def sample_replies(
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
+    plain: dict[str, Any] = (
+        {} if temperature is None else {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+    )
     config = GenerationConfig(  # type: ignore[no-untyped-call]
-        do_sample=temperature is not None,
-        temperature=temperature,
-        top_k=0,
-        top_p=1.0,
+        **plain,
         max_new_tokens=max_new_tokens,
         eos_token_id=list(policy.eos_ids),
         pad_token_id=policy.pad_id,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 PAPER_LR = 1.4e-5
-TINY_LR = 2e-3
+TINY_LR = 3e-3
 
 
 class LoraSettings(BaseModel):
@@ -58,12 +58,15 @@ class AlignSettings(BaseModel):
     )
     steps: int = Field(default=25, ge=1, description="PPO steps")
     batch: int = Field(default=24, ge=2, description="replies sampled a step")
-    minibatch: int = Field(default=12, ge=1, description="replies an optimizer step; lower it where memory is short")
+    minibatch: int = Field(default=24, ge=1, description="replies an optimizer step; lower it where memory is short")
     inner_epochs: int = Field(default=2, ge=1, description="passes over the replies of a step")
     lr: float | None = Field(
         default=None, gt=0, description=f"learning rate; none takes {PAPER_LR:g}, and {TINY_LR:g} for tiny"
     )
-    value_lr: float | None = Field(default=None, gt=0, description="learning rate of the value head; none takes 10 lr")
+    value_lr: float | None = Field(default=None, gt=0, description="learning rate of the value head; none takes lr")
+    lr_schedule: Literal["linear", "constant"] = Field(
+        default="linear", description="linear lowers the learning rates from step to step, to 0 after the last"
+    )
     clip: float = Field(default=0.2, gt=0, lt=1, description="clip range of the probability ratio")
     value_clip: float = Field(default=0.2, gt=0, description="clip range of a value around its old one")
     value_coefficient: float = Field(default=0.1, ge=0, description="weight of the value loss")

@@ -141,7 +141,7 @@ def _warm_up(model: Any, windows: Sequence[Tensor], settings: TinySettings, note
         optimizer.zero_grad()
         schedule.step()
         if step == 1 or step % 10 == 0 or step == steps:
-            note(step, float(loss))
+            note(step, loss.item())
 
 
 def _next_token_loss(model: Any, windows: Sequence[Tensor]) -> Tensor:

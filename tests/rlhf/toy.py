@@ -1,0 +1,83 @@
+"""Small dialogues, a small policy and rewards that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from corpus.schema import SPLITS
+from corpus.session import Episode, Rating, Turn
+from rlhf.contexts import DialogueContext, make_contexts
+from rlhf.policies import Policy
+from rlhf.settings import AlignSettings, LoraSettings, TinySettings
+from rlhf.tiny_policy import train_tokenizer
+
+QUESTIONS = ("where is the train", "when does it leave", "is it late again", "may I take a dog along")
+ANSWERS = ("at nine", "with pleasure on track four", "no", "yes of course")
+RATING = Rating("ann", "bot", "mood", 3.0, 1.0, 5.0)
+
+SMALL = AlignSettings(
+    steps=2,
+    batch=4,
+    minibatch=2,
+    max_context_tokens=64,
+    max_new_tokens=6,
+    samples=2,
+    lora=LoraSettings(r=2, alpha=4),
+    tiny=TinySettings(hidden=32, layers=1, vocabulary=320, warmup_steps=3, warmup_batch=2),
+)
+
+
+def episode(session_id: str, lines: Sequence[tuple[str, str]], rating: Rating = RATING) -> Episode:
+    return Episode(session_id, tuple(Turn(i, who, text) for i, (who, text) in enumerate(lines)), rating)
+
+
+def chats(count: int) -> list[Episode]:
+    made = []
+    for number in range(count):
+        lines = []
+        for turn in range(3):
+            lines += [("ann", QUESTIONS[(number + turn) % 4]), ("bot", ANSWERS[(number * turn) % 4])]
+        made.append(episode(f"chat-{number}", lines))
+    return made
+
+
+def splits(**sessions: Sequence[str]) -> pa.Table:
+    rows = [{"session_id": name, "split": part} for part, names in sessions.items() for name in names]
+    return pa.Table.from_pylist(rows, schema=SPLITS.arrow)
+
+
+def no_history(episode: Episode, position: int) -> str:
+    return f"{episode.session_id} {position}"
+
+
+def small_policy(seed: int = 0, dtype: torch.dtype = torch.float32) -> Policy:
+    tokenizer = train_tokenizer([*QUESTIONS, *ANSWERS], 300)
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=128,
+        initializer_range=0.2,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    return Policy.of("small", LlamaForCausalLM(config).to(dtype).eval(), tokenizer)
+
+
+def contexts(policy: Policy, count: int = 4) -> tuple[DialogueContext, ...]:
+    return make_contexts(
+        chats(count), policy.tokenizer, no_history, context_turns=3, max_context_tokens=SMALL.max_context_tokens
+    ).contexts
+
+
+def quiet(done: int, total: int, text: str) -> None:
+    pass
