@@ -234,6 +234,8 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell that starts the tests in the background has them ignore SIGINT, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     store = tmp_path / "run" / "store" / "label"
     deadline = time.monotonic() + 60
