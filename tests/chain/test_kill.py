@@ -77,7 +77,7 @@ def killed_and_resumed(toml: Path, finish: Path, seconds: float, seed: int) -> i
     return killed
 
 
-def compare(tmp_path: Path, text: str, seed: int) -> None:
+def check_that_kills_change_nothing(tmp_path: Path, text: str, seed: int) -> None:
     undisturbed = config(tmp_path, text.format(output="undisturbed"))
     started = time.monotonic()
     done = apportion("run", undisturbed)
@@ -97,7 +97,7 @@ def compare(tmp_path: Path, text: str, seed: int) -> None:
 
 def test_ten_kills_leave_the_same_bytes(tmp_path):
     write_small_corpus(tmp_path / "corpus")
-    compare(tmp_path, SMALL, seed=1)
+    check_that_kills_change_nothing(tmp_path, SMALL, seed=1)
 
 
 @pytest.mark.slow
@@ -106,4 +106,4 @@ def test_ten_kills_of_the_full_demo_leave_the_same_bytes(tmp_path):
     text = demo.replace('"corpus"', f'"{ROOT / "demo" / "corpus"}"')
     text = text.replace('"llm_replies.jsonl"', f'"{ROOT / "demo" / "llm_replies.jsonl"}"')
     text = text.replace("{", "{{").replace("}", "}}").replace('"../runs/demo"', '"{output}"')
-    compare(tmp_path, text, seed=2)
+    check_that_kills_change_nothing(tmp_path, text, seed=2)

@@ -167,7 +167,11 @@ def test_no_text_leaves_the_machine_without_consent(monkeypatch):
 
 def test_consent_is_for_one_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    Client(LLMSettings(send_to="API.OpenAI.com")).close()
+    settings = LLMSettings(send_to="API.OpenAI.com")
+    assert settings.host == "api.openai.com"
+    Client(settings).close()
+    with pytest.raises(SetupError, match=r"would leave this machine|consent was given"):
+        Client(LLMSettings(send_to="api.openai.com.example.com"))
 
 
 def test_an_unset_key_is_named(monkeypatch):

@@ -74,7 +74,8 @@ def test_a_folder_with_other_things(source, tmp_path, name):
 
 def test_an_empty_folder_is_free(source, tmp_path):
     (tmp_path / "corpus").mkdir()
-    import_to("chat", source, tmp_path / "corpus", SCALE)
+    report = import_to("chat", source, tmp_path / "corpus", SCALE)
+    assert Corpus.open(tmp_path / "corpus").sessions.num_rows == report.rows["sessions"] > 0
 
 
 def test_nothing_that_can_be_imported(tmp_path):
