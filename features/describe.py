@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -9,10 +10,11 @@ import pyarrow as pa
 from corpus.schema import DESCRIPTORS
 from corpus.session import Session
 from features.baseline import Baseline, Measure, baselines
-from features.names import VOICE_FEATURES
+from features.figures import in_json, in_numbers
+from features.names import FEATURES, VOICE_FEATURES
 from features.settings import DescriptorSettings, DescriptorThresholds
 from features.windows import DURING, REPLY
-from features.words import in_numbers, in_words
+from features.words import in_words
 
 Cells = Mapping[tuple[int, str, str], Mapping[str, Measure]]
 """Measures by feature for every (turn, person, window)."""
@@ -48,6 +50,8 @@ def describe_session(session: Session, utterance_features: pa.Table, settings: D
 def _render(measures: Mapping[str, Measure], usual: Mapping[str, Baseline], settings: DescriptorSettings) -> str | None:
     if settings.variant == "numeric":
         return in_numbers(measures, usual)
+    if settings.variant == "json":
+        return in_json(measures, usual)
     return in_words(measures, usual, settings.thresholds)
 
 
@@ -74,15 +78,17 @@ def _usual(
 
 
 def _usable(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> dict[str, Measure]:
-    """The measures that were observed well enough. A voice's loudness counts only where the voice itself sounds."""
-    voiced = cell["f0_hz"].coverage if "f0_hz" in cell else 0.0
-    return {
-        name: measure
-        for name, measure in cell.items()
-        if measure.mean is not None
-        and (
-            voiced >= thresholds.voice_coverage
-            if name in VOICE_FEATURES
-            else measure.coverage >= thresholds.face_coverage
-        )
-    }
+    """The measures that were observed well enough.
+
+    A voice's loudness counts only where the voice itself sounds; where pitch was never measured (imported features),
+    its own coverage has to do. Features that are not ours (other columns of imported files) are never told.
+    """
+    voiced = cell["f0_hz"].coverage if "f0_hz" in cell else 1.0
+    usable = {}
+    for name, measure in cell.items():
+        voice = name in VOICE_FEATURES
+        coverage = min(measure.coverage, voiced) if voice else measure.coverage
+        seen = measure.mean is not None and math.isfinite(measure.mean)
+        if name in FEATURES and seen and coverage >= (thresholds.voice_coverage if voice else thresholds.face_coverage):
+            usable[name] = measure
+    return usable

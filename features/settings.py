@@ -14,6 +14,11 @@ class FeatureSettings(BaseModel):
 
     pitch_floor_hz: float = Field(default=75.0, ge=30.0, le=300.0, description="Lowest pitch looked for, in Hz.")
     pitch_ceiling_hz: float = Field(default=500.0, ge=100.0, le=2000.0, description="Highest pitch looked for, in Hz.")
+    jitter: Literal["praat", "disvoice"] = Field(
+        default="praat",
+        description='"praat": local jitter of the glottal periods, a fraction, as `jitter_local`; '
+        '"disvoice": the formula of the paper, change of f0 between 20 ms frames in %, as `jitter_disvoice`.',
+    )
     series_rate_hz: float = Field(
         default=10.0, gt=0.0, le=100.0, description="Rows a second of the voice features in the `frames` table."
     )
@@ -137,6 +142,21 @@ class DescriptorThresholds(BaseModel):
     away_most_fraction: float = Field(
         default=0.75, ge=0.0, le=1.0, description="Looks away most of the time: from here on."
     )
+    nod_count: int = Field(
+        default=1, ge=1, le=1000, description="Nods and shakes of the head are told from this many in the window on."
+    )
+    emotion_change: float = Field(
+        default=0.15,
+        ge=0.0,
+        le=1.0,
+        description="An emotion is told only where its probability differs from usual by this much.",
+    )
+    emotion_probability: float = Field(
+        default=0.5,
+        ge=0.0,
+        le=1.0,
+        description="Looks happy, sad, ...: mean probability from here on; below it, happier than usual.",
+    )
     voice_coverage: float = Field(
         default=0.1, ge=0.0, le=1.0, description="Voiced share a voice needs to be described."
     )
@@ -151,7 +171,8 @@ class DescriptorSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    variant: Literal["words", "numeric"] = Field(
-        default="words", description='"words": short English; "numeric": the figures themselves.'
+    variant: Literal["words", "numeric", "json"] = Field(
+        default="words",
+        description='"words": short English; "numeric": the figures themselves; "json": the figures as a JSON object.',
     )
     thresholds: DescriptorThresholds = DescriptorThresholds()

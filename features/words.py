@@ -19,6 +19,21 @@ class Scale:
     well_above: str
 
 
+@dataclass(frozen=True)
+class Look:
+    """Phrases for one emotion: seen for itself, and more or less of it than usual."""
+
+    plain: str
+    more: str
+    less: str
+
+
+ROUGHNESS = Scale(
+    "voice much steadier than usual",
+    "voice steadier than usual",
+    "voice shakier than usual",
+    "voice much shakier than usual",
+)
 VOICE_SCALES = {
     "f0_hz": Scale("pitch well below usual", "pitch below usual", "pitch above usual", "pitch well above usual"),
     "intensity_db": Scale(
@@ -27,15 +42,21 @@ VOICE_SCALES = {
         "voice louder than usual",
         "voice much louder than usual",
     ),
-    "jitter_local": Scale(
-        "voice much steadier than usual",
-        "voice steadier than usual",
-        "voice shakier than usual",
-        "voice much shakier than usual",
-    ),
+    "jitter_local": ROUGHNESS,
+    "jitter_disvoice": ROUGHNESS,
 }
-"""Log energy has no phrase: it says again what intensity says."""
+"""Log energy has no phrase: it says again what intensity says. Of the two jitters a table holds only one."""
 COUNTED = {"nod_yes": "nods", "nod_no": "shakes head"}
+LOOKS = {
+    "anger": Look("looks angry", "looks angrier than usual", "looks less angry than usual"),
+    "contempt": Look("looks contemptuous", "looks more contemptuous than usual", "looks less contemptuous than usual"),
+    "disgust": Look("looks disgusted", "looks more disgusted than usual", "looks less disgusted than usual"),
+    "fear": Look("looks afraid", "looks more afraid than usual", "looks less afraid than usual"),
+    "happiness": Look("looks happy", "looks happier than usual", "looks less happy than usual"),
+    "sadness": Look("looks sad", "looks sadder than usual", "looks less sad than usual"),
+    "surprise": Look("looks surprised", "looks more surprised than usual", "looks less surprised than usual"),
+}
+"""A neutral face is never told: it is what is left when nothing else is seen."""
 AS_USUAL = "as usual"
 TIMES = {1: "", 2: " twice"}
 
@@ -49,27 +70,13 @@ def in_words(
     can be said.
     """
     phrases = [_voice_phrase(name, measures, usual, thresholds) for name in VOICE_SCALES]
-    phrases += [_count_phrase(name, measures) for name in COUNTED]
+    phrases += [_count_phrase(name, measures, thresholds) for name in COUNTED]
     phrases += [_gaze_phrase(measures, usual, thresholds), _smile_phrase(measures, usual, thresholds)]
+    phrases += _look_phrases(measures, usual, thresholds)
     told = [phrase for phrase in phrases if phrase]
     if told:
         return "; ".join(told)
-    return AS_USUAL if any(name in usual for name in measures) else None
-
-
-def in_numbers(measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> str | None:
-    """The figures themselves, such as ``f0_hz 212.3 (+1.4 sd); nod_yes 2; smile 0.40 (-0.3 sd)``."""
-    parts = []
-    for name, measure in measures.items():
-        if measure.mean is None:
-            continue
-        if name in COUNTED:
-            parts.append(f"{name} {measure.mean:.0f}")
-            continue
-        digits = 1 if name.endswith(("_hz", "_db")) else 4 if name == "jitter_local" else 2
-        distance = f" ({usual[name].distance(measure.mean):+.1f} sd)" if name in usual else ""
-        parts.append(f"{name} {measure.mean:.{digits}f}{distance}")
-    return "; ".join(parts) or None
+    return AS_USUAL if any(_distance(name, measures, usual) is not None for name in measures) else None
 
 
 def _distance(name: str, measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> float | None:
@@ -90,16 +97,16 @@ def _voice_phrase(
     return scale.well_below if -distance >= thresholds.far_above_sd else scale.below
 
 
-def _count_phrase(name: str, measures: Mapping[str, Measure]) -> str | None:
+def _count_phrase(name: str, measures: Mapping[str, Measure], thresholds: DescriptorThresholds) -> str | None:
     measure = measures.get(name)
     count = 0 if measure is None or measure.mean is None else round(measure.mean)
-    return f"{COUNTED[name]}{TIMES.get(count, f' {count} times')}" if count else None
+    return f"{COUNTED[name]}{TIMES.get(count, f' {count} times')}" if count >= thresholds.nod_count else None
 
 
 def _gaze_phrase(
     measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
 ) -> str | None:
-    change = _remarkable_change("gaze_on_screen", measures, usual, thresholds)
+    change = _remarkable_change("gaze_on_screen", measures, usual, thresholds.fraction_change)
     away = 1.0 - (measures["gaze_on_screen"].mean or 0.0) if change else 0.0
     if change < 0 and away >= thresholds.away_most_fraction:
         return "looks away most of the time"
@@ -113,7 +120,7 @@ def _gaze_phrase(
 def _smile_phrase(
     measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
 ) -> str | None:
-    change = _remarkable_change("smile", measures, usual, thresholds)
+    change = _remarkable_change("smile", measures, usual, thresholds.fraction_change)
     if change > 0 and (measures["smile"].mean or 0.0) >= thresholds.smile_fraction:
         return "smiling"
     if abs(_distance("smile", measures, usual) or 0.0) < thresholds.above_sd or not change:
@@ -121,8 +128,26 @@ def _smile_phrase(
     return "smiles more than usual" if change > 0 else "smiles less than usual"
 
 
+def _look_phrases(
+    measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+) -> list[str]:
+    """Every emotion that rose; those that fell only where none rose.
+
+    The eight probabilities make one together: where one rises others fall, and to tell both says it twice.
+    """
+    rose: list[str] = []
+    fell: list[str] = []
+    for name, look in LOOKS.items():
+        change = _remarkable_change(name, measures, usual, thresholds.emotion_change)
+        if change > 0 and (measures[name].mean or 0.0) >= thresholds.emotion_probability:
+            rose.append(look.plain)
+        elif change and abs(_distance(name, measures, usual) or 0.0) >= thresholds.above_sd:
+            (rose if change > 0 else fell).append(look.more if change > 0 else look.less)
+    return rose or fell
+
+
 def _remarkable_change(
-    name: str, measures: Mapping[str, Measure], usual: Mapping[str, Baseline], thresholds: DescriptorThresholds
+    name: str, measures: Mapping[str, Measure], usual: Mapping[str, Baseline], smallest: float
 ) -> float:
     """Difference of a fraction from usual; 0 where it is unknown or too small to tell.
 
@@ -133,4 +158,4 @@ def _remarkable_change(
     if measure is None or measure.mean is None or name not in usual:
         return 0.0
     change = measure.mean - usual[name].mean
-    return change if abs(change) >= thresholds.fraction_change else 0.0
+    return change if abs(change) >= smallest else 0.0

@@ -2,10 +2,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
 from corpus.session import Rating, Session, Turn
 from features.describe import describe_session
+from features.names import FEATURES, VOICE_FEATURES
 from features.settings import DescriptorSettings, DescriptorThresholds
 
 SETTINGS = DescriptorSettings()
@@ -92,3 +95,73 @@ def test_numeric_variant():
     texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="numeric")))
     assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd); nod_yes 0"
     assert texts[2, "bob", "reply"] == "f0_hz 230.0 (+1.4 sd)"
+
+
+def test_json_variant():
+    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="json")))
+    assert texts[2, "bob", "during"] == '{"nod_yes":0,"smile":{"mean":0.9,"sd_from_usual":2.5}}'
+    assert texts[2, "bob", "reply"] == '{"f0_hz":{"mean":230.0,"sd_from_usual":1.4}}'
+
+
+def test_loudness_is_described_where_pitch_was_never_measured():
+    loud = [(turn, "bob", "during", "intensity_db", 80.0 if turn == 3 else 60.0 + turn, 1.0) for turn in range(8)]
+    loud.append((2, "bob", "reply", "intensity_db", 80.0, 1.0))
+    assert _texts(describe_session(SESSION, _table(loud), SETTINGS))[2, "bob", "reply"] == "voice louder than usual"
+
+
+def test_columns_of_other_people_are_not_told():
+    rows = [(turn, "bob", "during", "valence_precomputed", float(turn), 1.0) for turn in range(8)]
+    for variant in ("words", "numeric", "json"):
+        assert describe_session(SESSION, _table(rows), DescriptorSettings(variant=variant)).num_rows == 0
+
+
+def test_values_that_are_no_numbers_are_left_out():
+    rows = [(*row[:4], float("nan"), 1.0) for row in _bob()]
+    for variant in ("words", "numeric", "json"):
+        assert describe_session(SESSION, _table(rows), DescriptorSettings(variant=variant)).num_rows == 0
+
+
+MEANS = {name: st.floats(0.0, 1.0) for name in FEATURES} | {
+    "f0_hz": st.floats(60.0, 500.0),
+    "intensity_db": st.floats(20.0, 90.0),
+    "nod_yes": st.integers(0, 4).map(float),
+    "nod_no": st.integers(0, 4).map(float),
+}
+
+
+@st.composite
+def behaviour(draw) -> list[Row]:
+    """Everything that could be measured of Bob, each row seen well enough."""
+    rows: list[Row] = []
+    for turn in range(8):
+        for window in ("during", "reply") if turn % 2 == 0 else ("during",):
+            rows += [(turn, "bob", window, name, draw(mean), 0.9) for name, mean in MEANS.items()]
+    return rows
+
+
+@settings(max_examples=40, deadline=None)
+@given(behaviour(), st.sets(st.sampled_from(FEATURES)), st.booleans(), st.sampled_from(["words", "numeric", "json"]))
+def test_what_was_not_observed_is_as_if_it_were_not_in_the_table(rows, absent, null, variant):
+    if "f0_hz" in absent:  # Where no voice sounds, nothing is told of the voice.
+        absent = absent | set(VOICE_FEATURES)
+    chosen = DescriptorSettings(variant=variant)
+    hidden = [(*row[:4], None if null else row[4], 0.0 if null else 0.05) if row[3] in absent else row for row in rows]
+    left = [row for row in rows if row[3] not in absent]
+    assert describe_session(SESSION, _table(hidden), chosen).equals(describe_session(SESSION, _table(left), chosen))
+
+
+@settings(max_examples=40, deadline=None)
+@given(behaviour(), st.sampled_from([0.25, 0.5, 2.0, 4.0]))
+def test_a_person_with_a_higher_voice_is_described_in_the_same_words(rows, factor):
+    # Powers of two, so that no rounding moves a value over a threshold.
+    higher = [(*row[:4], row[4] * factor, row[5]) if row[3] == "f0_hz" else row for row in rows]
+    assert describe_session(SESSION, _table(higher), SETTINGS).equals(describe_session(SESSION, _table(rows), SETTINGS))
+
+
+@settings(max_examples=20, deadline=None)
+@given(behaviour(), behaviour())
+def test_somebody_else_changes_nothing(rows, others):
+    others = [(row[0], "ann", *row[2:]) for row in others]
+    assert describe_session(SESSION, _table(rows + others), SETTINGS).equals(
+        describe_session(SESSION, _table(rows), SETTINGS)
+    )
