@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from apportion.commands import corpus as corpus_commands
-from apportion.commands import machine, runs
+from apportion.commands import machine, models, runs
 from corpus.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -32,6 +32,7 @@ for _command in (
     runs.run_command,
     runs.demo_command,
     *runs.stage_commands(),
+    models.models_group,
     machine.doctor_command,
 ):
     cli.add_command(_command)

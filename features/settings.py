@@ -98,6 +98,14 @@ class FeatureSettings(BaseModel):
         le=10.0,
         description="White of the eye left to right (or right to left) that is still on screen.",
     )
+    emotion_model: str = Field(
+        default="auto",
+        min_length=1,
+        description='ONNX file of the eight emotions; "auto": what `apportion models fetch emotion` got; "none".',
+    )
+    emotion_rate_hz: float = Field(
+        default=2.0, gt=0.0, le=60.0, description="Faces a second that the emotion model looks at."
+    )
     reply_max_s: float = Field(
         default=10.0,
         gt=0.0,

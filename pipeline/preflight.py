@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from corpus.errors import InputError
 from decompose.methods import METHODS
+from features.emotion_choice import resolve_emotion_model
+from pipeline.assembly import has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
@@ -22,7 +24,7 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a method to align with that is not made.
+        replies; a method to align with that is not made; an emotion model that does not load.
     """
     engine = open_engine(config)
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
@@ -34,5 +36,15 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
             f"align.reward_method = {chosen!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
             "Add it there or choose one of those."
         )
+    if "features" in names and has_video(engine):
+        _check_emotion_model(config.features.emotion_model)
     warnings: list[str] = engine.facts["warnings"](engine)
     return tuple(warnings)
+
+
+def _check_emotion_model(setting: str) -> None:
+    path = resolve_emotion_model(setting)
+    if path is not None:
+        from features.emotion import emotion_model
+
+        emotion_model(path)

@@ -9,6 +9,7 @@ from typing import Any
 from corpus.session import Session
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
+from features.emotion_choice import emotion_identity
 from pipeline import steps
 from pipeline.config import Config, settings_of
 from pipeline.stage import Stage, Unit
@@ -42,6 +43,11 @@ def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
 def aligned_method(config: Config) -> str:
     """The method whose reward model the policy is trained against: the configured one, or the last listed."""
     return config.align.reward_method or config.decompose.methods[-1]
+
+
+def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """The emotion model enters by its content: another file at the same path is other work."""
+    return {**settings_of(config.features), "emotion_model": emotion_identity(config.features.emotion_model)}
 
 
 def _label_wants(unit: Unit, need: str) -> bool:
@@ -127,7 +133,7 @@ STAGES: tuple[Stage, ...] = (
         per="session",
         help="Measure voice, face, nods, gaze and smile in the recordings.",
         reads=("turns", "media"),
-        settings=lambda config, unit: settings_of(config.features),
+        settings=_features_settings,
         applies=_has_media,
     ),
     Stage(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import UnitError
+from features.emotion_choice import emotion_label
 from pipeline.config import Config, settings_of
 from pipeline.stage import Inputs, Outputs, Unit, Work
 
@@ -197,6 +198,7 @@ def shown_config(config: Config) -> dict[str, Any]:
     shown = settings_of(config)
     for name in ("corpus", "output"):
         shown.pop(name)
+    shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
     return shown
 

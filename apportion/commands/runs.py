@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,11 @@ RUN_OPTIONS = (
     click.option("--dry-run", is_flag=True, help="Say what would be done and stop."),
     click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions."),
     click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core."),
+    click.option(
+        "--emotion-model",
+        metavar="FILE",
+        help="ONNX file of the eight emotions, or `auto` or `none`; goes before features.emotion_model.",
+    ),
     click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
 )
@@ -125,12 +131,16 @@ def _run(
     dry_run: bool,
     limit: int | None,
     workers: int | None,
+    emotion_model: str | None,
     allow_quarantine: bool,
     as_json: bool,
 ) -> None:
     from pipeline.local import dry_run_text, run_locally
 
     config = config.with_run(limit=limit, workers=workers)
+    if emotion_model is not None:
+        config = config.with_emotion_model(emotion_model, Path.cwd())
+        source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
     if dry_run:
         click.echo(dry_run_text(config, stages, as_json=as_json))
         return

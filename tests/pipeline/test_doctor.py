@@ -22,3 +22,27 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch):
     findings = {finding.name: finding for finding in examine()}
     assert findings["no-such-package"].state == "warning"
     assert "pip install" in findings["no-such-package"].text
+
+
+def test_the_emotion_model_is_found_or_the_command_named(monkeypatch, tmp_path):
+    findings = {finding.name: finding for finding in examine()}
+    assert findings["onnxruntime"].state == "ok" and "CPU" in findings["onnxruntime"].text
+    assert findings["emotion model"].state == "missing"
+    assert "apportion models fetch emotion" in findings["emotion model"].text
+    monkeypatch.setattr("pipeline.doctor.resolve_emotion_model", lambda setting: tmp_path / "m.onnx")
+    findings = {finding.name: finding for finding in examine()}
+    assert (findings["emotion model"].state, str(tmp_path / "m.onnx") in findings["emotion model"].text) == ("ok", True)
+
+
+def test_two_builds_of_onnxruntime_at_once_are_warned_of(monkeypatch):
+    monkeypatch.setattr("pipeline.doctor._version", lambda name: "1.2.3")
+    findings = {finding.name: finding for finding in examine()}
+    assert findings["onnxruntime"].state == "warning"
+    assert "docs/install.md" in findings["onnxruntime"].text
+
+
+def test_no_onnxruntime_at_all(monkeypatch):
+    monkeypatch.setattr("pipeline.doctor.find_spec", lambda name: None)
+    findings = {finding.name: finding for finding in examine()}
+    assert findings["onnxruntime"].state == "warning"
+    assert "pip install onnxruntime" in findings["onnxruntime"].text

@@ -1,0 +1,112 @@
+"""`apportion models`: the published emotion models, fetched into the user cache and verified."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import click
+
+
+@click.group("models")
+def models_group() -> None:
+    """List, fetch and find the emotion models (they are not part of this software)."""
+
+
+@models_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the models as JSON.")
+def list_command(as_json: bool) -> None:
+    """The published models that can be fetched, and which of them are here."""
+    from features.model_files import EMOTION, MODELS, TERMS, find
+
+    rows = [
+        {
+            "name": model.name,
+            "default": model is MODELS[0],
+            "input_px": model.input_px,
+            "affectnet_8_percent": model.accuracy_8,
+            "affectnet_7_percent": model.accuracy_7,
+            "url": model.url,
+            "git_blob": model.git_blob,
+            "path": str(path) if (path := find(model)) else None,
+        }
+        for model in MODELS
+    ]
+    if as_json:
+        click.echo(json.dumps({"terms": TERMS, "models": rows}, indent=1, sort_keys=True))
+        return
+    click.echo(f"{'model':<22}{'input':>6}{'AffectNet-8':>13}{'-7':>8}  here")
+    for row in rows:
+        accuracy = f"{row['affectnet_8_percent']:>11.2f} %{row['affectnet_7_percent']:>6.2f} %"
+        name = f"{row['name']}{' *' if row['default'] else ''}"
+        click.echo(f"{name:<22}{row['input_px']:>6}{accuracy}  {row['path'] or 'no'}")
+    click.echo(f"* the default, also called {EMOTION!r}")
+    click.echo(f"terms: {TERMS}")
+    if not any(row["path"] for row in rows):
+        click.echo(f"next: apportion models fetch {EMOTION}")
+
+
+@models_group.command("fetch")
+@click.argument("name")
+@click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="Install this copy instead.")
+@click.option("--url", help="Download from another address (a mirror); the file is verified just the same.")
+def fetch_command(name: str, source: Path | None, url: str | None) -> None:
+    """Download the model NAME (or `emotion`, the default), verify it and put it into the user cache.
+
+    The file is known by git's hash of it, in which its size is a part. $APPORTION_CACHE sets the folder; the default
+    is $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
+    """
+    from features.model_files import TERMS, fetch, find, pinned
+
+    if source is not None and url is not None:
+        raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
+    model = pinned(name)
+    click.echo(f"terms: {TERMS}")
+    here = find(model)
+    if here is None and source is None:
+        click.echo(f"fetching {model.name} from {url or model.url}", err=True)
+    with _Meter() as meter:
+        path = fetch(name, source, url, meter)
+    click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {path}")
+    click.echo('next: apportion run CONFIG (emotion_model = "auto" finds it)')
+
+
+@models_group.command("path")
+@click.argument("name", default="auto")
+def path_command(name: str) -> None:
+    """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
+    from corpus.errors import InputError
+    from features.emotion_choice import AUTO, resolve_emotion_model
+    from features.model_files import find, pinned, place
+
+    path = resolve_emotion_model(AUTO) if name == AUTO else find(pinned(name))
+    if path is None:
+        wanted = pinned("emotion" if name == AUTO else name)
+        state = "it is damaged" if place(wanted).exists() else "it is not here"
+        raise InputError(f"{wanted.name}: {state} ({place(wanted)}). Get it: apportion models fetch {wanted.name}.")
+    click.echo(str(path))
+
+
+class _Meter:
+    """Bytes so far on the error stream: one line that changes on a terminal, one every ten seconds elsewhere."""
+
+    def __enter__(self) -> _Meter:
+        self._live = sys.stderr.isatty()
+        self._shown_at = time.monotonic()
+        self._open_line = False
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._open_line:
+            click.echo(err=True)
+
+    def __call__(self, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if now - self._shown_at < (0.1 if self._live else 10.0) and done != total:
+            return
+        self._shown_at = now
+        text = f"{done / 1e6:.1f} MB" if total is None else f"{done / 1e6:.1f} of {total / 1e6:.1f} MB"
+        click.echo(f"\r{text}" if self._live else text, nl=not self._live, err=True)
+        self._open_line = self._live
