@@ -89,7 +89,8 @@ class Bench:
         if isinstance(faces, Missing):
             return faces
         happy, seen = int(faces.happy.sum()), int(faces.seen.sum())
-        return FaceCounts(faces.feature, faces.threshold, happy, seen - happy, int(np.size(faces.seen)) - seen)
+        unseen = int(np.size(faces.seen)) - seen
+        return FaceCounts(faces.feature, faces.threshold, happy, seen - happy, unseen, faces.why)
 
     def agreement_counts(self) -> AgreementCounts | Missing:
         """What the agreement with people rests on."""

@@ -61,13 +61,17 @@ class HeldOutCounts:
 
 @dataclass(frozen=True)
 class FaceCounts:
-    """What tells a happy face (``happiness`` or ``smile``, from ``threshold`` on), and the turns on either side."""
+    """What tells a happy face (``happiness`` or ``smile``, from ``threshold`` on), and the turns on either side.
+
+    ``why`` says what was amiss with the better feature; it is empty for ``happiness``.
+    """
 
     feature: str
     threshold: float
     happy: int
     other: int
     unseen: int
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,15 @@ class HappyTurns:
     happy : bool [shape=(N,)]
     seen : bool [shape=(N,)]
         Turns during which the rater's face was measured; the others belong to neither side.
+    why : str
+        Why a better feature does not tell it; empty for the best.
     """
 
     feature: str
     threshold: float
     happy: Bools
     seen: Bools
+    why: str = ""
 
 
 def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSettings) -> HappyTurns | Missing:
@@ -56,7 +59,8 @@ def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSe
         seen = np.isfinite(mean)
         if seen.any():
             threshold: float = getattr(settings, setting)
-            return HappyTurns(feature, threshold, seen & (np.nan_to_num(mean, nan=-np.inf) >= threshold), seen)
+            happy = seen & (np.nan_to_num(mean, nan=-np.inf) >= threshold)
+            return HappyTurns(feature, threshold, happy, seen, _why(feature, features))
     return Missing("no held-out turn shows the rater's face (no happiness and no smile feature)")
 
 
@@ -80,6 +84,17 @@ def local_difference(
     sums = np.stack(columns, axis=-1)  # (K, S, 4)
     with_face = sums[0, :, 1] + sums[0, :, 3] > 0
     return resample(sums[:, with_face], _difference_of_means, settings)
+
+
+def _why(feature: str, features: pa.Table) -> str:
+    """Why ``feature`` stands in for happiness: whether nothing measured it at all, or not in the held-out turns."""
+    best = FACES[0][0]
+    if feature == best:
+        return ""
+    measured = pc.and_(pc.equal(features["feature"], best), pc.is_valid(features["mean"]))
+    if pc.any(measured).as_py():
+        return f"no held-out turn has its {best} measured"
+    return f"no emotion model measured {best}"
 
 
 def _difference_of_means(sums: Floats) -> Floats:

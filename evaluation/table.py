@@ -73,6 +73,8 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
         notes.append("±: standard deviation over training seeds.")
     faces, agreement = evaluation.faces, evaluation.agreement
     if not isinstance(faces, Missing):
+        if faces.why:
+            notes.append(f"Local difference by {faces.feature}: {faces.why}.")
         notes.append(
             f"Happy: {faces.feature} >= {faces.threshold:g} on the rater's face during the turn; "
             f"{faces.happy} turns happy, {faces.other} not, {faces.unseen} without a face."

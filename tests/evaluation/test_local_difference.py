@@ -44,6 +44,16 @@ def test_happiness_is_preferred_to_smile_and_smile_is_the_fallback() -> None:
     assert fallback.happy.tolist() == [True, True, True, False, False]
 
 
+def test_the_fallback_says_why() -> None:
+    happiness, smile = during("happiness", 0.9, 0.0, 0.0, 0.0, 0.0), during("smile", 1.0, 0.0, 0.0, 0.0, 0.0)
+    assert faces(features(smile + happiness)).why == ""
+    empty = during("happiness", None, None, None, None, None)
+    for table in (features(smile), features(smile + empty)):
+        assert faces(table).why == "no emotion model measured happiness"
+    elsewhere = [("training", 0, "user", "during", "happiness", 0.9)]
+    assert faces(features(smile + empty + elsewhere)).why == "no held-out turn has its happiness measured"
+
+
 def test_the_target_s_face_and_the_reply_do_not_count() -> None:
     rows = [("a", 0, "bot", "during", "smile", 1.0), ("a", 0, "user", "reply", "smile", 1.0)]
     assert isinstance(happy_turns(features(rows), HELD, SETTINGS), Missing)

@@ -37,6 +37,16 @@ def test_columns_without_figures_are_dropped_with_the_reason() -> None:
     assert next(row for row in models.rows if row[0] == "Mean")[2] == NONE
 
 
+def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
+    line = "Local difference by smile: no emotion model measured happiness."
+    found = evaluate(**inputs())
+    assert line in render(found).splitlines() and f"- {line}" in render_markdown(found).splitlines()
+    smiles = inputs()["utterance_features"]
+    measured = smiles.set_column(smiles.schema.get_field_index("feature"), "feature", [["happiness"] * len(smiles)])
+    text = render(evaluate(**inputs(utterance_features=measured)))
+    assert "Happy: happiness >= 0.5" in text and "Local difference by" not in text
+
+
 def test_the_sum_residual_is_shown_where_it_can_be() -> None:
     raw = {s: 2 * v for s, v in HIDDEN.items()}
     shares = {
