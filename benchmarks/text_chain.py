@@ -17,6 +17,8 @@ from measure import tell, timed
 CONFIG = """
 corpus = "corpus"
 output = "run"
+[run]
+threads = {threads}
 [decompose]
 methods = ["rrd"]
 [train_reward]
@@ -29,12 +31,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("--trained", action="store_true", help="train the encoder too")
+    parser.add_argument("--threads", type=int, default=2, help="torch threads (run.threads)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         corpus, config = Path(folder) / "corpus", Path(folder) / "config.toml"
         seconds, _ = timed(["import", "uss", str(arguments.source), str(corpus)])
         tell("import uss", seconds, "s", source=arguments.source.name)
-        config.write_text(CONFIG.format(frozen=str(not arguments.trained).lower()))
+        config.write_text(CONFIG.format(frozen=str(not arguments.trained).lower(), threads=arguments.threads))
         seconds, peak = timed(["evaluate", str(config)])
         name = "text chain, encoder trained" if arguments.trained else "text chain, encoder frozen"
-        tell(name, seconds / 60, "min", peak_mib=round(peak), source=arguments.source.name)
+        tell(name, seconds / 60, "min", peak_mib=round(peak), threads=arguments.threads, source=arguments.source.name)

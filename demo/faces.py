@@ -33,8 +33,14 @@ MOUTH_DARK = (32, 34, 84)
 MOUTH_AREA, FOLDS, FOLD_AXES = ((114, 145), (28, 11)), ((88, 138), (140, 138)), (9, 15)
 NARROW, BEND = 0.3, 2.0
 """Of the neutral mouth: how much narrower it is, and how far its corners hang in photograph pixels."""
+KEPT = 60
+"""Heads that are kept for the next frames: a still face is drawn once."""
 CLOSED_DROP = 6.0
 """How far the corners sink when the smile goes, photograph pixels."""
+# The eyes: middles of their openings, half width and height, and how far an iris moves in a glance to the side.
+EYES, EYE_OPENING = ((93.6, 101.1), (136.5, 103.4)), (8.2, 3.1)
+IRIS_RADIUS, IRIS_REACH = 3.4, 4.6
+IRIS_DARK, EYE_WHITE = (38, 46, 62), (205, 208, 216)
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,17 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Pose:
-    """One frame's head: shift in pixels (right, down), turn in degrees, ``smile`` and ``jaw`` opening from 0 to 1."""
+    """One frame's head: shift in pixels (right, down), turn in degrees, ``smile`` and ``jaw`` opening from 0 to 1.
+
+    ``glance`` is where the eyes look: -1 to the left of the picture, 0 as photographed (at the viewer), 1 to the right.
+    """
 
     right_px: float = 0.0
     down_px: float = 0.0
     turn_deg: float = 0.0
     smile: float = 0.0
     jaw: float = 0.0
+    glance: float = 0.0
 
 
 class Face:
@@ -85,14 +95,14 @@ class Face:
         self._behind = body * body_matte + wall * (1.0 - body_matte)
         self._closing, self._squeeze = _mouth_closing()
         self._skin, self._pale = self._calm_skin()
+        self._kept: dict[tuple[float, float, float], Plane] = {}
 
     def draw(self, pose: Pose) -> Image:
         """The frame of ``pose`` as BGR [SIZE, SIZE, 3] uint8."""
-        head = self._head(pose.smile, pose.jaw)
+        layers = self._layers(pose.smile, pose.jaw, -pose.glance if self._look.mirrored else pose.glance)
         motion = cv2.getRotationMatrix2D((118 * SCALE, 175 * SCALE), pose.turn_deg, 1.0)
         motion[0, 2] += -pose.right_px if self._look.mirrored else pose.right_px
         motion[1, 2] += pose.down_px
-        layers = np.dstack([head * self._head_matte[..., None], self._head_matte])
         moved = cv2.warpAffine(layers, motion, (SIZE, SIZE), flags=cv2.INTER_LINEAR)
         frame = moved[..., :3] + self._behind * (1.0 - moved[..., 3:])
         if self._look.mirrored:
@@ -111,6 +121,17 @@ class Face:
         smooth = cv2.GaussianBlur(skin.astype(np.float32), (0, 0), 4)
         faded = np.maximum(mouth.astype(np.float32) * self._look.pale, folds)
         return smooth, cv2.GaussianBlur(faded, (0, 0), 4)[..., None]
+
+    def _layers(self, smile: float, jaw: float, glance: float) -> Plane:
+        """The head before it is moved, times its matte, and the matte [SIZE, SIZE, 4]; the last ones are kept."""
+        key = (smile, jaw, glance)
+        if key not in self._kept:
+            head = self._head(smile, jaw)
+            if glance:
+                head = _glancing(head, glance)
+            self._kept = dict(list(self._kept.items())[-KEPT:])
+            self._kept[key] = np.dstack([head * self._head_matte[..., None], self._head_matte])
+        return self._kept[key]
 
     def _head(self, smile: float, jaw: float) -> Plane:
         pale = self._pale * (1.0 - smile)
@@ -222,6 +243,18 @@ def _mouth_gap(smile: float, jaw: float) -> Plane:
     height = 0.8 + 2.6 * jaw
     gap: Plane = 0.7 * jaw * np.exp(-(((rows - line) / height) ** 2 + ((columns - middle) / half) ** 4))
     return gap
+
+
+def _glancing(head: Plane, glance: float) -> Plane:
+    """The head with both irises moved sideways within their openings."""
+    for x, y in EYES:
+        opening, iris = np.zeros((SIZE, SIZE), np.float32), np.zeros((SIZE, SIZE), np.float32)
+        cv2.ellipse(opening, _scaled((x, y)), _scaled(EYE_OPENING), 0, 0, 360, 1.0, -1)
+        cv2.circle(iris, _scaled((x + IRIS_REACH * glance, y)), round(IRIS_RADIUS * SCALE), 1.0, -1)
+        opening, iris = _soften(opening)[..., None], _soften(iris)[..., None]
+        eye = np.array(EYE_WHITE, np.float32) * (1.0 - iris) + np.array(IRIS_DARK, np.float32) * iris
+        head = head * (1.0 - opening) + eye * opening
+    return head
 
 
 def _tinted(frame: Image, look: Look) -> Image:

@@ -114,7 +114,6 @@ def _watch(session: Session, root: Path, settings: FeatureSettings) -> dict[str,
     watchers: dict[str, Watcher] = {}
     for path in dict.fromkeys(m.path for m in rows):
         here = {m.speaker: Watcher(settings, m.offset_s, parse_channel(m).half) for m in rows if m.path == path}
-        halves = any(watcher.half for watcher in here.values())
         with open_recording(root, path, settings.missing_tolerance_s) as recording:
             stream = recording.stream("video")
             if stream is None:
@@ -122,10 +121,9 @@ def _watch(session: Session, root: Path, settings: FeatureSettings) -> dict[str,
                     f"{path}: no picture in the file that the media table gives as video "
                     f"(it holds {recording.holds()}). Name a video, or change the row's kind to audio."
                 )
-            width_px = settings.picture_width_px * (2 if halves else 1)
-            for picture in read_pictures(recording, stream, settings.video_rate_hz, width_px):
+            for picture in read_pictures(recording, stream, settings.video_rate_hz, settings.thrifty_decoding):
                 for watcher in here.values():
-                    watcher.look(picture.time_s, picture.half(watcher.half))
+                    watcher.look(picture.half(watcher.half))
         watchers.update(here)
     return {person: watcher.sight() for person, watcher in sorted(watchers.items())}
 

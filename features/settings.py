@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -28,20 +29,26 @@ class FeatureSettings(BaseModel):
         le=60.0,
         description="Pictures looked at a second; nods up to a quarter of this are seen well.",
     )
-    picture_width_px: int = Field(
-        default=640,
-        ge=64,
-        le=4096,
-        description="Width of one person's grey picture; wider videos are scaled down to it.",
-    )
     face_width_px: int = Field(
         default=320, ge=64, le=4096, description="Width of the smaller picture in which faces are found and followed."
     )
-    detector_every: int = Field(
-        default=5,
-        ge=1,
-        le=100,
-        description="The face detector runs on every n-th picture; optical flow follows in between.",
+    thrifty_decoding: bool = Field(
+        default=True,
+        description="Leave out the decoder's deblocking filter (H.264, HEVC): a fifth faster, hardly coarser pictures.",
+    )
+    detector: Literal["haar", "yunet", "mediapipe"] = Field(
+        default="haar",
+        description='What finds faces: "haar" (bundled), "yunet" (an ONNX file) or "mediapipe" (extra and .task file).',
+    )
+    yunet_model: Path | None = Field(default=None, description="YuNet's ONNX file, for detector = 'yunet'.")
+    landmarker_model: Path | None = Field(
+        default=None, description="MediaPipe's FaceLandmarker file (.task), for detector = 'mediapipe'."
+    )
+    detector_rate_hz: float = Field(
+        default=2.0,
+        gt=0.0,
+        le=60.0,
+        description="How often a second the face detector runs; optical flow follows in between.",
     )
     face_min_fraction: float = Field(
         default=0.1, gt=0.0, le=1.0, description="Smallest face that counts, as a fraction of the picture's width."
@@ -53,8 +60,14 @@ class FeatureSettings(BaseModel):
     face_patience: int = Field(
         default=3, ge=1, le=100, description="Runs of the detector without the face before it counts as gone."
     )
-    expression_every: int = Field(
-        default=2, ge=1, le=100, description="Smile and gaze are read from every n-th picture."
+    face_return_s: float = Field(
+        default=5.0,
+        ge=0.0,
+        le=3600.0,
+        description="Seconds for which a lost face's place is kept: until then nobody else's face is taken.",
+    )
+    expression_rate_hz: float = Field(
+        default=5.0, gt=0.0, le=60.0, description="How often a second smile and gaze are read."
     )
     nod_window_s: float = Field(
         default=2.0, gt=0.0, le=10.0, description="Length of the window in which a nod is looked for."
@@ -93,7 +106,7 @@ class FeatureSettings(BaseModel):
         description="Width to which every face is scaled before the smile and gaze detectors.",
     )
     gaze_ratio: float = Field(
-        default=1.6,
+        default=1.5,
         gt=1.0,
         le=10.0,
         description="White of the eye left to right (or right to left) that is still on screen.",
@@ -105,6 +118,12 @@ class FeatureSettings(BaseModel):
     )
     emotion_rate_hz: float = Field(
         default=2.0, gt=0.0, le=60.0, description="Faces a second that the emotion model looks at."
+    )
+    smile_blendshape: float = Field(
+        default=0.4, gt=0.0, lt=1.0, description="With mediapipe: mean of both mouthSmile blendshapes that is a smile."
+    )
+    gaze_look: float = Field(
+        default=0.3, gt=0.0, lt=1.0, description="With mediapipe: how far the eyes turn aside that is off screen."
     )
     reply_max_s: float = Field(
         default=10.0,

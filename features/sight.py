@@ -6,16 +6,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from features.faces import Face, FaceFollower
+from features.detector import open_detector
+from features.face import Face
+from features.faces import FaceFollower, Seen
 from features.gaze import gaze_log_ratio, on_screen
 from features.head import HeadEvents, HeadPath, head_events
+from features.names import EMOTION_FEATURES
 from features.series import Series, Span, sampled
 from features.settings import FeatureSettings
 from features.smile import smile_score
-from features.video import Grey
+from features.video import Picture
+
+if TYPE_CHECKING:
+    from features.emotion import EmotionModel
 
 HOLD_PICTURES = 2.5
 """A picture counts for the time to its neighbours, but a gap of more than this many pictures is unobserved."""
@@ -25,8 +33,9 @@ HOLD_PICTURES = 2.5
 class Sight:
     """What was seen of one person on the session clock: series by feature name, head events, when the face was seen.
 
-    ``series`` holds the features that are averaged (``gaze_on_screen`` and ``smile``, fractions); ``traces`` what is
-    only stored: ``smile_score`` (hits of the cascade) and ``head_x``, ``head_y`` (face heights, right and down).
+    ``series`` holds the features that are averaged (``gaze_on_screen`` and ``smile``, fractions; emotions,
+    probabilities); ``traces`` what is only stored: the raw scores ``smile_score`` and ``gaze_log_ratio``, and
+    ``head_x``, ``head_y`` (face heights, right and down).
     """
 
     series: dict[str, Series]
@@ -56,63 +65,122 @@ class Sight:
         return {**self.series, **self.traces, **flags}
 
 
+class Clock:
+    """Ticks at the first moment of every interval of ``1 / rate_hz`` seconds."""
+
+    def __init__(self, rate_hz: float) -> None:
+        self._rate_hz = rate_hz
+        self._last = -math.inf
+
+    def ticks(self, time_s: float) -> bool:
+        """Whether ``time_s`` is the first moment of its interval."""
+        # A moment that is a rounding error before its interval belongs to it.
+        interval = math.floor(time_s * self._rate_hz + 1e-3)
+        if interval <= self._last:
+            return False
+        self._last = interval
+        return True
+
+
 class Watcher:
     """Follows one person's face and collects a few numbers a picture; it keeps no pictures."""
 
-    def __init__(self, settings: FeatureSettings, offset_s: float, half: str | None) -> None:
+    def __init__(
+        self, settings: FeatureSettings, offset_s: float, half: str | None, emotions: EmotionModel | None = None
+    ) -> None:
         self.half = half
         self._settings = settings
         self._offset_s = offset_s
-        self._follower = FaceFollower(settings)
+        self._follower = FaceFollower(settings, open_detector(settings))
+        self._emotions = emotions
         self._faces: list[tuple[float, Face | None]] = []
         self._expressions: list[tuple[float, float, float]] = []
+        self._moods: list[tuple[float, NDArray[np.float32] | None]] = []
+        self._express_clock, self._mood_clock = Clock(settings.expression_rate_hz), Clock(settings.emotion_rate_hz)
 
-    def look(self, time_s: float, grey: Grey) -> None:
-        """Take in one picture ``grey`` [height, width] uint8 of this person, ``time_s`` on the recording's clock."""
-        import cv2
-
-        time_s += self._offset_s
-        shrink = min(1.0, self._settings.face_width_px / grey.shape[1])
-        small = grey if shrink == 1.0 else cv2.resize(grey, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
-        face = self._follower.follow(np.ascontiguousarray(small))
-        if len(self._faces) % self._settings.expression_every == 0:
-            self._expressions.append((time_s, *self._express(grey, face, 1.0 / shrink)))
-        self._faces.append((time_s, face))
+    def look(self, picture: Picture) -> None:
+        """Take in one picture of this person, on the recording's clock."""
+        for seen in self._follower.take(picture):
+            self._note(seen)
+        self._forget(self._follower.withdrawn_from_s, self._follower.doubted_from_s)
 
     def sight(self) -> Sight:
         """What was seen over the whole recording."""
+        for seen in self._follower.finish():
+            self._note(seen)
         hold_s = HOLD_PICTURES / self._settings.video_rate_hz
         times = [time_s for time_s, _ in self._faces]
-        seen = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], hold_s)
+        seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], hold_s)
         paths = self._paths()
-        head = {
-            name: sampled(
-                np.concatenate([path.times_s for path in paths]) if paths else [],
-                np.concatenate([path.x if name == "head_x" else path.y for path in paths]) if paths else [],
-                hold_s,
-            )
-            for name in ("head_x", "head_y")
-        }
-        moments, scores, ratios = np.array(self._expressions, dtype=np.float64).reshape(-1, 3).T
-        hold_s *= self._settings.expression_every
-        smiles = np.where(np.isfinite(scores), (scores >= self._settings.smile_neighbours).astype(float), np.nan)
-        series = {
-            "gaze_on_screen": sampled(moments, on_screen(ratios, self._settings.gaze_ratio), hold_s),
-            "smile": sampled(moments, smiles, hold_s),
-        }
-        traces = {"smile_score": sampled(moments, scores, hold_s), **head}
-        return Sight(series, traces, head_events(paths, self._settings), seen)
+        series, traces = self._expressed()
+        traces |= self._traced(paths, hold_s)
+        return Sight(series, traces, head_events(paths, self._settings), seen_series)
 
-    def _express(self, grey: Grey, face: Face | None, enlarge: float) -> tuple[float, float]:
-        """Smile score and gaze ratio; NaN where no face is seen."""
+    def _note(self, seen: Seen) -> None:
+        time_s = seen.picture.time_s + self._offset_s
+        if self._express_clock.ticks(time_s):
+            self._expressions.append((time_s, *self._express(seen)))
+        if self._emotions is not None and self._mood_clock.ticks(time_s):
+            face = seen.face.crop(seen.picture.colours()) if seen.face is not None else None
+            known = face is not None and min(face.shape) > 0
+            self._moods.append((time_s, self._emotions.probabilities(face) if face is not None and known else None))
+        self._faces.append((time_s, seen.face))
+
+    def _forget(self, faceless_s: float | None, doubted_s: float | None) -> None:
+        """Take back faces from ``faceless_s`` on, and what they told from ``doubted_s`` on (the recording's clock)."""
+        if faceless_s is not None:
+            since_s = faceless_s + self._offset_s
+            self._faces = [(time_s, face if time_s < since_s else None) for time_s, face in self._faces]
+        since_s = min(math.inf if s is None else s + self._offset_s for s in (faceless_s, doubted_s))
+        if math.isfinite(since_s):
+            self._expressions = [e if e[0] < since_s else (e[0], math.nan, math.nan) for e in self._expressions]
+            self._moods = [(time_s, mood if time_s < since_s else None) for time_s, mood in self._moods]
+
+    def _express(self, seen: Seen) -> tuple[float, float]:
+        """Smile score and where the eyes look; NaN where no face is seen."""
         import cv2
 
-        crop = None if face is None else face.scaled(enlarge).crop(grey)
-        if crop is None or min(crop.shape) < 2:
+        face, luma = seen.face, seen.picture.luma
+        if face is None:
+            return math.nan, math.nan
+        if face.reading is not None:
+            return face.reading.smile, face.reading.look
+        crop = face.crop(luma)
+        if min(crop.shape) < 2:
             return math.nan, math.nan
         size = self._settings.smile_width_px
         scaled = np.asarray(cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA), dtype=np.uint8)
-        return float(smile_score(scaled, self._settings.smile_scale)), gaze_log_ratio(scaled)
+        return float(smile_score(scaled, self._settings.smile_scale)), gaze_log_ratio(luma, face)
+
+    def _expressed(self) -> tuple[dict[str, Series], dict[str, Series]]:
+        """The decisions (smile, gaze, emotions) and the raw scores beside them."""
+        settings = self._settings
+        by_landmarks = settings.detector == "mediapipe"
+        moments, scores, looks = np.array(self._expressions, dtype=np.float64).reshape(-1, 3).T
+        hold_s = HOLD_PICTURES / settings.expression_rate_hz
+        enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
+        smiles = np.where(np.isfinite(scores), (scores >= enough).astype(float), np.nan)
+        limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
+        series = {
+            "gaze_on_screen": sampled(moments, on_screen(looks, limit), hold_s),
+            "smile": sampled(moments, smiles, hold_s),
+        }
+        for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
+            values = [math.nan if mood is None else float(mood[index]) for _, mood in self._moods]
+            series[name] = sampled([t for t, _ in self._moods], values, HOLD_PICTURES / settings.emotion_rate_hz)
+        raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
+        return series, {"smile_score": sampled(moments, scores, hold_s), raw: sampled(moments, looks, hold_s)}
+
+    def _traced(self, paths: Sequence[HeadPath], hold_s: float) -> dict[str, Series]:
+        """Where the head was, and how it was turned where the back-end tells."""
+        times = np.concatenate([path.times_s for path in paths]) if paths else np.zeros(0)
+        x, y = (np.concatenate([p.x if axis else p.y for p in paths]) if paths else times for axis in (1, 0))
+        traces = {"head_x": sampled(times, x, hold_s), "head_y": sampled(times, y, hold_s)}
+        turned = [(t, f.reading.yaw_deg, f.reading.pitch_deg) for t, f in self._faces if f is not None and f.reading]
+        if turned:
+            moments, yaw, pitch = np.array(turned, dtype=np.float64).T
+            traces |= {"head_yaw_deg": sampled(moments, yaw, hold_s), "head_pitch_deg": sampled(moments, pitch, hold_s)}
+        return traces
 
     def _paths(self) -> list[HeadPath]:
         """One path for each uninterrupted following of a face, scaled by its median height."""
@@ -120,7 +188,7 @@ class Watcher:
         for identity, group in groupby(self._faces, key=lambda item: item[1].identity if item[1] else 0):
             if not identity:
                 continue
-            followed = [(time_s, *face.centre, face.height) for time_s, face in group if face is not None]
+            followed = [(time_s, *face.centre, face.side) for time_s, face in group if face is not None]
             times, x, y, height = np.array(followed, dtype=np.float64).T
             paths.append(HeadPath(times, x / np.median(height), y / np.median(height)))
         return paths

@@ -2,6 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
+from features.detector import open_detector
 from features.faces import FaceFollower
 from features.media import open_recording
 from features.settings import FeatureSettings
@@ -15,13 +16,13 @@ SETTINGS = FeatureSettings()
 
 def _scores(name: str) -> np.ndarray:
     """(time_s, score) of every picture with a face [F, 2]."""
-    path, follower, found = shared(f"media/{name}"), FaceFollower(SETTINGS), []
+    path, follower, found = shared(f"media/{name}"), FaceFollower(SETTINGS, open_detector(SETTINGS)), []
     with open_recording(path.parent, path.name, 1.0) as recording:
-        for picture in read_pictures(recording, recording.stream("video"), 5.0, 320):
-            face = follower.follow(picture.grey)
-            if face is not None:
-                crop = cv2.resize(face.crop(picture.grey), (160, 160), interpolation=cv2.INTER_AREA)
-                found.append((picture.time_s, smile_score(crop, SETTINGS.smile_scale)))
+        for picture in read_pictures(recording, recording.stream("video"), 5.0):
+            for seen in follower.take(picture):
+                if seen.face is not None:
+                    crop = cv2.resize(seen.face.crop(seen.picture.luma), (160, 160), interpolation=cv2.INTER_AREA)
+                    found.append((seen.picture.time_s, smile_score(crop, SETTINGS.smile_scale)))
     return np.array(found)
 
 
