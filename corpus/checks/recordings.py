@@ -11,7 +11,7 @@ from corpus.corpus import Corpus
 from corpus.problem import Problem
 from corpus.schema import MEDIA
 
-KINDS = ("audio", "video")
+KINDS = ("audio", "video", "features")
 CHANNELS = ("L", "R", "left", "right")
 REMOTE = ("s3", "gs", "gcs", "abfs", "az", "https", "memory")
 
@@ -37,7 +37,7 @@ def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]]
     id_ = row["session_id"]
     if row["kind"] is not None and row["kind"] not in KINDS:
         hint = "Correct the kind."
-        yield Problem("media", number, "kind", id_, repr(row["kind"]), " or ".join(KINDS), hint)
+        yield Problem("media", number, "kind", id_, repr(row["kind"]), ", ".join(KINDS), hint)
     channel = row["channel"]
     if channel is not None and channel not in CHANNELS and not channel.isdecimal():
         allowed = f"{', '.join(CHANNELS)}, a channel's index, or empty"

@@ -1,0 +1,149 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.errors import UnitError
+from corpus.session import Media
+from features.names import EMOTION_FEATURES
+from features.precomputed import EMOTION_COLUMNS, GAZE, precomputed_behaviour, read_precomputed
+from tests.corpus.importers.candor_tree import BEHAVIOUR, talk, write_table, write_tree
+
+HEADER = "timedelta,user_id,gaze_on"
+ANN = f"{HEADER}\n00:00:00,ann,1\n"
+
+
+def written(tmp_path, text):
+    path = tmp_path / "f.csv"
+    path.write_text(text)
+    return path
+
+
+def test_the_made_up_candor(tmp_path):
+    one = talk(1)
+    folder = write_tree(tmp_path, [one], media=False) / one.id
+    person = one.people[1]
+    found = read_precomputed(folder / "audio_video_features.csv", person, 100.0)
+    assert set(found) == {*EMOTION_FEATURES, GAZE, "intensity_precomputed", "is_speaking_precomputed"}
+    rows = [row for row in one.behaviour if row["user_id"] == person]
+    for name, column in EMOTION_COLUMNS.items():
+        expected = [math.nan if row[column] == "" else row[column] for row in rows]
+        assert found[name].values == pytest.approx(expected, nan_ok=True)
+    assert found["intensity_precomputed"].values == pytest.approx([row["intensity"] for row in rows])
+    assert found["is_speaking_precomputed"].values[:4].tolist() == [1, 1, 0, 0]
+    gaze = found[GAZE]
+    assert gaze.starts_s.tolist() == [100.0 + second for second in range(len(rows))]
+    assert (gaze.ends_s - gaze.starts_s).tolist() == [1.0] * len(rows)
+    assert not any(series.decibel for series in found.values())
+    mean, coverage = found["anger"].mean([(103.0, 104.0)], 1.0)
+    assert (mean, coverage) == (None, 0.0)  # No face in second 3.
+
+
+@pytest.mark.parametrize(
+    ("text", "time_s"),
+    [
+        ("00:01:02", 62.0),
+        ("1:00:00", 3600.0),
+        ("00:00:01.500000", 1.5),
+        ("0 days 00:00:01", 1.0),
+        ("1 days 00:00:01.5", 86401.5),
+        ("1 day 01:00:00", 90000.0),
+        ("12", 12.0),
+        ("12.25", 12.25),
+    ],
+)
+def test_times(tmp_path, text, time_s):
+    found = read_precomputed(written(tmp_path, f"{HEADER}\n{text},ann,1\n"), "ann", 0.0)
+    assert found[GAZE].starts_s.tolist() == [time_s] and found[GAZE].ends_s.tolist() == [time_s + 1.0]
+
+
+@given(st.lists(st.integers(0, 7200), min_size=1, max_size=30, unique=True), st.floats(-100, 100))
+def test_any_order_of_rows_gives_cells_in_order_that_do_not_overlap(tmp_path_factory, halves, offset_s):
+    rows = [{"timedelta": half / 2, "user_id": "ann", "gaze_on": (half % 5) / 4} for half in halves]
+    path = tmp_path_factory.mktemp("t") / "f.csv"
+    write_table(path, ("timedelta", "user_id", "gaze_on"), rows)
+    gaze = read_precomputed(path, "ann", offset_s)[GAZE]
+    assert gaze.starts_s == pytest.approx(np.array(sorted(halves)) / 2 + offset_s)
+    assert (gaze.starts_s < gaze.ends_s).all() and (gaze.ends_s[:-1] <= gaze.starts_s[1:]).all()
+    assert gaze.values.tolist() == [(half % 5) / 4 for half in sorted(halves)]
+
+
+def test_rows_of_the_other_are_passed_over_whatever_they_hold(tmp_path):
+    found = read_precomputed(written(tmp_path, f"{ANN}never,bob,lots\n"), "ann", 0.0)
+    assert found[GAZE].values.tolist() == [1.0]
+
+
+def test_columns_of_unknown_meaning_are_kept_where_they_are_numbers(tmp_path):
+    text = ",timedelta,user_id,gaze_on,mfcc_1,mood,always,empty,some\n"
+    text += "0,0,ann,0.5,-3.5,calm,True,,\n1,1,ann,,2,7,False,nan,1e3\n"
+    found = read_precomputed(written(tmp_path, text), "ann", 0.0)
+    assert set(found) == {GAZE, "mfcc_1_precomputed", "always_precomputed", "some_precomputed"}
+    assert found["mfcc_1_precomputed"].values.tolist() == [-3.5, 2.0]
+    assert found["some_precomputed"].values == pytest.approx([math.nan, 1000.0], nan_ok=True)
+    assert found[GAZE].values == pytest.approx([0.5, math.nan], nan_ok=True)
+
+
+EMOTIONS = ",".join(EMOTION_COLUMNS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "f.csv: the file is empty"),
+        (HEADER + "\n", "no row of user_id 'ann'; there are rows of nobody"),
+        (f"{HEADER}\n0,bob,1\n0,carol,1\n", "no row of user_id 'ann'; there are rows of bob, carol"),
+        ("time,user_id,gaze_on\n0,ann,1\n", "f.csv: no column 'timedelta'"),
+        ("timedelta,userid,gaze_on\n0,ann,1\n", "no column 'user_id'; did you mean 'userid'"),
+        ("timedelta,user_id,volume\n0,ann,1\n", r"no column that is known \(prob_face_anger, .*gaze_on\)"),
+        ("timedelta,user_id,prob_face_anger\n0,ann,1\n", "no column 'prob_face_contempt'"),
+        (f"{HEADER}\n,ann,1\n", "f.csv, line 2, column timedelta: ''; HH:MM:SS"),
+        (f"{HEADER}\nNaT,ann,1\n", "line 2, column timedelta: 'NaT'"),
+        (f"{HEADER}\nTrue,ann,1\n", "line 2, column timedelta: 'True'"),
+        (f"{HEADER}\n-1,ann,1\n", "line 2, column timedelta: '-1'"),
+        (f"{HEADER}\n00:61:00,ann,1\n", "line 2, column timedelta: '00:61:00'"),
+        (f"{HEADER}\n-1 days +23:59:59,ann,1\n", "line 2, column timedelta"),
+        (f"{HEADER}\n0,ann,1\n00:00:00,ann,0\n", r"line 3, column timedelta: '00:00:00'; a second of its own .*line 2"),
+        (f"{HEADER}\n0,ann,1.5\n", "line 2, column gaze_on: '1.5'; a number from 0 to 1"),
+        (f"{HEADER}\n0,ann,-0.1\n", "line 2, column gaze_on: '-0.1'"),
+        (f"{HEADER}\n0,ann,inf\n", "line 2, column gaze_on: 'inf'"),
+        (f"{HEADER}\n0,ann,yes\n", "line 2, column gaze_on: 'yes'"),
+        (f"timedelta,user_id,{EMOTIONS}\n0,ann,2{',0' * 7}\n", "line 2, column prob_face_anger: '2'"),
+        (f"{HEADER}\n0,ann\n", "line 2: 2 cells; the first line names 3 columns"),
+        (f'{HEADER}\n0,ann,"1\n', "line 2: not readable CSV"),
+    ],
+)
+def test_files_that_cannot_be_trusted(tmp_path, text, words):
+    with pytest.raises(UnitError, match=words):
+        read_precomputed(written(tmp_path, text), "ann", 0.0)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UnitError, match="no such file"):
+        read_precomputed(tmp_path / "none.csv", "ann", 0.0)
+
+
+def test_every_person_of_a_session(tmp_path):
+    one = talk(1)
+    folder = write_tree(tmp_path, [one], media=False) / one.id
+    write_table(folder / "f.csv", BEHAVIOUR, one.behaviour)
+    left, right = one.people
+    media = [Media(right, "features", "f.csv", 5.0), Media(left, "features", "f.csv"), Media(left, "audio", "x.wav")]
+    found = precomputed_behaviour(media, folder)
+    assert list(found) == sorted(one.people)
+    assert (found[left][GAZE].starts_s[0], found[right][GAZE].starts_s[0]) == (0.0, 5.0)
+    assert precomputed_behaviour([], folder) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("https://example.org/f.csv", "read from files alone. Copy it into the corpus folder"),
+        ("../f.csv", "leads outside the corpus folder"),
+        ("none.csv", "no such file in the corpus folder"),
+    ],
+)
+def test_paths_that_are_refused(tmp_path, path, words):
+    with pytest.raises(UnitError, match=words):
+        precomputed_behaviour([Media("ann", "features", path)], tmp_path)
