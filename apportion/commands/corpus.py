@@ -25,6 +25,7 @@ def import_command(
     KIND is one of
       chat      JSONL of {messages, score}, OpenAI or ShareGPT shape
       media     a folder a session: recordings, a transcript, ratings.csv
+      candor    CANDOR: video calls, two ratings each
       uss       User Satisfaction Simulation (SGD.txt, ReDial.txt, ...)
       conture   ConTurE's data.json
       esconv    ESConv's JSON or JSONL

@@ -25,7 +25,8 @@ from corpus.weak_ratings import weak_ratings
 
 Importer = Callable[[Path, Mapping[str, str]], ImportedCorpus]
 KINDS: Mapping[str, str] = {
-    name: f"corpus.importers.{name}" for name in ("chat", "media", "uss", "conture", "esconv", "convokit", "soda")
+    name: f"corpus.importers.{name}"
+    for name in ("chat", "media", "candor", "uss", "conture", "esconv", "convokit", "soda")
 }
 ENTRY_POINTS = "apportion.importers"
 RECORD = "import.json"

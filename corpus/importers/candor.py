@@ -1,0 +1,251 @@
+"""CANDOR: strangers in video calls, each of whom rates the other afterwards.
+
+SRC/<uuid>/{metadata.json, survey.csv, audio_video_features.csv, transcription/, processed/}, or one survey.tsv for all
+beside raw/<uuid>/ and transcript_*.tsv. Reece et al. (2023), doi:10.1126/sciadv.adf3197; the data are gated.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.errors import InputError, UnitError
+from corpus.importers.candor_folders import SAFE, Conversation, Tree, find_tree
+from corpus.importers.candor_media import PRECOMPUTED, precomputed_of, recordings_of
+from corpus.importers.candor_people import Metadata, people_of, rated_pair, read_metadata
+from corpus.importers.candor_survey import (
+    BEFORE,
+    Answer,
+    Question,
+    check_column,
+    question_of,
+    read_all_answers,
+    read_answers,
+)
+from corpus.importers.candor_transcripts import KINDS, Line, Spoken, middle_turns, read_all_lines, read_lines, spoken
+from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
+from corpus.importers.options import check_options
+from corpus.importers.recordings import Part
+from corpus.importers.tally import Tally
+
+OPTIONS = ("transcript", "score", "low", "high", "better", "turns", "media", "features")
+CHOICES = {
+    "transcript": KINDS,
+    "media": ("all", "audio", "none"),
+    "features": ("none", "precomputed"),
+}
+"""Options that are one of a few words; the first is the default."""
+LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the options ask for; ``middle`` is the number of turns from the middle, None for all."""
+
+    transcript: str
+    media: str
+    features: str
+    question: Question
+    middle: int | None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The tree, and what its files for all conversations hold, by conversation."""
+
+    tree: Tree
+    answers: Mapping[str, Sequence[Answer]]
+    lines: Mapping[str, Sequence[Line]]
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A conversation that was read without a fault; ``scores`` are (rater, target, score)."""
+
+    id: str
+    spoken: Spoken
+    scores: Sequence[tuple[str, str, float]]
+    people: frozenset[str]
+    metadata: Metadata | None
+
+
+def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+    """Sessions of two people with timed turns, their two ratings of each other, and their recordings.
+
+    A conversation whose transcript, survey or metadata is broken is left out and told; recordings that are broken are
+    left out alone. The raters are the survey's users, and each rates the partner.
+
+    Parameters
+    ----------
+    src : Path
+        The folder that CANDOR was unpacked into, in either of its layouts.
+    options : Mapping
+        ``transcript``: cliffhanger (the default, and LLM-GELI's choice), backbiter or audiophile. ``score``: a numeric
+        column of the survey (default overall_affect); ``low``, ``high``: the ends of its scale, needed where it is not
+        known; ``better``: which end is good, high (default) or low. ``turns``: all (default), or middleN for the N
+        turns in the middle. ``media``: all (default), audio or none. ``features``: none (default) or precomputed.
+
+    Raises
+    ------
+    InputError
+        Unknown options and values, a score that no survey has or whose scale is not known, a folder that holds no
+        CANDOR, a file for all conversations that cannot be read.
+    """
+    check_options("candor", options, OPTIONS)
+    wanted = _wanted(options)
+    source = _open(src, wanted)
+    rows, files, tally, left_out = Rows(), dict[str, Path](), Tally(), list[LeftOut]()
+    left_out += [LeftOut(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
+    for id_ in sorted({*source.tree.conversations, *source.lines}):
+        own = Tally()
+        try:
+            if not SAFE.fullmatch(id_):
+                raise UnitError("convo_id cannot be an id: letters, digits, '-', '_' and '.' are allowed.")
+            conversation = source.tree.conversations.get(id_) or Conversation(id_, src.resolve())
+            session = _read(source, conversation, wanted, own)
+            found, duration_s = _media(conversation, session, wanted, own)
+        except UnitError as error:
+            left_out.append(LeftOut(id_ if SAFE.fullmatch(id_) else ascii(id_), str(error)))
+            continue
+        except OSError as error:
+            left_out.append(LeftOut(id_, f"{error.filename}: cannot be read ({error.strerror}). Check its mode."))
+            continue
+        _add(rows, files, session, found, duration_s, wanted)
+        _tell(own, session, wanted)
+        tally.take(own)
+    for id_ in source.answers:
+        if id_ not in source.tree.conversations and id_ not in source.lines:
+            tally.add("rated in the survey for all, but not here", id_ if SAFE.fullmatch(id_) else ascii(id_))
+    return ImportedCorpus(rows.tables(), (*_remarks(wanted), *tally.notes()), tuple(left_out), files)
+
+
+def _wanted(options: Mapping[str, str]) -> Wanted:
+    chosen = {}
+    for key, allowed in CHOICES.items():
+        chosen[key] = options.get(key, allowed[0])
+        if chosen[key] not in allowed:
+            near = difflib.get_close_matches(chosen[key].lower(), allowed, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InputError(f"import candor: option {key}={chosen[key]}: {hint}Allowed: {', '.join(allowed)}.")
+    return Wanted(**chosen, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
+
+
+def _open(src: Path, wanted: Wanted) -> _Source:
+    tree = find_tree(src, wanted.transcript)
+    surveys = [path for path in map(_survey_of, tree.conversations.values()) if path is not None]
+    check_column([tree.survey, *surveys] if tree.survey else surveys, wanted.question.column)
+    answers = read_all_answers(tree.survey, wanted.question.column) if tree.survey else {}
+    return _Source(tree, answers, read_all_lines(tree.transcript) if tree.transcript else {})
+
+
+def _survey_of(conversation: Conversation) -> Path | None:
+    try:
+        return conversation.file("survey.csv")
+    except (UnitError, OSError):
+        return None  # Told with its conversation.
+
+
+def _read(source: _Source, conversation: Conversation, wanted: Wanted, tally: Tally) -> _Session:
+    """One conversation, all or nothing; its own files go before those for all."""
+    id_, column = conversation.id, wanted.question.column
+    name = f"transcription/transcript_{wanted.transcript}.csv"
+    path = conversation.file(name)
+    if path is None and id_ not in source.lines:
+        raise UnitError(f"no {name}. Copy it there, or choose another one: -o transcript=… ({', '.join(KINDS)}).")
+    if path is None and source.tree.transcript is not None:
+        name = source.tree.transcript.name
+    lines = source.lines[id_] if path is None else read_lines(path, name)
+    survey = conversation.file("survey.csv")
+    answers = source.answers.get(id_, ()) if survey is None else read_answers(survey, column, id_)
+    described = conversation.file("metadata.json")
+    metadata = None if described is None else read_metadata(described)
+    people = people_of(metadata, answers, lines)
+    said = spoken(lines, name, people, wanted.middle)
+    return _Session(id_, said, _scores(answers, people, wanted.question, id_, tally), people, metadata)
+
+
+def _scores(
+    answers: Sequence[Answer], people: frozenset[str], question: Question, id_: str, tally: Tally
+) -> list[tuple[str, str, float]]:
+    found: dict[str, tuple[str, str, float]] = {}
+    seen: set[str] = set()
+    for answer in answers:
+        rater, target = rated_pair(answer, people)
+        if rater in seen:
+            raise UnitError(f"{answer.place}: a second row of user {rater}. Keep the right one.")
+        seen.add(rater)
+        score = answer.score(question)
+        if score is not None:
+            found[rater] = (rater, target, score)
+    tally.add(f"{question.column} is blank, that rating was left out", id_, len(seen) - len(found))
+    if not answers:
+        tally.add("no answers to the survey, the session is unrated", id_)
+    elif len(seen) == 1:
+        tally.add("only one of the two answered the survey", id_)
+    return list(found.values())
+
+
+def _media(
+    conversation: Conversation, session: _Session, wanted: Wanted, tally: Tally
+) -> tuple[list[Part], float | None]:
+    parts: list[Part] = []
+    duration_s = None
+    if wanted.media != "none":
+        parts, duration_s = recordings_of(
+            conversation, session.people, session.metadata, video=wanted.media == "all", tally=tally
+        )
+    if wanted.features == "precomputed":
+        parts = [*parts, *precomputed_of(conversation, session.people, tally)]
+    elif conversation.file(PRECOMPUTED) is not None:
+        tally.add(f"{PRECOMPUTED} is there and was not asked for (-o features=precomputed)", conversation.id)
+    return parts, duration_s
+
+
+def _add(
+    rows: Rows,
+    files: dict[str, Path],
+    session: _Session,
+    parts: Sequence[Part],
+    duration_s: float | None,
+    wanted: Wanted,
+) -> None:
+    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s, language=LANGUAGE)
+    for turn, cue in session.spoken.turns:
+        rows.utterance(session.id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
+    question = wanted.question
+    for rater, target, score in session.scores:
+        rows.rating(
+            session.id,
+            (rater, target),
+            question.column,
+            score,
+            question.scale,
+            higher_is_better=question.higher_is_better,
+        )
+    for part in parts:
+        path = f"media/{session.id}/{part.path.name}"
+        files[path] = part.path
+        rows.media(session.id, part.speaker, part.kind, path, part.channel)
+
+
+def _tell(tally: Tally, session: _Session, wanted: Wanted) -> None:
+    said = session.spoken
+    tally.add("turns without text were left out", session.id, said.without_text)
+    tally.add(
+        "backchannels are no turns and were left out; turns that held some",
+        session.id,
+        said.backchannels,
+    )
+    tally.add("turns that begin before the last one ends (kept as they are)", session.id, said.overlapping)
+    tally.add("turns not in the order of their starts were put in order", session.id, said.out_of_order)
+    if wanted.middle is not None and len(said.turns) < wanted.middle:
+        tally.add(f"fewer than {wanted.middle} turns, all were kept", session.id)
+
+
+def _remarks(wanted: Wanted) -> list[str]:
+    column = wanted.question.column
+    if column in BEFORE:
+        return [f"{column} was asked before the conversation: nothing that was said in it can have earned it"]
+    return []
