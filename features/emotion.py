@@ -206,8 +206,10 @@ def _read(path: Path) -> bytes:
 
 
 def _available(providers: Sequence[str] | None) -> list[str]:
-    import onnxruntime
-
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise InputError(f"ONNX Runtime cannot be loaded ({error}). Install it: docs/install.md.") from None
     there = onnxruntime.get_available_providers()
     if providers is None:
         return [name for name in PREFERRED if name in there]

@@ -134,6 +134,8 @@ def fetch(name: str, source: Path | None = None, url: str | None = None, progres
     """
     model = pinned(name)
     path = place(model)
+    if find(model) is not None and _sidecar_is_right(model, path):
+        return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone(path.parent):
@@ -196,13 +198,24 @@ def _by_hand(model: PinnedModel, url: str | None) -> str:
 
 def _write_sidecar(model: PinnedModel, path: Path) -> None:
     """All that the file may not say of itself; an equal one is left alone, so that its time stays."""
-    sidecar, text = sidecar_path(path), EmotionSidecar(input_px=model.input_px).model_dump_json(indent=1) + "\n"
-    if sidecar.is_file() and sidecar.read_text(encoding="utf-8", errors="replace") == text:
+    if _sidecar_is_right(model, path):
         return
+    sidecar = sidecar_path(path)
     part = sidecar.with_name(f".{sidecar.name}.part")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(_sidecar_text(model), encoding="utf-8")
     _sync(part)
     part.replace(sidecar)
+
+
+def _sidecar_is_right(model: PinnedModel, path: Path) -> bool:
+    try:
+        return sidecar_path(path).read_text(encoding="utf-8", errors="replace") == _sidecar_text(model)
+    except OSError:
+        return False
+
+
+def _sidecar_text(model: PinnedModel) -> str:
+    return EmotionSidecar(input_px=model.input_px).model_dump_json(indent=1) + "\n"
 
 
 @contextmanager

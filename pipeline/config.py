@@ -84,7 +84,8 @@ class Config(BaseModel):
     def with_emotion_model(self, setting: str, base: Path) -> Config:
         """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""
         if setting not in (AUTO, NONE):
-            setting = os.path.normpath(base / Path(setting).expanduser())
+            # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
+            setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
         return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
 
 

@@ -90,10 +90,10 @@ def _torch() -> list[Finding]:
 def _onnxruntime() -> list[Finding]:
     """Two packages give the same module: onnxruntime, and onnxruntime-gpu instead of it."""
     found = [f"{name} {_version(name)}" for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
-    if find_spec("onnxruntime") is None:
-        return [Finding("onnxruntime", "warning", "not installed: pip install onnxruntime")]
-    import onnxruntime
-
+    try:
+        import onnxruntime
+    except ImportError as error:
+        return [Finding("onnxruntime", "warning", f"cannot be loaded ({error}): pip install onnxruntime")]
     providers = ", ".join(name.removesuffix("ExecutionProvider") for name in onnxruntime.get_available_providers())
     text = f"{', '.join(found) or onnxruntime.__version__} ({providers})"
     if len(found) > 1:

@@ -36,15 +36,10 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
             f"align.reward_method = {chosen!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
             "Add it there or choose one of those."
         )
-    if "features" in names and has_video(engine):
-        _check_emotion_model(config.features.emotion_model)
-    warnings: list[str] = engine.facts["warnings"](engine)
-    return tuple(warnings)
-
-
-def _check_emotion_model(setting: str) -> None:
-    path = resolve_emotion_model(setting)
-    if path is not None:
+    model = resolve_emotion_model(config.features.emotion_model)
+    if model is not None and "features" in names and has_video(engine):
         from features.emotion import emotion_model
 
-        emotion_model(path)
+        emotion_model(model)
+    warnings: list[str] = engine.facts["warnings"](engine)
+    return tuple(warnings)

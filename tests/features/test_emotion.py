@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -271,6 +272,12 @@ def test_a_provider_that_is_not_there_is_refused(model: Path) -> None:
     with pytest.raises(InputError, match=r"'TpuExecutionProvider': ONNX Runtime has .*CPUExecutionProvider"):
         EmotionModel.load(model, ["TpuExecutionProvider"])
     assert EmotionModel.load(model, [CPU]).provider == CPU
+
+
+def test_without_onnxruntime_the_way_to_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(InputError, match=r"ONNX Runtime cannot be loaded .*docs/install\.md"):
+        EmotionModel.load(model)
 
 
 class Sessions:

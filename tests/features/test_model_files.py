@@ -228,6 +228,18 @@ def test_local_files_that_cannot_be_taken(
     assert files(cache) == set()
 
 
+def test_a_cache_in_which_nothing_can_be_written_serves_what_it_has(
+    tiny: PinnedModel, server: FileServer, cache: Path
+) -> None:
+    path = fetch("tiny", url=f"{server.url}/plain")
+    (cache / ".lock").unlink()
+    (cache / ".lock").mkdir()
+    assert fetch("tiny") == path
+    sidecar_path(path).unlink()
+    with pytest.raises(InputError, match=r"\.lock: Is a directory"):
+        fetch("tiny")
+
+
 def test_a_damaged_file_in_the_cache_is_not_found_and_is_fetched_anew(
     tiny: PinnedModel, server: FileServer, content: bytes
 ) -> None:
