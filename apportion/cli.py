@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from apportion.commands import corpus as corpus_commands
+from apportion.commands import export as export_commands
 from apportion.commands import machine, models, runs
 from corpus.errors import ApportionError, InputError
 
@@ -32,6 +33,7 @@ for _command in (
     runs.run_command,
     runs.demo_command,
     *runs.stage_commands(),
+    export_commands.export_command,
     models.models_group,
     machine.doctor_command,
 ):

@@ -47,7 +47,8 @@ def publish(engine: Engine) -> dict[str, int]:
     curves = training_curves(finished)
     _publish_table(output / "histories.parquet", [] if curves is None else [curves])
     for unit, artifact in finished["features"].items():
-        _publish_table(output / "frames" / f"{_file_name(unit.session_id or '')}.parquet", [artifact.table("frames")])
+        name = f"{session_file_name(unit.session_id or '')}.parquet"
+        _publish_table(output / "frames" / name, [artifact.table("frames")])
     for unit, artifact in finished["train-reward"].items():
         _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/")
     for artifact in finished["align"].values():
@@ -120,7 +121,7 @@ def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
     temporary.rename(target)
 
 
-def _file_name(session_id: str) -> str:
+def session_file_name(session_id: str) -> str:
     """A session id as a file name: anything unusual is percent-encoded, so that it stays inside the folder."""
     name = quote(session_id, safe="").replace(".", "%2E")
     return name if len(name) <= 100 else f"{name[:60]}-{digest(session_id)[:16]}"

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.local import dry_run_text, run_locally
-from pipeline.publish import _file_name
+from pipeline.publish import session_file_name
 from pipeline.shards import finish, run_shard
 from tests.chain.command import config
 from tests.chain.small import write_small_corpus
@@ -64,11 +64,11 @@ def test_a_dry_run_says_what_is_finished(folder):
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", ".", "..", "con/..", "x" * 300, "nul\0"])
 def test_a_session_id_never_leaves_the_folder(name):
-    safe = _file_name(name)
+    safe = session_file_name(name)
     assert "/" not in safe and "\0" not in safe and not safe.startswith(".")
     assert len(safe) <= 200
 
 
 def test_different_sessions_have_different_files():
     names = ["a/b", "a%2Fb", "a.b", "x" * 300, "x" * 301]
-    assert len({_file_name(name) for name in names}) == len(names)
+    assert len({session_file_name(name) for name in names}) == len(names)
