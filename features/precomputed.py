@@ -28,6 +28,8 @@ GAZE, GAZE_COLUMN = "gaze_on_screen", "gaze_on"
 KNOWN: Mapping[str, str] = {**EMOTION_COLUMNS, GAZE: GAZE_COLUMN}
 """Our feature -> its column; all of them are shares or probabilities, 0 to 1."""
 SUFFIX = "_precomputed"
+LATEST_S = 1e6
+"""No conversation takes eleven days: a later time is a mistake."""
 CELL_S = 1.0
 """A row holds from its second to the next."""
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -109,10 +111,11 @@ class _Row:
         match = CLOCK.fullmatch(text)
         if match:
             days, hours, minutes = (int(match[name] or 0) for name in ("days", "hours", "minutes"))
-            return days * 86400.0 + hours * 3600.0 + minutes * 60.0 + float(match["seconds"])
-        value = None if text.lower() in (*BLANK, *TRUTH) else _number(text)
-        if value is None or value < 0:
-            raise self.fault(TIME, "HH:MM:SS, '0 days HH:MM:SS' or a number of seconds")
+            value: float | None = days * 86400.0 + hours * 3600.0 + minutes * 60.0 + float(match["seconds"])
+        else:
+            value = None if text.lower() in TRUTH else _number(text)
+        if value is None or not 0.0 <= value <= LATEST_S:
+            raise self.fault(TIME, f"HH:MM:SS, '0 days HH:MM:SS' or seconds, 0 to {LATEST_S:,.0f} s,")
         return value
 
     def share(self, column: str) -> float:

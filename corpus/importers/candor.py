@@ -55,6 +55,7 @@ class Wanted:
 class _Source:
     """The tree, and what its files for all conversations hold, by conversation."""
 
+    root: Path
     tree: Tree
     answers: Mapping[str, Sequence[Answer]]
     lines: Mapping[str, Sequence[Line]]
@@ -96,29 +97,29 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     check_options("candor", options, OPTIONS)
     wanted = _wanted(options)
     source = _open(src, wanted)
-    rows, files, tally, left_out = Rows(), dict[str, Path](), Tally(), list[LeftOut]()
-    left_out += [LeftOut(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
+    rows, files, tally = Rows(), dict[str, Path](), Tally()
+    left_out = [LeftOut(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
     for id_ in sorted({*source.tree.conversations, *source.lines}):
         own = Tally()
         try:
-            if not SAFE.fullmatch(id_):
-                raise UnitError("convo_id cannot be an id: letters, digits, '-', '_' and '.' are allowed.")
-            conversation = source.tree.conversations.get(id_) or Conversation(id_, src.resolve())
-            session = _read(source, conversation, wanted, own)
-            found, duration_s = _media(conversation, session, wanted, own)
+            _import(rows, files, source, id_, wanted, own)
         except UnitError as error:
-            left_out.append(LeftOut(id_ if SAFE.fullmatch(id_) else ascii(id_), str(error)))
-            continue
+            left_out.append(LeftOut(_shown(id_), str(error)))
         except OSError as error:
-            left_out.append(LeftOut(id_, f"{error.filename}: cannot be read ({error.strerror}). Check its mode."))
-            continue
-        _add(rows, files, session, found, duration_s, wanted)
-        _tell(own, session, wanted)
-        tally.take(own)
+            left_out.append(
+                LeftOut(_shown(id_), f"{error.filename}: cannot be read ({error.strerror}). Check its mode.")
+            )
+        else:
+            tally.take(own)
     for id_ in source.answers:
         if id_ not in source.tree.conversations and id_ not in source.lines:
-            tally.add("rated in the survey for all, but not here", id_ if SAFE.fullmatch(id_) else ascii(id_))
-    return ImportedCorpus(rows.tables(), (*_remarks(wanted), *tally.notes()), tuple(left_out), files)
+            tally.add("rated in the survey for all, but not here", _shown(id_))
+    return ImportedCorpus(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
+
+
+def _shown(id_: str) -> str:
+    """An id for messages: one that cannot be an id may hold what a terminal obeys."""
+    return id_ if SAFE.fullmatch(id_) else ascii(id_)
 
 
 def _wanted(options: Mapping[str, str]) -> Wanted:
@@ -137,7 +138,7 @@ def _open(src: Path, wanted: Wanted) -> _Source:
     surveys = [path for path in map(_survey_of, tree.conversations.values()) if path is not None]
     check_column([tree.survey, *surveys] if tree.survey else surveys, wanted.question.column)
     answers = read_all_answers(tree.survey, wanted.question.column) if tree.survey else {}
-    return _Source(tree, answers, read_all_lines(tree.transcript) if tree.transcript else {})
+    return _Source(src.resolve(), tree, answers, read_all_lines(tree.transcript) if tree.transcript else {})
 
 
 def _survey_of(conversation: Conversation) -> Path | None:
@@ -145,6 +146,17 @@ def _survey_of(conversation: Conversation) -> Path | None:
         return conversation.file("survey.csv")
     except (UnitError, OSError):
         return None  # Told with its conversation.
+
+
+def _import(rows: Rows, files: dict[str, Path], source: _Source, id_: str, wanted: Wanted, tally: Tally) -> None:
+    """Add one conversation, all or nothing."""
+    if not SAFE.fullmatch(id_):
+        raise UnitError("convo_id cannot be an id: letters, digits, '-', '_' and '.' are allowed.")
+    conversation = source.tree.conversations.get(id_) or Conversation(id_, source.root)
+    session = _read(source, conversation, wanted, tally)
+    parts, duration_s = _media(conversation, session, wanted, tally)
+    _add(rows, files, session, parts, duration_s, wanted)
+    _tell(tally, session, wanted)
 
 
 def _read(source: _Source, conversation: Conversation, wanted: Wanted, tally: Tally) -> _Session:
@@ -244,8 +256,11 @@ def _tell(tally: Tally, session: _Session, wanted: Wanted) -> None:
         tally.add(f"fewer than {wanted.middle} turns, all were kept", session.id)
 
 
-def _remarks(wanted: Wanted) -> list[str]:
-    column = wanted.question.column
+def _remarks(source: _Source, wanted: Wanted) -> list[str]:
+    column, told = wanted.question.column, []
     if column in BEFORE:
-        return [f"{column} was asked before the conversation: nothing that was said in it can have earned it"]
-    return []
+        told.append(f"{column} was asked before the conversation: nothing that was said in it can have earned it")
+    if source.tree.closed:
+        names = ", ".join(map(ascii, source.tree.closed[:3]))
+        told.append(f"folders that may not be looked into were passed over: {len(source.tree.closed)} ({names})")
+    return told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,8 @@ class Tree:
     transcript: Path | None
     misnamed: tuple[str, ...]
     """Conversation folders whose names cannot be ids."""
+    closed: tuple[str, ...]
+    """Folders that may not be looked into."""
 
 
 def find_tree(src: Path, transcript: str) -> Tree:
@@ -74,7 +76,9 @@ def find_tree(src: Path, transcript: str) -> Tree:
         raise InputError(f"{src}: this is one conversation itself. Name the folder that it lies in.")
     root = src.resolve()
     try:
-        folders = sorted(_conversation_folders(src, DEPTH), key=lambda path: (path.name, path))
+        below = sorted(src.iterdir())
+        closed: list[str] = []
+        folders = sorted(_conversation_folders(below, DEPTH, closed), key=lambda path: (path.name, path))
         survey = _whole(src, "survey")
         whole_transcript = _whole(src, f"transcript_{transcript}")
     except OSError as error:
@@ -89,7 +93,7 @@ def find_tree(src: Path, transcript: str) -> Tree:
         )
     found = {id_: Conversation(id_, root, tuple(paths)) for id_, paths in named.items() if SAFE.fullmatch(id_)}
     misnamed = tuple(ascii(name) for name in named if name not in found)
-    return Tree(found, survey, whole_transcript, misnamed)
+    return Tree(found, survey, whole_transcript, misnamed, tuple(closed))
 
 
 def inside(path: Path, root: Path) -> Path:
@@ -105,14 +109,19 @@ def inside(path: Path, root: Path) -> Path:
     return path
 
 
-def _conversation_folders(folder: Path, depth: int) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
+def _conversation_folders(paths: Sequence[Path], depth: int, closed: list[str]) -> Iterator[Path]:
+    for path in paths:
         if path.name.startswith((".", "__")) or not path.is_dir():
             continue
-        if UUID.fullmatch(path.name) or any((path / mark).exists() for mark in MARKS):
+        try:
+            found = UUID.fullmatch(path.name) or any((path / mark).exists() for mark in MARKS)
+            below = [] if found or depth == 1 else sorted(path.iterdir())
+        except OSError:  # Such as lost+found at the root of a disk.
+            closed.append(path.name)
+            continue
+        if found:
             yield path
-        elif depth > 1:
-            yield from _conversation_folders(path, depth - 1)
+        yield from _conversation_folders(below, depth - 1, closed)
 
 
 def _whole(src: Path, stem: str) -> Path | None:

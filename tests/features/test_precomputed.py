@@ -102,6 +102,8 @@ EMOTIONS = ",".join(EMOTION_COLUMNS.values())
         (f"{HEADER}\nNaT,ann,1\n", "line 2, column timedelta: 'NaT'"),
         (f"{HEADER}\nTrue,ann,1\n", "line 2, column timedelta: 'True'"),
         (f"{HEADER}\n-1,ann,1\n", "line 2, column timedelta: '-1'"),
+        (f"{HEADER}\n1e300,ann,1\n", "column timedelta: '1e300'; .* 0 to 1,000,000 s, is needed"),
+        (f"{HEADER}\n99999 days 00:00:00,ann,1\n", "column timedelta: '99999 days 00:00:00'"),
         (f"{HEADER}\n00:61:00,ann,1\n", "line 2, column timedelta: '00:61:00'"),
         (f"{HEADER}\n-1 days +23:59:59,ann,1\n", "line 2, column timedelta"),
         (f"{HEADER}\n0,ann,1\n00:00:00,ann,0\n", r"line 3, column timedelta: '00:00:00'; a second of its own .*line 2"),
