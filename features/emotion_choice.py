@@ -44,6 +44,14 @@ def emotion_identity(setting: str) -> str | None:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
+def content_identity(path: Path | None) -> str | None:
+    """sha256 of a model file that a setting names, None where it names none; empty where the file is missing.
+
+    Raises ``InputError`` where the file cannot be read.
+    """
+    return None if path is None else _sha256(path)
+
+
 def emotion_label(setting: str) -> str:
     """What a report shows instead of a path: the file's name and identity, or the setting where there is no model."""
     path, identity = resolve_emotion_model(setting), emotion_identity(setting)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +12,21 @@ import pyarrow as pa
 from corpus.errors import UnitError
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Session
-from features.names import FEATURES
+from features.names import EMOTION_FEATURES, FEATURES
+from features.precomputed import precomputed_behaviour
 from features.series import Series, Span
 from features.settings import FeatureSettings
 from features.windows import intersect, own_spans, windows
 
 if TYPE_CHECKING:
+    from features.emotion import EmotionModel
     from features.sight import Sight, Watcher
     from features.voice import Voice
 
-KINDS = ("audio", "video")
+    Emotions = Mapping[str, EmotionModel]
+
+KINDS = ("audio", "video", "features")
+"""What a row of the media table can name; ``features`` are measurements that came with the corpus."""
 
 
 def extract_session(session: Session, root: Path, settings: FeatureSettings) -> tuple[pa.Table, pa.Table]:
@@ -28,32 +34,74 @@ def extract_session(session: Session, root: Path, settings: FeatureSettings) -> 
 
     Returns the tables ``frames`` (sampled series, seconds on the session clock) and ``utterance_features`` (mean and
     coverage for every timed turn, person, window and feature that the person's media can show). A mean is null where
-    coverage is 0. Both are empty for a session without media. Nothing here reads a score.
+    coverage is 0; the emotions are so without a model. What came measured with the corpus (``features`` rows of the
+    media table) stands in place of what would be measured here. Both tables are empty for a session without media.
+    Nothing here reads a score.
 
     Raises ``UnitError`` naming session, file and cause when a recording cannot be used.
     """
     try:
+        given = precomputed_behaviour(session.media, root)
         voices = _listen(session, root, settings)
-        sights = _watch(session, root, settings)
+        sights = _watch(session, root, settings, _emotions(session, settings, given))
     except UnitError as error:
         raise UnitError(f"session {session.session_id}: {error}") from error
-    people = sorted(voices.keys() | sights.keys())
+    people = sorted(voices.keys() | sights.keys() | given.keys())
     frames: list[tuple[str, str, float, float]] = []
     means: list[tuple[int, str, str, str, float | None, float]] = []
     for person in people:
-        voice, sight = voices.get(person), sights.get(person)
-        frames += _frame_rows(person, voice, sight, settings)
+        behaviour = Behaviour(voices.get(person), sights.get(person), given.get(person, {}))
+        frames += _frame_rows(person, behaviour, settings)
         floor = own_spans(session, person) if _is_shared(session, person) else None
-        means += _mean_rows(session, person, voice, sight, floor, settings)
+        means += _mean_rows(session, person, behaviour, floor, settings)
     # By turn first, so that a reader of the table meets a turn's people together.
     means.sort(key=lambda row: row[0])
     return _table(FRAMES.arrow, session.session_id, frames), _table(UTTERANCE_FEATURES.arrow, session.session_id, means)
 
 
+@dataclass(frozen=True)
+class Behaviour:
+    """All that is known of one person: heard, seen, and ``given`` with the corpus (series by feature)."""
+
+    voice: Voice | None
+    sight: Sight | None
+    given: Mapping[str, Series]
+
+    def series(self, settings: FeatureSettings) -> dict[str, Series]:
+        """Every series of the ``frames`` table; voice at ``series_rate_hz``."""
+        found: dict[str, Series] = {}
+        if self.voice is not None:
+            found |= {name: s.resampled(settings.series_rate_hz) for name, s in self.voice.series.items()}
+        if self.sight is not None:
+            found |= self.sight.stored()
+        return found | dict(self.given)
+
+    def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, tuple[float | None, float]]:
+        """Mean and coverage of every feature over ``span``; ``floor`` is where a shared track is this person's."""
+        found: dict[str, tuple[float | None, float]] = {}
+        if self.voice is not None:
+            found |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
+        if self.sight is not None:
+            found |= dict.fromkeys(EMOTION_FEATURES, (None, 0.0)) | self.sight.measure([span], length_s)
+        return found | {name: series.mean([span], length_s) for name, series in self.given.items()}
+
+
+def _emotions(session: Session, settings: FeatureSettings, given: Mapping[str, Mapping[str, Series]]) -> Emotions:
+    """The emotion model of each person who needs one."""
+    from features.emotion_choice import resolve_emotion_model
+
+    people = {m.speaker for m in session.media if m.kind == "video"}
+    needing = {person for person in people if EMOTION_FEATURES[0] not in given.get(person, {})}
+    path = resolve_emotion_model(settings.emotion_model) if needing else None
+    if path is None:
+        return {}
+    from features.emotion import emotion_model
+
+    return dict.fromkeys(needing, emotion_model(path))
+
+
 def _listen(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Voice]:
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
-    from dataclasses import replace
-
     from features.audio import read_track
     from features.channel import parse_channel
     from features.media import open_recording
@@ -103,7 +151,7 @@ def _check_kinds(media: Sequence[Media]) -> None:
             )
 
 
-def _watch(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Sight]:
+def _watch(session: Session, root: Path, settings: FeatureSettings, emotions: Emotions) -> dict[str, Sight]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
     from features.channel import parse_channel
     from features.media import open_recording
@@ -113,7 +161,11 @@ def _watch(session: Session, root: Path, settings: FeatureSettings) -> dict[str,
     rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
     watchers: dict[str, Watcher] = {}
     for path in dict.fromkeys(m.path for m in rows):
-        here = {m.speaker: Watcher(settings, m.offset_s, parse_channel(m).half) for m in rows if m.path == path}
+        here = {
+            m.speaker: Watcher(settings, m.offset_s, parse_channel(m).half, emotions.get(m.speaker))
+            for m in rows
+            if m.path == path
+        }
         with open_recording(root, path, settings.missing_tolerance_s) as recording:
             stream = recording.stream("video")
             if stream is None:
@@ -129,14 +181,10 @@ def _watch(session: Session, root: Path, settings: FeatureSettings) -> dict[str,
 
 
 def _frame_rows(
-    person: str, voice: Voice | None, sight: Sight | None, settings: FeatureSettings
+    person: str, behaviour: Behaviour, settings: FeatureSettings
 ) -> Iterator[tuple[str, str, float, float]]:
-    """(person, feature, time_s, value) of every observed sample; voice at ``series_rate_hz``."""
-    series: dict[str, Series] = {}
-    if voice is not None:
-        series |= {name: s.resampled(settings.series_rate_hz) for name, s in voice.series.items()}
-    if sight is not None:
-        series |= sight.stored()
+    """(person, feature, time_s, value) of every observed sample."""
+    series = behaviour.series(settings)
     for name in sorted(series):
         for time_s, value in zip(series[name].times_s.tolist(), series[name].values.tolist(), strict=True):
             if value == value:  # NaN is not observed
@@ -144,24 +192,13 @@ def _frame_rows(
 
 
 def _mean_rows(
-    session: Session,
-    person: str,
-    voice: Voice | None,
-    sight: Sight | None,
-    floor: list[Span] | None,
-    settings: FeatureSettings,
+    session: Session, person: str, behaviour: Behaviour, floor: list[Span] | None, settings: FeatureSettings
 ) -> Iterator[tuple[int, str, str, str, float | None, float]]:
     """(turn, person, window, feature, mean, coverage); ``floor`` is where a shared track is this person's voice."""
     for window in windows(session, person, settings.reply_max_s):
-        found: dict[str, tuple[float | None, float]] = {}
-        if voice is not None:
-            spans = [window.span] if floor is None else intersect(window.span, floor)
-            found |= voice.measure(spans, window.length_s)
-        if sight is not None:
-            found |= sight.measure([window.span], window.length_s)
-        for feature in FEATURES:
-            if feature in found:
-                yield window.turn, person, window.name, feature, *found[feature]
+        found = behaviour.measure(window.span, window.length_s, floor)
+        for feature in (*(name for name in FEATURES if name in found), *sorted(found.keys() - set(FEATURES))):
+            yield window.turn, person, window.name, feature, *found[feature]
 
 
 def _table(schema: pa.Schema, session_id: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:

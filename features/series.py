@@ -70,11 +70,12 @@ class Series:
 def sampled(times_s: ArrayLike, values: ArrayLike, hold_s: float, decibel: bool = False) -> Series:
     """A series from F point samples: each holds half-way to its neighbours, at most ``hold_s / 2`` to each side.
 
-    A gap longer than ``hold_s`` between samples is therefore unobserved time.
+    A gap longer than ``hold_s`` between samples is therefore unobserved time. The first and the last sample hold
+    for half a usual step outwards.
     """
     times = np.asarray(times_s, dtype=np.float64)
     half = np.diff(times) / 2 if len(times) > 1 else np.zeros(0)
-    edge = np.full(min(len(times), 1), hold_s / 2)
+    edge = np.full(min(len(times), 1), np.median(half) if len(half) else hold_s / 2)
     before = np.minimum(np.concatenate([edge, half]), hold_s / 2)
     after = np.minimum(np.concatenate([half, edge]), hold_s / 2)
     return Series(times - before, times + after, np.asarray(values, dtype=np.float64), decibel)

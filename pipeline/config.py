@@ -151,6 +151,8 @@ def _anchored(config: Config, base: Path) -> Config:
         update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache")}
     )
     config = config.with_emotion_model(config.features.emotion_model, base)
+    models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
+    config = config.model_copy(update={"features": config.features.model_copy(update=models)})
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 

@@ -24,7 +24,7 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a method to align with that is not made; an emotion model that does not load.
+        replies; a method to align with that is not made; a model of faces or emotions that does not load.
     """
     engine = open_engine(config)
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
@@ -37,9 +37,12 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
             "Add it there or choose one of those."
         )
     model = resolve_emotion_model(config.features.emotion_model)
-    if model is not None and "features" in names and has_video(engine):
+    if "features" in names and has_video(engine):
+        from features.detector import open_detector
         from features.emotion import emotion_model
 
-        emotion_model(model)
+        open_detector(config.features)
+        if model is not None:
+            emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
     return tuple(warnings)

@@ -9,7 +9,7 @@ from typing import Any
 from corpus.session import Session
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
-from features.emotion_choice import emotion_identity
+from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
 from pipeline.config import Config, settings_of
 from pipeline.stage import Stage, Unit
@@ -46,8 +46,14 @@ def aligned_method(config: Config) -> str:
 
 
 def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    """The emotion model enters by its content: another file at the same path is other work."""
-    return {**settings_of(config.features), "emotion_model": emotion_identity(config.features.emotion_model)}
+    """Model files enter by their content: another file at the same path is other work."""
+    chosen = config.features
+    return {
+        **settings_of(chosen),
+        "emotion_model": emotion_identity(chosen.emotion_model),
+        "yunet_model": chosen.detector == "yunet" and content_identity(chosen.yunet_model),
+        "landmarker_model": chosen.detector == "mediapipe" and content_identity(chosen.landmarker_model),
+    }
 
 
 def _label_wants(unit: Unit, need: str) -> bool:

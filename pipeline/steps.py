@@ -5,6 +5,7 @@ Packages are imported inside the calls, so that the list of stages costs nothing
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import UnitError
@@ -199,6 +200,8 @@ def shown_config(config: Config) -> dict[str, Any]:
     for name in ("corpus", "output"):
         shown.pop(name)
     shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
+    for name in ("yunet_model", "landmarker_model"):
+        shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
     return shown
 

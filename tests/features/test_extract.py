@@ -12,7 +12,7 @@ from corpus.errors import UnitError
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Rating, Session, Turn
 from features.extract import extract_session
-from features.names import FEATURES, VOICE_FEATURES
+from features.names import EMOTION_FEATURES, FEATURES, VOICE_FEATURES
 from features.settings import FeatureSettings
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
 from tests.shared import shared
@@ -110,7 +110,7 @@ def test_video_without_sound_has_vision_only(tmp_path: Path):
     cells = _cells(
         extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
     )
-    assert {key[3] for key in cells} == {"gaze_on_screen", "nod_yes", "nod_no", "smile"}
+    assert {key[3] for key in cells} == {"gaze_on_screen", "nod_yes", "nod_no", "smile", *EMOTION_FEATURES}
     assert set(cells.values()) == {(None, 0.0)}
 
 
@@ -127,7 +127,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
     cells = _cells(means)
     assert [cells[i, "ann", "during", "nod_yes"][0] for i in range(6)] == [0, 1, 0, 0, 0, 0]
     assert [cells[i, "ann", "during", "nod_no"][0] for i in range(6)] == [0, 0, 0, 0, 1, 0]
-    assert min(coverage for _, coverage in cells.values()) > 0.95
+    assert min(coverage for key, (_, coverage) in cells.items() if key[3] not in EMOTION_FEATURES) > 0.95
     nodding = [r["time_s"] for r in frames.to_pylist() if r["feature"] == "nod_yes" and r["value"] == 1.0]
     assert min(nodding) > 2.3
     assert max(nodding) < 4.9
@@ -231,3 +231,63 @@ def test_memory_does_not_grow_with_the_pictures(tmp_path: Path):
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert peaks[1] - peaks[0] < 320 * 240 * 30  # 120 more pictures were looked at; fewer than 30 would fit
+
+
+def test_emotions_of_a_face_are_the_models_and_come_twice_a_second(tmp_path: Path):
+    onnx_models = pytest.importorskip("tests.features.emotion_models", reason="onnx is in the dev extra")
+    picture = np.full((256, 256), 0, dtype=np.uint8)
+    picture[:] = astronaut(256)
+    write_movie(tmp_path / "a.mp4", [picture] * 75)
+    model = onnx_models.small_model(tmp_path / "tiny.onnx")
+    settings = FeatureSettings(emotion_model=str(model))
+    session = _session([Media("ann", "video", "a.mp4")], ("bob", 0.0, 1.5), ("ann", 1.5, 3.0))
+    frames, means = extract_session(session, tmp_path, settings)
+    cells = _cells(means)
+    told = {name: cells[0, "ann", "during", name] for name in EMOTION_FEATURES}
+    assert sum(mean for mean, _ in told.values()) == pytest.approx(1.0, abs=1e-5)
+    assert [coverage for _, coverage in told.values()] == pytest.approx([1.0] * 8)
+    rows = [row for row in frames.to_pylist() if row["feature"] == "anger"]
+    assert [row["time_s"] for row in rows] == pytest.approx([0.0, 0.52, 1.0, 1.52, 2.0, 2.52], abs=0.03)
+    # A grey face of mean level m gives the model's answer for that colour.
+    by_level = [onnx_models.softmax(onnx_models.logits((level,) * 3)[:8])[0] for level in range(110, 180)]
+    assert min(by_level) <= rows[0]["value"] <= max(by_level)
+
+
+def test_what_came_measured_with_the_corpus_stands_in_place_of_our_own(tmp_path: Path):
+    write_movie(tmp_path / "a.mp4", [astronaut(256)] * 50)
+    header = "timedelta,user_id,is_speaking,gaze_on,intensity," + ",".join(f"prob_face_{e}" for e in EMOTION_FEATURES)
+    lines = [f"00:00:0{s},ann,True,0.25,60,0.3,0,0,0,0.7,0,0,0" for s in range(2)]
+    (tmp_path / "avf.csv").write_text("\n".join([header, *lines]) + "\n")
+    media = [Media("ann", "video", "a.mp4"), Media("ann", "features", "avf.csv")]
+    frames, means = extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
+    cells = _cells(means)
+    assert cells[0, "ann", "during", "happiness"] == (pytest.approx(0.7), 1.0)
+    assert cells[0, "ann", "during", "gaze_on_screen"] == (pytest.approx(0.25), 1.0)
+    assert cells[0, "ann", "during", "intensity_precomputed"] == (pytest.approx(60.0), 1.0)
+    assert cells[0, "ann", "during", "smile"][1] > 0.9  # what the file lacks is still measured
+    assert {row["value"] for row in frames.to_pylist() if row["feature"] == "happiness"} == {0.7}
+
+
+def test_precomputed_features_alone_are_enough(tmp_path: Path):
+    (tmp_path / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,ann,1\n00:00:01,ann,0\n")
+    media = [Media("ann", "features", "avf.csv")]
+    _, means = extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
+    assert _cells(means) == {(0, "ann", "during", "gaze_on_screen"): (0.5, 1.0)}
+    (tmp_path / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,ann,7\n")
+    with pytest.raises(UnitError, match=r"session s: .*avf\.csv.*gaze_on"):
+        extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
+
+
+def test_memory_does_not_grow_with_the_recording(tmp_path: Path):
+    # Numbers are kept, never pictures: ten times the length takes ten times the numbers and little memory.
+    import tracemalloc
+
+    peaks = []
+    for pictures in (50, 500):
+        write_movie(tmp_path / f"{pictures}.mp4", [flat(width=320, height=240)] * pictures)
+        session = _session([Media("ann", "video", f"{pictures}.mp4")], ("bob", 0.0, 2.0))
+        tracemalloc.start()
+        extract_session(session, tmp_path, SETTINGS)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 320 * 240 * 20  # fewer bytes than 20 small pictures
