@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,22 +34,36 @@ class Track:
 
 
 def read_track(recording: Recording, channel: Channel) -> Track | None:
-    """Decode the first audio stream at its native rate; None where the file has no sound.
+    """The whole sound of ``read_pieces`` at once; None where the file has no sound."""
+    pieces = read_pieces(recording, channel)
+    return None if pieces is None else joined(list(pieces))
+
+
+def joined(pieces: Sequence[Track]) -> Track:
+    """Pieces that follow one another as one track; an empty one of none."""
+    if not pieces:
+        return Track(np.zeros(0, dtype=np.float32), 1, 0.0)
+    return Track(np.concatenate([piece.samples for piece in pieces]), pieces[0].rate_hz, pieces[0].start_s)
+
+
+def read_pieces(recording: Recording, channel: Channel) -> Iterator[Track] | None:
+    """Decode the first audio stream at its native rate, piece by piece; None where the file has no sound.
 
     Where time stamps leave a gap, the gap is filled with silence so that later sound stays at its own time.
     Raises ``UnitError`` for a channel that the file does not have, samples that are no numbers, an impossible jump
     of the time stamps, a change of the format on the way, and a damaged file.
     """
+    stream = recording.stream("audio")
+    return None if stream is None else _decoded(recording, stream, channel)
+
+
+def _decoded(recording: Recording, stream: Any, channel: Channel) -> Iterator[Track]:
     import av
 
-    stream = recording.stream("audio")
-    if stream is None:
-        return None
     to_float = av.AudioResampler(format="fltp")
-    pieces: list[NDArray[np.float32]] = []
     rate_hz, channels, start_s, length = 0, 0, 0.0, 0
     for frame in recording.frames(stream):
-        if not pieces:
+        if not channels:
             # The decoded frame, not the header: HE-AAC headers give half the rate.
             rate_hz, channels = frame.sample_rate, frame.layout.nb_channels
             _check_channel(recording.path, channel, channels)
@@ -58,18 +74,19 @@ def read_track(recording: Recording, channel: Channel) -> Track | None:
                 f"{frame.sample_rate} Hz and {frame.layout.nb_channels}. Convert the recording to one format."
             )
         gap = 0 if frame.time is None else round((frame.time - recording.origin_s - start_s) * rate_hz) - length
-        if gap > GAP_S * rate_hz:
-            pieces.append(_silence(gap, rate_hz, recording.path))
-            length += gap
-        pieces += [_mono(part, channel) for part in to_float.resample(frame)]
-        length += frame.samples
-    samples = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.float32)
+        parts = _silence(gap, rate_hz, recording.path) if gap > GAP_S * rate_hz else iter(())
+        for samples in chain(parts, (_mono(part, channel) for part in to_float.resample(frame))):
+            _check_numbers(samples, recording.path, start_s + length / rate_hz)
+            yield Track(samples, rate_hz, start_s + length / rate_hz)
+            length += len(samples)
+
+
+def _check_numbers(samples: NDArray[np.float32], path: str, start_s: float) -> None:
     if not np.isfinite(samples).all():
         raise UnitError(
-            f"{recording.path}: {int((~np.isfinite(samples)).sum())} of {len(samples)} audio samples are not numbers. "
-            "Export the recording again."
+            f"{path}: {int((~np.isfinite(samples)).sum())} of {len(samples)} audio samples are not numbers, "
+            f"{start_s:.2f} s from its start. Export the recording again."
         )
-    return Track(samples, max(1, rate_hz), start_s)
 
 
 def _check_channel(path: str, channel: Channel, channels: int) -> None:
@@ -86,10 +103,10 @@ def _mono(frame: Any, channel: Channel) -> NDArray[np.float32]:
     return mono
 
 
-def _silence(samples: int, rate_hz: int, path: str) -> NDArray[np.float32]:
+def _silence(samples: int, rate_hz: int, path: str) -> Iterator[NDArray[np.float32]]:
     if samples > LONGEST_GAP_S * rate_hz:
         raise UnitError(
             f"{path}: the sound's time stamps jump by {samples / rate_hz:,.0f} s (allowed: {LONGEST_GAP_S:,.0f} s). "
             "Convert the recording, for example to mp4, so that its clock is continuous."
         )
-    return np.zeros(samples, dtype=np.float32)
+    return (np.zeros(min(rate_hz, samples - first), dtype=np.float32) for first in range(0, samples, rate_hz))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -35,22 +35,30 @@ class Jitter(Protocol):
     def over(self, spans: Sequence[Span]) -> float | None:
         """Jitter over ``spans``, seconds on the track's clock; None where no voice sounds."""
 
+    def then(self, later: Self) -> Self:
+        """This and the jitter of the ``later`` block of the same track as one."""
 
-def track_jitter(sound: Any, pitch: Any, settings: FeatureSettings) -> Jitter:
-    """Prepare the jitter that ``settings`` names from a whole ``parselmouth.Sound`` and its pitch (None: too short)."""
+
+def track_jitter(sound: Any, pitch: Any, settings: FeatureSettings, core: Span) -> Jitter:
+    """Prepare the jitter that ``settings`` names from a ``parselmouth.Sound`` and its pitch (None: too short).
+
+    Only ``core`` (seconds) of the sound is told of.
+    """
     if settings.jitter == "praat":
-        return PraatJitter(find_pulses(sound, pitch))
+        return PraatJitter(find_pulses(sound, pitch, core))
     frames = None
     if pitch is not None:
         frames = track_pitch(sound, settings.pitch_floor_hz, settings.pitch_ceiling_hz, DISVOICE_STEP_S)
     if frames is None:
         return DisvoiceJitter(np.zeros(0), np.zeros(0))
-    return DisvoiceJitter(frames.xs(), frames.selected_array["frequency"].astype(np.float64))
+    times_s, f0_hz = frames.xs(), frames.selected_array["frequency"].astype(np.float64)
+    inside = (times_s >= core[0]) & (times_s < core[1])
+    return DisvoiceJitter(times_s[inside], f0_hz[inside])
 
 
 @dataclass(frozen=True)
 class PraatJitter:
-    """Praat's local jitter, from the glottal ``pulses`` (a Praat point process) of a whole track."""
+    """Praat's local jitter, from the glottal ``pulses`` of a track (a Praat point process, None: too short)."""
 
     pulses: Any
     feature: str = "jitter_local"
@@ -58,6 +66,14 @@ class PraatJitter:
     def over(self, spans: Sequence[Span]) -> float | None:
         """Local jitter, a fraction."""
         return jitter_local(self.pulses, spans)
+
+    def then(self, later: Self) -> Self:
+        """See ``Jitter.then``."""
+        from parselmouth.praat import call
+
+        if self.pulses is None or later.pulses is None:
+            return self if later.pulses is None else later
+        return type(self)(call([self.pulses, later.pulses], "Union"))
 
 
 @dataclass(frozen=True)
@@ -73,12 +89,24 @@ class DisvoiceJitter:
         inside = [self.f0_hz[(self.times_s >= a) & (self.times_s < b)] for a, b in spans]
         return jitter_disvoice(np.concatenate(inside)) if inside else None
 
+    def then(self, later: Self) -> Self:
+        """See ``Jitter.then``."""
+        return type(self)(
+            np.concatenate([self.times_s, later.times_s]), np.concatenate([self.f0_hz, later.f0_hz]), self.feature
+        )
 
-def find_pulses(sound: Any, pitch: Any) -> Any:
-    """Praat's point process (glottal pulses) of a whole sound with its pitch; None without pitch."""
+
+def find_pulses(sound: Any, pitch: Any, core: Span) -> Any:
+    """Praat's point process (glottal pulses) of a sound with its pitch, within ``core``; None without pitch."""
     from parselmouth.praat import call
 
-    return None if pitch is None else call([sound, pitch], "To PointProcess (cc)")
+    if pitch is None:
+        return None
+    pulses = call([sound, pitch], "To PointProcess (cc)")
+    for start_s, end_s in ((sound.xmin, core[0]), (core[1], sound.xmax)):
+        if start_s < end_s:
+            call(pulses, "Remove points between", start_s, end_s)
+    return pulses
 
 
 def jitter_local(pulses: Any, spans: Sequence[Span]) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +56,11 @@ class Series:
             mean = 10.0 * float(np.log10(mean))
         return mean, min(1.0, observed_s / length_s)
 
+    def within(self, span: Span) -> Series:
+        """The cells whose middle lies in ``span``; its end does not belong to it."""
+        first, last = np.searchsorted(self.times_s, span)
+        return Series(self.starts_s[first:last], self.ends_s[first:last], self.values[first:last], self.decibel)
+
     def resampled(self, rate_hz: float) -> Series:
         """Means over steps of ``1 / rate_hz`` seconds; unobserved steps are left out."""
         if not len(self.values):
@@ -65,6 +71,22 @@ class Series:
         kept = np.array([m is not None for m in means], dtype=bool)
         values = np.array([m for m in means if m is not None], dtype=np.float64)
         return Series(edges[:-1][kept], edges[1:][kept], values, self.decibel)
+
+
+def smoothed(times_s: ArrayLike, values: ArrayLike, width_s: float) -> Floats:
+    """Median of the known samples within ``width_s / 2`` of each of F samples [F]; NaN stays NaN.
+
+    A median, because the border between two states stays where it is and one wild sample counts for nothing.
+    """
+    times, given = np.asarray(times_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(given))
+    # A rounding error of the time stamps may not decide about a sample at the border.
+    reach_s = width_s / 2 + 1e-6
+    first = np.searchsorted(times[known], times[known] - reach_s, side="left")
+    last = np.searchsorted(times[known], times[known] + reach_s, side="right")
+    smooth = np.full(len(given), np.nan)
+    smooth[known] = [median(given[known[a:b]].tolist()) for a, b in zip(first, last, strict=True)]
+    return smooth
 
 
 def sampled(times_s: ArrayLike, values: ArrayLike, hold_s: float, decibel: bool = False) -> Series:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from features.audio import Track
+from features.blocks import Block
 from features.energy import energy_series
 from features.intensity import intensity_series
 from features.jitter import Jitter, track_jitter
@@ -32,18 +35,36 @@ class Voice:
 
 
 def measure_voice(track: Track, settings: FeatureSettings) -> Voice:
-    """Pitch, intensity, log energy and jitter of a track whose clock is the session's.
+    """Pitch, intensity, log energy and jitter of a track whose clock is the session's, analysed in one piece.
 
     Whole tracks are analysed and sliced later: Praat refuses pieces under 0.1 s, and its windows would be cut at
     every utterance's edge.
     """
+    return _measure(Block(track), settings)
+
+
+def measure_blocks(blocks: Iterable[Block], settings: FeatureSettings) -> Voice:
+    """The same, of a track in blocks (``features.blocks``): what one block needs is all that is held of the sound."""
+    voice: Voice | None = None
+    parts: dict[str, list[Series]] = {}
+    for block in blocks:
+        measured = _measure(block, settings)
+        for name, series in measured.series.items():
+            parts.setdefault(name, []).append(series)
+        voice = measured if voice is None else Voice(measured.series, voice.jitter.then(measured.jitter))
+    if voice is None:
+        return measure_voice(Track(np.zeros(0, dtype=np.float32), 1, 0.0), settings)
+    return Voice({name: _joined(series) for name, series in parts.items()}, voice.jitter)
+
+
+def _measure(block: Block, settings: FeatureSettings) -> Voice:
     import parselmouth
 
+    track = block.track
     if not len(track.samples):
         empty = energy_series(track)
-        return Voice(
-            {"f0_hz": empty, "intensity_db": empty, "log_energy_db": empty}, track_jitter(None, None, settings)
-        )
+        jitter = track_jitter(None, None, settings, block.core)
+        return Voice({"f0_hz": empty, "intensity_db": empty, "log_energy_db": empty}, jitter)
     sound = parselmouth.Sound(track.samples, sampling_frequency=track.rate_hz, start_time=track.start_s)
     pitch = track_pitch(sound, settings.pitch_floor_hz, settings.pitch_ceiling_hz)
     series = {
@@ -51,4 +72,15 @@ def measure_voice(track: Track, settings: FeatureSettings) -> Voice:
         "intensity_db": intensity_series(sound, settings.pitch_floor_hz),
         "log_energy_db": energy_series(track),
     }
-    return Voice(series, track_jitter(sound, pitch, settings))
+    jitter = track_jitter(sound, pitch, settings, block.core)
+    return Voice({name: s.within(block.core) for name, s in series.items()}, jitter)
+
+
+def _joined(parts: Sequence[Series]) -> Series:
+    """Series of the blocks of one track as one; a cell gives way to the next block's."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.concatenate([part.starts_s for part in parts])
+    ends = np.concatenate([part.ends_s for part in parts])
+    ends[:-1] = np.minimum(ends[:-1], starts[1:])
+    return Series(starts, ends, np.concatenate([part.values for part in parts]), parts[0].decibel)

@@ -46,7 +46,7 @@ def test_movie_without_sound_has_no_track(tmp_path: Path):
 def test_samples_that_are_no_numbers(tmp_path: Path):
     samples = tone(0.2)
     samples[7] = np.nan
-    with pytest.raises(UnitError, match=r"a\.wav: 1 of 3200 audio samples are not numbers"):
+    with pytest.raises(UnitError, match=r"a\.wav: 1 of \d+ audio samples are not numbers, 0\.00 s from"):
         _track(write_wav(tmp_path / "a.wav", samples))
 
 

@@ -82,3 +82,10 @@ def test_resampling_keeps_means_and_leaves_out_what_was_not_observed():
     coarse = sampled(moments, values, 0.01).resampled(10.0)
     assert coarse.times_s == pytest.approx([0.05, 0.15, 0.25, 0.35, 0.45])
     assert coarse.values == pytest.approx([0.05, 0.15, 0.25, 0.35, 0.45])
+
+
+def test_within_takes_the_cells_whose_middle_is_inside():
+    series = sampled([0.5, 1.5, 2.5], [1.0, 2.0, 3.0], 1.0)
+    assert series.within((0.5, 2.5)).values.tolist() == [1.0, 2.0]
+    assert series.within((-np.inf, np.inf)).values.tolist() == [1.0, 2.0, 3.0]
+    assert series.within((5.0, 6.0)).values.tolist() == []

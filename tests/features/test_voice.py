@@ -89,11 +89,12 @@ def test_slices_of_jitter_are_praats_own(conversation: Track):
     pulses = measure_voice(conversation, SETTINGS).jitter.pulses
     praat = call(pulses, "Get jitter (local)", 6.7, 9.0, 1e-4, 0.02, 1.3)
     assert jitter_local(pulses, [(6.7, 9.0)]) == praat
-    both = jitter_local(pulses, [(6.7, 9.0), (18.0, 22.0)])
-    singles = [jitter_local(pulses, [span]) for span in ((6.7, 9.0), (18.0, 22.0))]
+    voice = measure_voice(conversation, SETTINGS).jitter
+    both = voice.over([(6.7, 9.0), (18.0, 22.0)])
+    singles = [voice.over([span]) for span in ((6.7, 9.0), (18.0, 22.0))]
     assert min(singles) <= both <= max(singles)
-    assert jitter_local(pulses, []) is None
-    assert jitter_local(pulses, [(3.0, 3.0)]) is None
+    assert voice.over([]) is None
+    assert voice.over([(3.0, 3.0)]) is None
     assert jitter_local(None, [(0.0, 1.0)]) is None
 
 
