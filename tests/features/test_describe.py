@@ -19,8 +19,8 @@ Row = tuple[int, str, str, str, float | None, float]
 
 def _table(rows: list[Row], session_id: str = "s") -> pa.Table:
     names = UTTERANCE_FEATURES.arrow.names
-    columns = dict(zip(names, zip(*((session_id, *row) for row in rows), strict=True), strict=True))
-    return pa.table({name: list(values) for name, values in columns.items()}, schema=UTTERANCE_FEATURES.arrow)
+    dicts = [dict(zip(names, (session_id, *row), strict=True)) for row in rows]
+    return pa.Table.from_pylist(dicts, schema=UTTERANCE_FEATURES.arrow)
 
 
 def _bob() -> list[Row]:
