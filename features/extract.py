@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,22 +41,34 @@ def extract_session(session: Session, root: Path, settings: FeatureSettings) -> 
     Raises ``UnitError`` naming session, file and cause when a recording cannot be used.
     """
     try:
-        given = precomputed_behaviour(session.media, root)
-        voices = _listen(session, root, settings)
-        sights = _watch(session, root, settings, _emotions(session, settings, given))
+        people = observe(session, root, settings)
     except UnitError as error:
         raise UnitError(f"session {session.session_id}: {error}") from error
-    people = sorted(voices.keys() | sights.keys() | given.keys())
     frames: list[tuple[str, str, float, float]] = []
     means: list[tuple[int, str, str, str, float | None, float]] = []
-    for person in people:
-        behaviour = Behaviour(voices.get(person), sights.get(person), given.get(person, {}))
+    for person, behaviour in people.items():
         frames += _frame_rows(person, behaviour, settings)
         floor = own_spans(session, person) if _is_shared(session, person) else None
         means += _mean_rows(session, person, behaviour, floor, settings)
     # By turn first, so that a reader of the table meets a turn's people together.
     means.sort(key=lambda row: row[0])
     return _table(FRAMES.arrow, session.session_id, frames), _table(UTTERANCE_FEATURES.arrow, session.session_id, means)
+
+
+def observe(
+    session: Session, root: Path, settings: FeatureSettings, go_on: Callable[[float], bool] | None = None
+) -> dict[str, Behaviour]:
+    """Everything known of every person with media in ``session``, by name; ``root`` is the corpus folder.
+
+    ``go_on`` is asked at every picture, with its time in seconds on its recording's clock, whether to look further.
+
+    Raises ``UnitError`` naming file and cause when a recording cannot be used.
+    """
+    given = precomputed_behaviour(session.media, root)
+    voices = _listen(session, root, settings)
+    sights = _watch(session, root, settings, _emotions(session, settings, given), go_on)
+    people = sorted(voices.keys() | sights.keys() | given.keys())
+    return {name: Behaviour(voices.get(name), sights.get(name), given.get(name, {})) for name in people}
 
 
 @dataclass(frozen=True)
@@ -102,24 +114,10 @@ def _emotions(session: Session, settings: FeatureSettings, given: Mapping[str, M
 
 def _listen(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Voice]:
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
-    from features.audio import read_track
-    from features.channel import parse_channel
-    from features.media import open_recording
-    from features.voice import measure_voice
+    from features.listen import listen
 
-    voices = {}
-    for person, media in _sound_sources(session).items():
-        with open_recording(root, media.path, settings.missing_tolerance_s) as recording:
-            track = read_track(recording, parse_channel(media))
-            if track is None and media.kind == "audio":
-                raise UnitError(
-                    f"{media.path}: no sound in the file that the media table gives as {person}'s audio "
-                    f"(it holds {recording.holds()}). Name a file with sound, or change the row's kind to video."
-                )
-        if track is not None:
-            track = replace(track, start_s=track.start_s + media.offset_s)
-            voices[person] = measure_voice(track, settings)
-    return voices
+    heard = {person: listen(root, media, settings) for person, media in _sound_sources(session).items()}
+    return {person: voice for person, voice in heard.items() if voice is not None}
 
 
 def _sound_sources(session: Session) -> dict[str, Media]:
@@ -151,7 +149,13 @@ def _check_kinds(media: Sequence[Media]) -> None:
             )
 
 
-def _watch(session: Session, root: Path, settings: FeatureSettings, emotions: Emotions) -> dict[str, Sight]:
+def _watch(
+    session: Session,
+    root: Path,
+    settings: FeatureSettings,
+    emotions: Emotions,
+    go_on: Callable[[float], bool] | None,
+) -> dict[str, Sight]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
     from features.channel import parse_channel
     from features.media import open_recording
@@ -174,6 +178,8 @@ def _watch(session: Session, root: Path, settings: FeatureSettings, emotions: Em
                     f"(it holds {recording.holds()}). Name a video, or change the row's kind to audio."
                 )
             for picture in read_pictures(recording, stream, settings.video_rate_hz, settings.thrifty_decoding):
+                if go_on is not None and not go_on(picture.time_s):
+                    break
                 for watcher in here.values():
                     watcher.look(picture.half(watcher.half))
         watchers.update(here)
@@ -197,8 +203,9 @@ def _mean_rows(
     """(turn, person, window, feature, mean, coverage); ``floor`` is where a shared track is this person's voice."""
     for window in windows(session, person, settings.reply_max_s):
         found = behaviour.measure(window.span, window.length_s, floor)
-        for feature in (*(name for name in FEATURES if name in found), *sorted(found.keys() - set(FEATURES))):
-            yield window.turn, person, window.name, feature, *found[feature]
+        for feature in FEATURES:
+            if feature in found:
+                yield window.turn, person, window.name, feature, *found[feature]
 
 
 def _table(schema: pa.Schema, session_id: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:

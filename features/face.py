@@ -34,8 +34,9 @@ class Face:
     """A face's square: left, top and side in pixels of its picture, as OpenCV's frontal cascade would draw it.
 
     Every back-end gives this square, so that a nod's size in face heights and the regions of eyes and mouth mean the
-    same with all of them. ``eyes`` are the middles of the eyes where the back-end saw them. ``identity`` changes when
-    the face was lost and found again: its positions before and after do not compare.
+    same with all of them. ``eyes`` are the middles of the eyes where the back-end saw them. ``head`` is a place of the
+    head for its motion alone: smoother than the square, which says where eyes and mouth are. ``identity`` changes when
+    the face was lost and found again: its heads before and after do not compare.
     """
 
     x: float
@@ -44,6 +45,7 @@ class Face:
     eyes: Eyes | None = None
     identity: int = 0
     reading: Reading | None = None
+    head: Point | None = None
 
     @property
     def centre(self) -> Point:
@@ -60,23 +62,28 @@ class Face:
     def moved(self, right: float, down: float) -> Face:
         """The same face ``right`` and ``down`` pixels further."""
         eyes = _changed(self.eyes, lambda point: (point[0] + right, point[1] + down))
-        return replace(self, x=self.x + right, y=self.y + down, eyes=eyes)
+        head = None if self.head is None else (self.head[0] + right, self.head[1] + down)
+        return replace(self, x=self.x + right, y=self.y + down, eyes=eyes, head=head)
 
     def scaled(self, factor: float) -> Face:
         """The same face in a picture ``factor`` times as large."""
         eyes = _changed(self.eyes, lambda point: (point[0] * factor, point[1] * factor))
-        return replace(self, x=self.x * factor, y=self.y * factor, side=self.side * factor, eyes=eyes)
+        head = None if self.head is None else (self.head[0] * factor, self.head[1] * factor)
+        return replace(self, x=self.x * factor, y=self.y * factor, side=self.side * factor, eyes=eyes, head=head)
 
-    def towards(self, other: Face, share: float) -> Face:
-        """This face, moved and sized by ``share`` (0 to 1) of the way to ``other``, with that one's reading."""
+    def towards(self, other: Face, share: float, head_share: float) -> Face:
+        """This face, moved and sized by ``share`` (0 to 1) of the way to ``other``, with that one's reading.
+
+        Its head goes ``head_share`` of the way to the middle of ``other``.
+        """
         eyes = other.eyes
         if self.eyes is not None and other.eyes is not None:
             (a, b), (c, d) = self.eyes, other.eyes
             eyes = _between(a, c, share), _between(b, d, share)
         x, y = _between((self.x, self.y), (other.x, other.y), share)
-        return replace(
-            self, x=x, y=y, side=self.side + share * (other.side - self.side), eyes=eyes, reading=other.reading
-        )
+        head = _between(self.head or self.centre, other.centre, head_share)
+        side = self.side + share * (other.side - self.side)
+        return replace(self, x=x, y=y, side=side, eyes=eyes, reading=other.reading, head=head)
 
     def crop(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The face's pixels [height, width, ...]; empty where the square lies outside."""

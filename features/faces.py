@@ -21,9 +21,9 @@ FLOW_WINDOW_PX = 15
 FLOW_LEVELS = 3
 LARGEST_FLOW_ERROR = 22.0
 """Mean grey difference of the followed patches (median) above which they show something else: a cut, a hand."""
-CORRECTION = 0.1
-"""Share of the detector's opinion that moves the followed face: enough against drift, too little for its jitter
-to look like shaking (Haar's boxes jump by several per cent of the face from picture to picture)."""
+SQUARE_S, HEAD_S = 3.0, 5.0
+"""Seconds in which the detector's opinion moves the square of the followed face, and its head: soon enough against
+drift; for the head too slowly for jitter to look like shaking (Haar's boxes jump by several per cent of the face)."""
 SAME_FACE_OVERLAP = 0.3
 HOME_DISTANCE, HOME_SIZE = 1.5, 1.7
 """A lost face comes back within so many sides of its place, larger or smaller by less than this factor."""
@@ -74,6 +74,7 @@ class FaceFollower:
         self._unconfirmed: list[tuple[Step, Face]] = []
         """Pictures since the detector last confirmed the face: it may turn out that it has gone."""
         self._missed = 0
+        self._confirmations = 0
         self._asked_s = -np.inf
         self._identities = 0
         self._lost: tuple[Face, float] | None = None
@@ -124,6 +125,8 @@ class FaceFollower:
         start = self._again(waiting[first], found) if first < len(waiting) - 1 else None
         self._identities += 1
         face = replace(start or found, identity=self._identities)
+        face = replace(face, head=face.centre)
+        self._confirmations = 1
         self._missed, self._lost = 0, None
         decided = [pending.seen(None) for pending in waiting[:first]] + [waiting[first].seen(face)]
         self._set(waiting[first], face)
@@ -183,6 +186,7 @@ class FaceFollower:
 
     def _confirm(self, step: Step, face: Face) -> None:
         """Check the followed face against the detector; lose it after ``face_patience`` runs in vain."""
+        waited_s = step.picture.time_s - self._asked_s
         self._asked_s = step.picture.time_s
         best = self._again(step, face)
         last_s = self._unconfirmed[0][0].picture.time_s
@@ -190,7 +194,10 @@ class FaceFollower:
             if self._missed:
                 self.doubted_from_s = last_s
             self._missed = 0
-            self._set(step, face.towards(best, CORRECTION))
+            self._confirmations += 1
+            # The plain mean of the first detections, then a fading one.
+            share = max(1.0 / self._confirmations, min(1.0, waited_s / SQUARE_S))
+            self._set(step, face.towards(best, share, min(1.0, waited_s / HEAD_S)))
             return
         self._missed += 1
         self.doubted_from_s = last_s

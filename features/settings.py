@@ -67,7 +67,13 @@ class FeatureSettings(BaseModel):
         description="Seconds for which a lost face's place is kept: until then nobody else's face is taken.",
     )
     expression_rate_hz: float = Field(
-        default=5.0, gt=0.0, le=60.0, description="How often a second smile and gaze are read."
+        default=10.0, gt=0.0, le=60.0, description="How often a second smile and gaze are read."
+    )
+    expression_smooth_s: float = Field(
+        default=0.6,
+        ge=0.0,
+        le=5.0,
+        description="Smile and gaze are decided on the median of their scores over this many seconds.",
     )
     nod_window_s: float = Field(
         default=2.0, gt=0.0, le=10.0, description="Length of the window in which a nod is looked for."

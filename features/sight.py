@@ -17,7 +17,7 @@ from features.faces import FaceFollower, Seen
 from features.gaze import gaze_log_ratio, on_screen
 from features.head import HeadEvents, HeadPath, head_events
 from features.names import EMOTION_FEATURES
-from features.series import Series, Span, sampled
+from features.series import Series, Span, sampled, smoothed
 from features.settings import FeatureSettings
 from features.smile import smile_score
 from features.video import Picture
@@ -159,10 +159,13 @@ class Watcher:
         moments, scores, looks = np.array(self._expressions, dtype=np.float64).reshape(-1, 3).T
         hold_s = HOLD_PICTURES / settings.expression_rate_hz
         enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
-        smiles = np.where(np.isfinite(scores), (scores >= enough).astype(float), np.nan)
+        level = smoothed(moments, scores, settings.expression_smooth_s)
+        smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
         limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
         series = {
-            "gaze_on_screen": sampled(moments, on_screen(looks, limit), hold_s),
+            "gaze_on_screen": sampled(
+                moments, on_screen(smoothed(moments, looks, settings.expression_smooth_s), limit), hold_s
+            ),
             "smile": sampled(moments, smiles, hold_s),
         }
         for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
@@ -188,7 +191,7 @@ class Watcher:
         for identity, group in groupby(self._faces, key=lambda item: item[1].identity if item[1] else 0):
             if not identity:
                 continue
-            followed = [(time_s, *face.centre, face.side) for time_s, face in group if face is not None]
+            followed = [(time_s, *(face.head or face.centre), face.side) for time_s, face in group if face is not None]
             times, x, y, height = np.array(followed, dtype=np.float64).T
             paths.append(HeadPath(times, x / np.median(height), y / np.median(height)))
         return paths

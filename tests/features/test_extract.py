@@ -197,7 +197,7 @@ def test_real_dyad_voices_are_told_apart(dyad):
 def test_real_dyad_faces_are_seen_in_both_halves(dyad):
     cells = _cells(dyad[1])
     assert min(cells[t, who, "during", "smile"][1] for t in range(8) for who in ("ann", "bob")) > 0.95
-    assert dyad[0].num_rows < 3000
+    assert dyad[0].num_rows < 4000
 
 
 def test_a_film_without_a_face_has_coverage_0():
@@ -263,9 +263,11 @@ def test_what_came_measured_with_the_corpus_stands_in_place_of_our_own(tmp_path:
     cells = _cells(means)
     assert cells[0, "ann", "during", "happiness"] == (pytest.approx(0.7), 1.0)
     assert cells[0, "ann", "during", "gaze_on_screen"] == (pytest.approx(0.25), 1.0)
-    assert cells[0, "ann", "during", "intensity_precomputed"] == (pytest.approx(60.0), 1.0)
     assert cells[0, "ann", "during", "smile"][1] > 0.9  # what the file lacks is still measured
     assert {row["value"] for row in frames.to_pylist() if row["feature"] == "happiness"} == {0.7}
+    # What the corpus's authors do not explain is kept among the frames, and is no feature.
+    assert {row["value"] for row in frames.to_pylist() if row["feature"] == "intensity_precomputed"} == {60.0}
+    assert {key[3] for key in cells} <= set(FEATURES)
 
 
 def test_precomputed_features_alone_are_enough(tmp_path: Path):

@@ -24,10 +24,12 @@ def test_crop_keeps_to_the_picture():
 def test_towards_moves_and_sizes_and_takes_the_newer_reading():
     reading = Reading(0.5, 0.0, 1.0, 2.0)
     face = Face(20.0, 40.0, 60.0, identity=3)
-    assert face.towards(Face(40.0, 40.0, 20.0, reading=reading), 0.5) == Face(
-        30.0, 40.0, 40.0, identity=3, reading=reading
+    # The square goes half of the way, the head a tenth of it, from (50, 70) towards (50, 50).
+    assert face.towards(Face(40.0, 40.0, 20.0, reading=reading), 0.5, 0.1) == Face(
+        30.0, 40.0, 40.0, identity=3, reading=reading, head=(50.0, 68.0)
     )
-    eyes = Face(0.0, 0.0, 10.0, ((0.0, 0.0), (2.0, 0.0))).towards(Face(0.0, 0.0, 10.0, ((1.0, 1.0), (3.0, 1.0))), 0.5)
+    seen = Face(0.0, 0.0, 10.0, ((0.0, 0.0), (2.0, 0.0)))
+    eyes = seen.towards(Face(0.0, 0.0, 10.0, ((1.0, 1.0), (3.0, 1.0))), 0.5, 0.5)
     assert eyes.eyes == ((0.5, 0.5), (2.5, 0.5))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from corpus.corpus import Corpus
 from corpus.session import Media, Session, Turn
 from features.extract import extract_session
 from features.settings import FeatureSettings
@@ -123,3 +125,34 @@ def cut_times(path: Path) -> list[float]:
     found = [times[index + 1] for index, change in enumerate(changes) if change > 30]
     # A cut that the encoder spreads over two frames begins with the first.
     return [time_s for index, time_s in enumerate(found) if not index or time_s - found[index - 1] > 0.1]
+
+
+def test_what_is_planted_in_the_demo_is_found():
+    demo = Path(__file__).resolve().parents[2] / "demo"
+    truth = json.loads((demo / "ground_truth.json").read_text("utf-8"))["sessions"]
+    happened = {entry["session_id"]: entry["events"] for entry in truth}
+    totals = np.zeros((3, 3), int)
+    for session in Corpus.open(demo / "corpus").iter_sessions():
+        if not session.media:
+            continue
+        frames = extract_session(session, demo / "corpus", FeatureSettings(emotion_model="none"))[0]
+        for person in sorted({media.speaker for media in session.media}):
+            planted = {
+                kind: [
+                    (event["start_s"], event["end_s"])
+                    for event in happened[session.session_id]
+                    if (event["person"], event["kind"]) == (person, kind)
+                ]
+                for kind in ("nod_yes", "nod_no", "smile")
+            }
+            mine = frames.filter(pc.field("person") == person)
+            for row, kind in enumerate(("nod_yes", "nod_no")):
+                found = events(mine, kind)
+                totals[row] += (matched(planted[kind], found), len(planted[kind]), len(found))
+            times, values = series(mine, "smile")
+            smiling = np.fromiter(truth_at(times, planted["smile"]), bool)
+            totals[2] += ((smiling & (values > 0.5)).sum(), smiling.sum(), (values > 0.5).sum())
+    assert totals[:, 1].min() >= 5
+    scores = [f1(*row) for row in totals.tolist()]
+    assert min(scores[:2]) >= NODS_F1, totals
+    assert scores[2] >= SMILE_AND_GAZE_F1, totals

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.series import Series, sampled
+from features.series import Series, sampled, smoothed
 
 numbers = st.floats(-100, 100)
 times = st.lists(st.integers(0, 2000), min_size=1, max_size=40, unique=True).map(lambda v: [x / 100 for x in sorted(v)])
@@ -89,3 +89,17 @@ def test_within_takes_the_cells_whose_middle_is_inside():
     assert series.within((0.5, 2.5)).values.tolist() == [1.0, 2.0]
     assert series.within((-np.inf, np.inf)).values.tolist() == [1.0, 2.0, 3.0]
     assert series.within((5.0, 6.0)).values.tolist() == []
+
+
+@given(st.lists(st.one_of(st.floats(-5, 5), st.just(math.nan)), min_size=1, max_size=30), st.floats(0, 2))
+def test_smoothing_is_the_median_of_known_neighbours(values, width_s):
+    times = np.arange(len(values)) / 10
+    smooth = smoothed(times, values, width_s)
+    for time_s, value, found in zip(times, values, smooth, strict=True):
+        near = [v for t, v in zip(times, values, strict=True) if abs(t - time_s) <= width_s / 2 + 1e-6 and v == v]
+        assert math.isnan(found) if math.isnan(value) else found == np.median(near)
+
+
+def test_a_border_between_two_states_stays_where_it_is():
+    values = np.array([0.0] * 10 + [1.0] * 10)
+    np.testing.assert_array_equal(smoothed(np.arange(20) / 10, values, 0.6), values)

@@ -1,0 +1,227 @@
+"""Claims on behaviour from video, one core: times real time beside pure decoding and beside the naive chain.
+
+Run: python benchmarks/features.py ../shared [--seconds 40] [--cores] [--long]
+
+At 640x480, 30 pictures a second: at least 12 x real time with emotion twice a second and 20 x without, with YuNet; 10 x
+and 18 x with the bundled cascade. The peers, measured in the same run on the same file: pure decoding (the limit), and
+the naive chain of the field, in which every picture is searched for face, eyes and smile with OpenCV's defaults and
+goes through the emotion network. The films are transcoded from a real talking head (../shared/media) and the emotion
+network has RANDOM WEIGHTS: it tells the time, not the emotion.
+
+--cores: two worker processes against one, median of 5.  --long: 31 minutes, memory and time per minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+# This file is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import av
+import cv2
+import numpy as np
+
+from benchmarks.measure import tell, timed
+from corpus.session import Media, Session, Turn
+from demo.planted import Planted
+from demo.tables import to_corpus
+from features.extract import extract_session
+from features.settings import FeatureSettings
+
+SIZES = ((320, 240), (640, 360), (640, 480), (1280, 720))
+FPS = 30
+CANDOR_PERSON_HOURS = 1711
+NAIVE_PICTURES = 60
+Seconds = float
+
+
+def transcode(source: Path, target: Path, size: tuple[int, int], seconds: float) -> Path:
+    """``source`` forth and back for ``seconds`` as H.264 with x264's defaults, in the middle of a ``size`` picture."""
+    with av.open(str(source)) as container:
+        pictures = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+    fitted = [_fit(picture, size) for picture in pictures]
+    there_and_back = fitted + fitted[::-1]
+    with av.open(str(target), "w") as container:
+        stream = container.add_stream("libx264", rate=FPS)
+        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+        for number in range(round(seconds * FPS)):
+            frame = av.VideoFrame.from_ndarray(there_and_back[number % len(there_and_back)], format="bgr24")
+            frame.pts, frame.time_base = number, Fraction(1, FPS)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return target
+
+
+def _fit(picture: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    scale = min(size[0] / picture.shape[1], size[1] / picture.shape[0])
+    small = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    left, top = (size[0] - small.shape[1]) // 2, (size[1] - small.shape[0]) // 2
+    right, bottom = size[0] - small.shape[1] - left, size[1] - small.shape[0] - top
+    return cv2.copyMakeBorder(small, top, bottom, left, right, cv2.BORDER_REPLICATE)
+
+
+def cpu(work: Callable[[], object], times: int = 3) -> Seconds:
+    """The least CPU time of ``times`` runs after a first one."""
+    work()
+    spent = []
+    for _ in range(times):
+        begun = time.process_time()
+        work()
+        spent.append(time.process_time() - begun)
+    return min(spent)
+
+
+def decode(path: Path) -> None:
+    with av.open(str(path)) as container:
+        container.streams.video[0].codec_context.thread_count = 1
+        for _ in container.decode(video=0):
+            pass
+
+
+def extract(path: Path, settings: FeatureSettings, kind: str = "video") -> None:
+    session = Session("s", (Turn(0, "a", "x", 0.0, 10.0),), (), (Media("a", kind, path.name),))
+    extract_session(session, path.parent, settings)
+
+
+def naive_seconds(path: Path, model: Path) -> Seconds:
+    """CPU seconds a picture of the chain that people write: everything on every picture, with OpenCV's defaults."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    network = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    name = network.get_inputs()[0].name
+    cascades = {
+        part: cv2.CascadeClassifier(f"{cv2.data.haarcascades}haarcascade_{part}.xml")
+        for part in ("frontalface_default", "eye", "smile")
+    }
+    cv2.setNumThreads(1)
+    video = cv2.VideoCapture(str(path))
+    begun = time.process_time()
+    for _ in range(NAIVE_PICTURES):
+        _, picture = video.read()
+        grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
+        for x, y, width, height in cascades["frontalface_default"].detectMultiScale(grey, 1.1, 5)[:1]:
+            face = grey[y : y + height, x : x + width]
+            cascades["eye"].detectMultiScale(face)
+            cascades["smile"].detectMultiScale(face, 1.7, 20)
+            colours = cv2.resize(picture[y : y + height, x : x + width], (224, 224)).astype(np.float32) / 255.0
+            network.run(None, {name: colours.transpose(2, 0, 1)[None]})
+    return (time.process_time() - begun) / NAIVE_PICTURES
+
+
+def measure_speed(shared: Path, folder: Path, seconds: float) -> None:
+    yunet = shared / "models" / "face_detection_yunet_2026may.onnx"
+    emotion = shared / "models" / "RANDOMWEIGHTS_enet_b0_8.onnx"
+    for size in SIZES:
+        name = f"{size[0]}x{size[1]}"
+        film = transcode(shared / "media" / "WDA_KatieHill_000.mp4", folder / f"{name}.mp4", size, seconds)
+        limit = cpu(lambda film=film: decode(film)) / seconds
+        tell(f"pure decode {name}", 1 / limit, "x real time", ms_a_second=round(1000 * limit, 1))
+        naive = naive_seconds(film, emotion) * FPS
+        tell(f"naive chain {name}", 1 / naive, "x real time", ms_a_second=round(1000 * naive, 1))
+        for detector in ("yunet", "haar"):
+            for mood in ("none", str(emotion)):
+                settings = FeatureSettings(detector=detector, yunet_model=yunet, emotion_model=mood)
+                spent = cpu(lambda film=film, settings=settings: extract(film, settings)) / seconds
+                tell(
+                    f"features {name} {detector} {'without' if mood == 'none' else 'with'} emotion",
+                    1 / spent,
+                    "x real time",
+                    ms_a_second=round(1000 * spent, 1),
+                    ratio_to_decode=round(limit / spent, 2),
+                    ratio_to_naive=round(naive / spent, 1),
+                    candor_core_hours=round(CANDOR_PERSON_HOURS * spent),
+                )
+    sound = shared / "media" / "pyannote_sample.wav"
+    spent = cpu(lambda: extract(sound, FeatureSettings(), "audio"), 5)
+    tell("prosody", 30.0 / spent, "x real time", file=sound.name)
+
+
+def measure_cores(shared: Path, folder: Path) -> None:
+    """Wall time of `apportion features` with two workers against one, each five times, taking turns."""
+    films = folder / "films"
+    (films / "media").mkdir(parents=True)
+    transcode(shared / "media" / "WDA_KatieHill_000.mp4", films / "media" / "a.mp4", (640, 480), 60)
+    sessions = []
+    for number in range(12):
+        (films / "media" / f"{number}.mp4").hardlink_to(films / "media" / "a.mp4")
+        turns = tuple(Turn(i, "ab"[i % 2], "words", 3.0 * i, 3.0 * i + 2.5) for i in range(20))
+        sessions.append(Session(f"s{number:02}", turns, (), (Media("a", "video", f"media/{number}.mp4"),)))
+    to_corpus([Planted(session, "film", {}) for session in sessions], films).write(films)
+    spent: dict[int, list[float]] = {1: [], 2: []}
+    for turn in range(5):
+        for workers in spent:
+            config = folder / f"{workers}_{turn}.toml"
+            config.write_text(f'corpus = "{films}"\noutput = "run_{workers}_{turn}"\n[run]\nworkers = {workers}\n')
+            spent[workers].append(timed(["features", str(config)])[0])
+    one, two = (statistics.median(spent[workers]) for workers in (1, 2))
+    tell("two workers against one", one / two, "ratio", one_s=round(one, 2), two_s=round(two, 2), runs=5)
+
+
+def measure_long(shared: Path, folder: Path) -> None:
+    """31 minutes in one file: peak memory of the process, and time for each tenth of it."""
+    import resource
+
+    import features.video as video
+
+    film = transcode(shared / "media" / "WDA_KatieHill_000.mp4", folder / "minute.mp4", (640, 480), 60)
+    looped = folder / "long.mp4"
+    with av.open(str(looped), "w") as target:
+        stream = None
+        for lap in range(31):
+            with av.open(str(film)) as source:
+                stream = stream or target.add_stream_from_template(source.streams.video[0])
+                for packet in source.demux(video=0):
+                    if packet.dts is None:
+                        continue
+                    shift = round(lap * 60 / packet.time_base)
+                    packet.pts, packet.dts, packet.stream = packet.pts + shift, packet.dts + shift, stream
+                    target.mux(packet)
+    clock: list[tuple[float, float]] = []
+    read = video.read_pictures
+
+    def watched(*arguments: object) -> object:
+        for picture in read(*arguments):  # type: ignore[arg-type]
+            if not clock or picture.time_s - clock[-1][0] >= 60:
+                clock.append((picture.time_s, time.process_time()))
+            yield picture
+
+    video.read_pictures = watched  # type: ignore[assignment]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    extract(looped, FeatureSettings(emotion_model=str(shared / "models" / "RANDOMWEIGHTS_enet_b0_8.onnx")))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    minutes = np.diff([spent for _, spent in clock])
+    tell("31-minute video, peak memory", peak, "MiB", before_mib=round(before))
+    tell(
+        "31-minute video, last five minutes against the first five",
+        float(minutes[-5:].mean() / minutes[:5].mean()),
+        "ratio",
+        s_a_minute=round(float(minutes.mean()), 2),
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shared", type=Path)
+    parser.add_argument("--seconds", type=float, default=40.0, help="length of each film")
+    for option in ("cores", "long"):
+        parser.add_argument(f"--{option}", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        if given.cores:
+            measure_cores(given.shared.resolve(), Path(temporary))
+        elif given.long:
+            measure_long(given.shared.resolve(), Path(temporary))
+        else:
+            measure_speed(given.shared.resolve(), Path(temporary), given.seconds)
