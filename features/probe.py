@@ -106,12 +106,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: ``channels`` of sound (0: none), pictures, and the length that its header states."""
+    """What a file holds: ``channels`` of sound (0: none), pictures, and the end that its header states."""
 
     told: str
     channels: int
     pictures: bool
-    length_s: float | None
+    end_s: float | None
 
 
 def probe(
@@ -137,10 +137,10 @@ def probe(
     try:
         contents = _contents(place, settings)
         session = Session(PERSON, (), media=_media(place, contents, channels))
-        if contents.length_s is not None and start_s >= contents.length_s + LATEST_S:
-            raise _too_late(path, start_s, contents.length_s)
+        if contents.end_s is not None and start_s >= contents.end_s + LATEST_S:
+            raise _too_late(path, start_s, contents.end_s)
         until_s = math.inf if end_s is None else end_s + _needed_after_s(settings)
-        watching = _Watching(until_s, contents.length_s, told)
+        watching = _Watching(until_s, contents.end_s, told)
         behaviour = observe(session, place.parent, settings, watching.go_on).get(PERSON)
     except UnitError as error:
         raise InputError(str(error)) from error
@@ -220,14 +220,17 @@ def _contents(place: Path, settings: FeatureSettings) -> Contents:
         first = None if sound is None else next(recording.frames(sound), None)
         channels = 0 if first is None else first.layout.nb_channels
         container = recording.container
-        headed = container.format.name.split(",")[0] in HEADED and container.duration
-        length_s = container.duration / av.time_base if headed else None
+        kind = container.format.name.split(",")[0]
+        # Matroska's duration counts from 0 wherever the first time stamp lies.
+        begin_s = 0.0 if kind == "matroska" else (container.start_time or 0) / av.time_base - recording.origin_s
+        end_s = begin_s + (container.duration or 0) / av.time_base
+        headed = kind in HEADED and container.duration
         if sound is None and pictures is None:
             raise UnitError(
                 f"{place.name}: neither sound nor pictures in the file (it holds {recording.holds()}). "
                 "Name an audio or video file."
             )
-        return Contents(recording.holds(), channels, pictures is not None, length_s)
+        return Contents(recording.holds(), channels, pictures is not None, end_s if headed else None)
 
 
 def _media(place: Path, contents: Contents, channels: Sequence[str]) -> tuple[Media, ...]:
@@ -273,10 +276,10 @@ def _needed_after_s(settings: FeatureSettings) -> float:
 class _Watching:
     """Tells how far the pictures are looked at, and ends the looking at ``until_s``."""
 
-    def __init__(self, until_s: float, length_s: float | None, told: Told | None) -> None:
+    def __init__(self, until_s: float, end_s: float | None, told: Told | None) -> None:
         self.stopped = False
         self._until_s, self._told = until_s, told
-        self._total_s = min(until_s, math.inf if length_s is None else length_s)
+        self._total_s = min(until_s, math.inf if end_s is None else end_s)
 
     def go_on(self, time_s: float) -> bool:
         if self._told is not None:

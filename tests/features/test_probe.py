@@ -123,6 +123,17 @@ def test_any_window_within_is_reported_as_asked(voice: Path, start_s: float, len
     json.dumps(probed.to_json(), allow_nan=False)
 
 
+@pytest.mark.parametrize("name", ["a.mkv", "a.mov", "a.ts"])
+def test_a_film_whose_clock_begins_late_is_told_on_its_clock(tmp_path: Path, name: str):
+    path = write_movie(tmp_path / name, [flat()] * 50, times_s=[30 + i / 25 for i in range(50)])
+    lenient = FeatureSettings(emotion_model="none", missing_tolerance_s=60.0)
+    end_s = 2.0 if name == "a.ts" else 32.0
+    assert probe(path, lenient).end_s == pytest.approx(end_s, abs=0.1)
+    with pytest.raises(InputError) as told:
+        probe(path, lenient, 70.0)
+    assert float(str(told.value).split(" ends at ")[1].split()[0]) == pytest.approx(end_s, abs=0.1)
+
+
 def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
     probed = probe(voice, PLAIN, 0.0, 99.0)
     assert probed.end_s == 2.0
