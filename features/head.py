@@ -1,25 +1,15 @@
-"""Nods and head shakes as events in the path of the face."""
+"""Nods and head shakes of one person, as events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from features.series import Floats, Span
+from features.nod_no import shakes
+from features.nod_yes import nods
+from features.series import Span
 from features.settings import FeatureSettings
-
-FEWEST_SAMPLES = 4
-
-
-@dataclass(frozen=True)
-class HeadPath:
-    """Where one head was: ``times_s`` [F], ``x`` and ``y`` [F] float64 in face heights, of one followed face."""
-
-    times_s: Floats
-    x: Floats
-    y: Floats
+from features.swings import HeadPath
 
 
 @dataclass(frozen=True)
@@ -31,74 +21,5 @@ class HeadEvents:
 
 
 def head_events(paths: Sequence[HeadPath], settings: FeatureSettings) -> HeadEvents:
-    """Look for nods (vertical) and shakes (horizontal) in sliding windows and join those that touch.
-
-    A window has one where the position crosses its middle at least ``nod_crossings`` times and its range is above
-    ``nod_range`` (LLM-GELI section 5.1: zero crossings >= 2 and scaled face range > 0.1). The paper leaves open over
-    what: over a whole clip everything nods, so we use windows and count events. Added by us, each with a setting that
-    switches it off: a dead band against jitter, and the movement must be mainly along that axis.
-    """
-    yes: list[Span] = []
-    no: list[Span] = []
-    for path in paths:
-        for first, last in _windows(path.times_s, settings):
-            times, x, y = path.times_s[first:last], path.x[first:last], path.y[first:last]
-            vertical, horizontal = _event(times, y, x, settings), _event(times, x, y, settings)
-            yes += [vertical] if vertical else []
-            no += [horizontal] if horizontal else []
-    return HeadEvents(join(yes), join(no))
-
-
-def crossings(values: Floats, dead_band: float) -> list[tuple[int, int]]:
-    """Where ``values`` [F] cross their middle (half-way from minimum to maximum): (last index before, first after).
-
-    A side is reached once the value is ``dead_band`` times the range beyond the middle, so that noise around the
-    middle makes no crossings.
-    """
-    if not len(values):
-        return []
-    low, high = float(values.min()), float(values.max())
-    middle, margin = (low + high) / 2, dead_band * (high - low)
-    found, side, before = [], 0, 0
-    for index, value in enumerate(values):
-        now = 1 if value > middle + margin else -1 if value < middle - margin else 0
-        if now and side and now != side:
-            found.append((before, index))
-        if now:
-            side, before = now, index
-    return found
-
-
-def join(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Overlapping or touching spans joined, in order."""
-    joined: list[Span] = []
-    for start_s, end_s in sorted(spans):
-        if joined and start_s <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], end_s))
-        else:
-            joined.append((start_s, end_s))
-    return tuple(joined)
-
-
-def _event(times_s: Floats, along: Floats, across: Floats, settings: FeatureSettings) -> Span | None:
-    """The stretch of a window that crosses the middle along one axis, None where that is no nod."""
-    reach = float(np.ptp(along))
-    if reach <= settings.nod_range or reach < settings.nod_axis_ratio * float(np.ptp(across)):
-        return None
-    found = crossings(along, settings.nod_dead_band)
-    if len(found) < settings.nod_crossings:
-        return None
-    return float(times_s[found[0][0]]), float(times_s[found[-1][1]])
-
-
-def _windows(times_s: Floats, settings: FeatureSettings) -> Iterable[tuple[int, int]]:
-    """Index ranges of the sliding windows; also a path shorter than one window is looked at, as a whole."""
-    if not len(times_s):
-        return
-    start_s, last_start_s = float(times_s[0]), max(float(times_s[0]), float(times_s[-1]) - settings.nod_window_s)
-    for step in range(int((last_start_s - start_s) / settings.nod_hop_s) + 2):
-        begin_s = min(start_s + step * settings.nod_hop_s, last_start_s)
-        first = int(np.searchsorted(times_s, begin_s, side="left"))
-        last = int(np.searchsorted(times_s, begin_s + settings.nod_window_s, side="right"))
-        if last - first >= FEWEST_SAMPLES:
-            yield first, last
+    """All nods and shakes in the paths of a person's head."""
+    return HeadEvents(nods(paths, settings), shakes(paths, settings))

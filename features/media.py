@@ -63,6 +63,9 @@ class Recording:
         name = container.format.name
         self.origin_s = start_s if name in ("mpegts", "mpeg") else 0.0
         self._promised_s = (container.duration or 0) / av.time_base if name.split(",")[0] in HEADED else 0.0
+        if name.startswith("matroska"):
+            # Matroska's length counts from the clock's 0, the others' from the first time stamp.
+            self._promised_s = max(0.0, self._promised_s - start_s)
         self._first_s = start_s
         self._reached_s = start_s
         self._damaged_s = 0.0

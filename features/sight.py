@@ -15,11 +15,12 @@ from features.detector import open_detector
 from features.face import Face
 from features.faces import FaceFollower, Seen
 from features.gaze import gaze_log_ratio, on_screen
-from features.head import HeadEvents, HeadPath, head_events
+from features.head import HeadEvents, head_events
 from features.names import EMOTION_FEATURES
 from features.series import Series, Span, sampled, smoothed
 from features.settings import FeatureSettings
 from features.smile import smile_score
+from features.swings import HeadPath
 from features.video import Picture
 
 if TYPE_CHECKING:

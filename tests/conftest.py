@@ -1,4 +1,4 @@
-"""What holds for every test: an emotion model that somebody has fetched on this machine is not found."""
+"""What holds for every test: no time limits, and an emotion model that somebody has fetched is not found."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no fault of the code.
+settings.register_profile("apportion", deadline=None)
+settings.load_profile("apportion")
 
 
 @pytest.fixture(scope="session", autouse=True)

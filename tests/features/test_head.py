@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.head import HeadPath, crossings, head_events, join
+from features.head import head_events
 from features.settings import FeatureSettings
+from features.swings import HeadPath, crossings, join
 from tests.features.clips import wave
 
 SETTINGS = FeatureSettings()

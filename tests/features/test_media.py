@@ -129,3 +129,13 @@ def test_wav_from_a_pipe_promises_nothing(tmp_path: Path):
 def test_header_that_lies_by_a_few_frames_is_tolerated():
     path = shared("media/no_face.mp4")  # its header says 98 frames, 95 decode
     assert _decode_all(path.parent, path.name) == 95
+
+
+@pytest.mark.parametrize("name", ["a.mkv", "a.webm", "a.mp4", "a.mov"])
+def test_a_recording_whose_clock_begins_late_is_whole(tmp_path: Path, name: str):
+    codec = "libvpx" if name.endswith("webm") else "mpeg4"
+    path = write_movie(tmp_path / name, [flat()] * 50, times_s=[3 + i / 25 for i in range(50)], codec=codec)
+    with open_recording(tmp_path, path.name, 1.0) as recording:
+        times = [frame.time for frame in recording.frames(recording.stream("video"))]
+    assert len(times) == 50
+    assert times[0] == pytest.approx(3.0, abs=0.05)

@@ -156,3 +156,19 @@ def test_what_is_planted_in_the_demo_is_found():
     scores = [f1(*row) for row in totals.tolist()]
     assert min(scores[:2]) >= NODS_F1, totals
     assert scores[2] >= SMILE_AND_GAZE_F1, totals
+
+
+def test_a_recordings_offset_moves_everything_seen_by_itself(tmp_path):
+    path = write_clip(Clip("offset", 3, fps=15.0), tmp_path)
+    turns = (Turn(0, "a", "x", 0.0, DURATION_S),)
+    settings = FeatureSettings(emotion_model="none")
+    at = {}
+    for offset_s in (0.0, 3.25):
+        media = (Media("a", "video", path.name, offset_s),)
+        frames = extract_session(Session("offset", turns, (), media), tmp_path, settings)[0]
+        at[offset_s] = {kind: events(frames, kind) for kind in ("nod_yes", "nod_no")}
+    for kind, moved in at[3.25].items():
+        assert moved == [
+            (pytest.approx(a + 3.25, abs=0.11), pytest.approx(b + 3.25, abs=0.11)) for a, b in at[0.0][kind]
+        ]
+    assert sum(map(len, at[0.0].values())) > 0
