@@ -243,8 +243,9 @@ def _read(completion: ChatCompletion) -> ChatReply:
         reply = ChatReply(
             text=choice.message.content or refusal or "",
             model=completion.model or "",
-            prompt_tokens=usage.prompt_tokens if usage else None,
-            completion_tokens=usage.completion_tokens if usage else None,
+            prompt_tokens=_count(usage, "prompt_tokens"),
+            completion_tokens=_count(usage, "completion_tokens"),
+            cached_tokens=_count(getattr(usage, "prompt_tokens_details", None), "cached_tokens"),
             finish_reason="refusal" if refusal else choice.finish_reason or "stop",
         )
     except (AttributeError, IndexError, TypeError):
@@ -252,3 +253,8 @@ def _read(completion: ChatCompletion) -> ChatReply:
     if not isinstance(reply.text, str) or not isinstance(reply.model, str):
         raise ValueError("its text is no string")
     return reply
+
+
+def _count(counts: object, name: str) -> int | None:
+    value = getattr(counts, name, None)
+    return value if isinstance(value, int) and value >= 0 else None
