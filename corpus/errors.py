@@ -13,3 +13,7 @@ class InputError(ApportionError):
 
 class UnitError(ApportionError):
     """One session or one unit of work failed; it is quarantined and the rest goes on (exit code 1)."""
+
+
+class StoppedError(ApportionError):
+    """A limit that a person has set ends the work; what is finished is kept (exit code 1)."""

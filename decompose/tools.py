@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from corpus.errors import InputError, UnitError
-from llm_client.errors import RequestError, SetupError
+from corpus.errors import InputError, StoppedError, UnitError
+from llm_client.errors import BudgetError, RequestError, SetupError
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
@@ -31,6 +31,8 @@ class Tools:
         A file that every reply is added to, to serve as ``recorded`` later.
     prices : Path, optional
         A price table that goes before the shipped one.
+    budget_usd : float, optional
+        US dollars that everything ever paid into ``cache`` may not pass.
     """
 
     def __init__(
@@ -41,9 +43,11 @@ class Tools:
         recorded: Path | None = None,
         record: Path | None = None,
         prices: Path | None = None,
+        budget_usd: float | None = None,
     ) -> None:
         self._llm = llm
         self._files = {"cache": cache, "recorded": recorded, "record": record, "prices": prices}
+        self._budget_usd = budget_usd
         self._client: Client | None = None
         self._lock = threading.Lock()
 
@@ -64,6 +68,8 @@ class Tools:
         ------
         InputError
             No request can succeed until a person changes something.
+        StoppedError
+            The budget is used up.
         UnitError
             This request failed after all retries.
         """
@@ -72,6 +78,8 @@ class Tools:
             return client.complete(request)
         except SetupError as error:
             raise InputError(f"decompose.llm: {error}") from None
+        except BudgetError as error:
+            raise StoppedError(str(error)) from None
         except RequestError as error:
             raise UnitError(f"{request.label}: {error}") from None
 
@@ -96,7 +104,7 @@ class Tools:
         with self._lock:
             if self._client is None:
                 try:
-                    self._client = Client(self._llm, **self._files)
+                    self._client = Client(self._llm, **self._files, budget_usd=self._budget_usd)
                 except SetupError as error:
                     raise InputError(f"decompose.llm: {error}") from None
             return self._client

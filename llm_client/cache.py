@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0
     total(usd), count(*) - count(usd), (SELECT total(usd) FROM reserved)
 FROM replies WHERE rowid > ?
 """
+_SPENT = "SELECT (SELECT total(usd) FROM replies) + (SELECT total(usd) FROM reserved)"
 _LOCK_WAIT_S = 60.0
 _Result = TypeVar("_Result")
 
@@ -69,6 +71,17 @@ class ReplyCache:
         row = self._guarded(lambda: self._connection.execute(_USAGE, (after,)).fetchone())
         return Usage(*row)
 
+    def reserve(self, usd: float, ceiling_usd: float) -> int | None:
+        """Set ``usd`` aside for a try, on the disk before it is sent, and return the reservation's number.
+
+        None where it would pass the ceiling together with all that was paid and is set aside, by any process.
+        """
+        return self._guarded(lambda: self._reserve(usd, ceiling_usd))
+
+    def release(self, reservation: int) -> None:
+        """Give back what was set aside for a try that is not paid."""
+        self._guarded(lambda: self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,)))
+
     def close(self) -> None:
         """Close the file."""
         self._guarded(self._connection.close)
@@ -78,10 +91,18 @@ class ReplyCache:
         connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT_S, check_same_thread=False, isolation_level=None)
         # WAL lets other processes read while one writes; FULL syncs each commit, so that not even a power cut
         # loses a reply that was paid for.
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        bring_up_to_date(connection)
-        return connection
+        deadline_s = time.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                bring_up_to_date(connection)
+                return connection
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait for its own lock while another process makes the file.
+                if "locked" not in str(error) or time.monotonic() > deadline_s:
+                    raise
+                time.sleep(0.01)
 
     def _insert(self, key: str, reply: ChatReply, usd: float | None, reservation: int | None) -> None:
         tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
@@ -89,6 +110,13 @@ class ReplyCache:
             self._connection.execute(_INSERT, (key, reply.to_json(), *tokens, usd))
             if reservation is not None:
                 self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
+
+    def _reserve(self, usd: float, ceiling_usd: float) -> int | None:
+        with self._transaction():
+            (spent_usd,) = self._connection.execute(_SPENT).fetchone()
+            if spent_usd + usd > ceiling_usd:
+                return None
+            return self._connection.execute("INSERT INTO reserved (usd) VALUES (?)", (usd,)).lastrowid
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -10,12 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from llm_client.budget import Budget
 from llm_client.cache import ReplyCache
 from llm_client.errors import RequestError, SetupError
 from llm_client.prices import find_price
 from llm_client.recorded import RecordedReplies, Recorder, RecordingHeader, today
 from llm_client.request import ChatReply, ChatRequest
-from llm_client.server import Server
+from llm_client.server import Server, check_access
 from llm_client.settings import LLMSettings
 
 _Result = TypeVar("_Result")
@@ -49,6 +50,8 @@ class Client:
         A file that each reply is appended to, from the server or from the cache.
     prices : Path, optional
         A price table that goes before the shipped one.
+    budget_usd : float, optional
+        US dollars that everything ever paid into ``cache`` may not pass; of no effect on recorded replies.
 
     Raises
     ------
@@ -65,11 +68,17 @@ class Client:
         recorded: Path | None = None,
         record: Path | None = None,
         prices: Path | None = None,
+        budget_usd: float | None = None,
     ) -> None:
         self._price = find_price(settings.model, prices)
-        self._provider = _provider(settings, recorded)
         live = settings.provider == "openai"
+        if live:
+            check_access(settings)
         self._cache = ReplyCache(cache) if cache is not None and live else None
+        self._budget = None
+        if budget_usd is not None and live:
+            self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
+        self._provider = _provider(settings, recorded, self._budget)
         self._recorder = Recorder(record, _header(settings)) if record is not None and live else None
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
         self._loop = asyncio.new_event_loop()
@@ -83,6 +92,8 @@ class Client:
         ------
         SetupError
             No request can succeed until a person changes something.
+        BudgetError
+            It could pass the budget, and was not sent.
         RequestError
             This request failed after all retries.
         """
@@ -129,13 +140,20 @@ class Client:
             reply = await self._provider.fetch(request)
             if self._cache is not None:
                 # On this thread, before anything is handed out: a few milliseconds against a paid reply.
-                reply = self._cache.put(key, reply, self._usd(reply))
+                reservation = self._budget.reservation(key) if self._budget is not None else None
+                reply = self._cache.put(key, reply, self._usd(request, reply), reservation)
+                if self._budget is not None:
+                    self._budget.settle(key)
         if self._recorder is not None:
             self._recorder.add(request, reply)
         return reply
 
-    def _usd(self, reply: ChatReply) -> float | None:
-        return None if self._price is None else self._price.reply_usd(reply)
+    def _usd(self, request: ChatRequest, reply: ChatReply) -> float | None:
+        if self._price is None:
+            return None
+        usd = self._price.reply_usd(reply)
+        # A budget has to count a reply whose tokens the server did not tell, so it counts as the dearest possible.
+        return self._price.most_usd(request) if usd is None and self._budget is not None else usd
 
     async def _finish(self) -> None:
         under_way = list(self._under_way.values())
@@ -145,9 +163,9 @@ class Client:
         await self._provider.close()
 
 
-def _provider(settings: LLMSettings, recorded: Path | None) -> Provider:
+def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | None) -> Provider:
     if settings.provider == "openai":
-        return Server(settings)
+        return Server(settings, budget)
     if recorded is None:
         raise SetupError(
             "provider = 'recorded', and no file of recorded replies is named. Name it (in a run's configuration: "

@@ -11,6 +11,10 @@ class SetupError(LLMError):
     """No request can succeed before a person changes something: a key, consent, a file, the address."""
 
 
+class BudgetError(LLMError):
+    """The next request could pass the budget; it was not sent."""
+
+
 class RequestError(LLMError):
     """This one request has failed after all retries; others may succeed."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from llm_client import retry
+from llm_client.budget import Budget
 from llm_client.errors import RequestError, SetupError
 from llm_client.limits import RateLimits
 from llm_client.request import ChatReply, ChatRequest
@@ -36,8 +37,9 @@ class Server:
         No consent to send text to this host, or no key for it; nothing has been sent.
     """
 
-    def __init__(self, settings: LLMSettings) -> None:
+    def __init__(self, settings: LLMSettings, budget: Budget | None = None) -> None:
         self._settings = settings
+        self._budget = budget
         _require_consent(settings)
         self._key = _read_key(settings)
         self._dialect = _Dialect(settings.host)
@@ -50,6 +52,8 @@ class Server:
 
         Raises
         ------
+        BudgetError
+            It could pass the budget, and was not sent.
         SetupError
             The server does not take the key, does not know the model, wants to be left alone for long, or the account
             has no money left.
@@ -98,8 +102,17 @@ class Server:
 
     async def _send(self, request: ChatRequest, options: dict[str, Any]) -> ChatReply:
         estimated = estimated_tokens(request)
-        await self._limits.admit(estimated)
-        reply = _read(await self._sdk.chat.completions.create(**options))
+        if self._budget is not None:
+            await self._budget.reserve(request)
+        sent = False
+        try:
+            await self._limits.admit(estimated)
+            sent = True
+            reply = _read(await self._sdk.chat.completions.create(**options))
+        except BaseException as error:
+            if self._budget is not None:
+                self._budget.end_try(request.key(), paid=sent and _may_be_paid(error))
+            raise
         self._limits.correct(estimated, used_tokens(reply) or estimated)
         return reply
 
@@ -213,6 +226,19 @@ def _may_pass(error: Exception) -> bool:
     if _is_status(error):
         return retry.helps(error.status_code, error.code, error.response.headers)
     return isinstance(error, openai.APIConnectionError)
+
+
+def check_access(settings: LLMSettings) -> None:
+    """Raise SetupError where there is no consent to send text to the host, or no key for it."""
+    _require_consent(settings)
+    _read_key(settings)
+
+
+def _may_be_paid(error: BaseException) -> bool:
+    """Whether the server may have worked before this happened: not where it refused, or was never reached."""
+    refused = isinstance(error, Exception) and _is_status(error)
+    # By name: the SDK's versions bring different HTTP libraries (httpx, httpx2).
+    return not refused and type(error.__cause__).__name__ not in ("ConnectError", "ConnectTimeout", "PoolTimeout")
 
 
 def _require_consent(settings: LLMSettings) -> None:

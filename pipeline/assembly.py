@@ -38,6 +38,7 @@ def assemble(config: Config) -> Engine:
             recorded=chosen.run.recorded,
             record=chosen.run.record,
             prices=chosen.run.prices,
+            budget_usd=chosen.run.budget_usd,
         ),
         facts={
             "versions": lambda engine: package_versions(),

@@ -34,6 +34,12 @@ class RunSettings(BaseModel):
     record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
     llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
     prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/prices.toml")
+    budget_usd: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="US dollars that all replies ever paid into the reply cache may cost; none means no ceiling",
+    )
 
 
 class Config(BaseModel):

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.corpus import Corpus
-from corpus.errors import ApportionError, InputError, UnitError
+from corpus.errors import ApportionError, InputError, StoppedError, UnitError
 from corpus.session import Session
 from pipeline.config import Config
 from pipeline.inputs import InputHashes
 from pipeline.stage import Inputs, Outputs, Progress, Stage, Unit, Work
 from pipeline.store import Artifact, Store, canonical_json, digest, write_atomically
-from pipeline.units import Plan
+from pipeline.units import Plan, listed
 
 Status = Literal["done", "reused", "failed", "blocked"]
 
@@ -63,6 +63,8 @@ class Engine:
         ------
         InputError
             What makes every further unit pointless: a full disk, no permission, a missing API key.
+        StoppedError
+            A limit that a person has set is reached.
         """
         try:
             key = self.key(stage.name, unit)
@@ -72,7 +74,7 @@ class Engine:
             self._make(stage, unit, key, progress)
         except BlockedError as error:
             return self._failed(stage, unit, "blocked", str(error))
-        except InputError:
+        except (InputError, StoppedError):
             raise
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
@@ -162,7 +164,7 @@ class Engine:
         for need, units in self.plan.needed(stage.name, unit).items():
             found = {other: artifact for other in units if (artifact := self.artifact(need, other)) is not None}
             if not found:
-                raise BlockedError(f"needs {need} ({_listed(units)}), which did not succeed; its own entry says why.")
+                raise BlockedError(f"needs {need} ({listed(units)}), which did not succeed; its own entry says why.")
             upstream[need] = found
         return upstream
 
@@ -189,10 +191,6 @@ class Engine:
 def _unit_id(unit: Unit) -> str:
     # Session ids come from strangers and may hold anything, so they never become a file name.
     return digest(list(unit))[:32]
-
-
-def _listed(units: list[Unit]) -> str:
-    return "; ".join(str(unit) for unit in units[:3]) + (f" and {len(units) - 3} more" if len(units) > 3 else "")
 
 
 def _table_digest(corpus: Corpus, session_ids: set[str]) -> str:

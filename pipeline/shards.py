@@ -13,10 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpus.errors import InputError
+from corpus.errors import InputError, StoppedError
 from pipeline.config import Config, load_config
 from pipeline.stage import Stage, Unit
 from pipeline.stages import STAGES
+from pipeline.units import listed
 
 if TYPE_CHECKING:
     from pipeline.engine import Engine, Outcome
@@ -63,10 +64,22 @@ def run_units(config: Config, stage: str, shard: int, shards: int, progress: Pro
     engine = open_engine(config)
     declared = _stage(stage)
     units = _split(engine, declared, shards)[shard]
-    at_once = max(declared.concurrent(config, unit) for unit in units)
+    try:
+        return _run_side_by_side(engine, declared, units, progress)
+    except StoppedError as stop:
+        left = [unit for unit in units if engine.artifact(stage, unit) is None]
+        raise StoppedError(
+            f"{stop} {len(left)} of {len(units)} units of the stage {stage!r} are left ({listed(left)}). Every reply "
+            "received is kept. To go on, run the same command with a higher --budget (or run.budget_usd); with "
+            "--dry-run it says what is left."
+        ) from None
+
+
+def _run_side_by_side(engine: Engine, declared: Stage, units: list[Unit], progress: Progress) -> list[Outcome]:
+    at_once = max(declared.concurrent(engine.config, unit) for unit in units)
     if at_once == 1:
         return [engine.run(declared, unit, progress) for unit in units]
-    with ThreadPoolExecutor(at_once, thread_name_prefix=stage) as pool:
+    with ThreadPoolExecutor(at_once, thread_name_prefix=declared.name) as pool:
         try:
             return list(pool.map(lambda unit: engine.run(declared, unit, progress), units))
         except BaseException:

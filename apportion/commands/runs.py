@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,14 @@ RUN_OPTIONS = (
     ),
     click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
+)
+
+
+_with_budget = click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Stop before all that was ever paid into the reply cache passes USD; goes before run.budget_usd.",
 )
 
 
@@ -75,6 +84,7 @@ def init_command(corpus: Path, output: Path, rating: str | None, force: bool) ->
 
 @click.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
+@_with_budget
 @_with_run_options
 def run_command(config: Path, **options: Any) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice."""
@@ -120,7 +130,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> click.Command
 
         _run(load_config(config), stages, str(config), **options)
 
-    return command
+    return _with_budget(command) if "label" in stages else command
 
 
 def _run(
@@ -134,10 +144,13 @@ def _run(
     emotion_model: str | None,
     allow_quarantine: bool,
     as_json: bool,
+    budget: float | None = None,
 ) -> None:
     from pipeline.local import dry_run_text, run_locally
 
-    config = config.with_run(limit=limit, workers=workers)
+    if budget is not None and not math.isfinite(budget):
+        raise InputError(f"--budget {budget}: give a number of US dollars.")
+    config = config.with_run(limit=limit, workers=workers, budget_usd=budget)
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"

@@ -147,3 +147,17 @@ def test_use_is_summed_from_a_mark_on_and_a_reply_that_came_second_is_paid_too(t
     assert cache.get("b").text == "y"
     assert cache.usage(mark) == Usage(1, 20, 0, 2, 1.0)
     assert cache.usage().usd == 2.0
+
+
+def test_several_processes_may_make_the_file_at_once(tmp_path):
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "cache.sqlite")]
+    writers = [
+        subprocess.Popen([*command, name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+        for name in "abcd"
+    ]
+    first = [writer.stdout.readline() for writer in writers]
+    for writer in writers:
+        writer.kill()
+    assert first == ["0\n"] * 4, [writer.communicate()[1] for writer in writers]
+    for writer in writers:
+        writer.communicate()

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.local import run_locally
-from tests.chain.command import config
+from tests.chain.command import apportion, config
 from tests.chain.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -22,6 +22,7 @@ methods = ["llm", "llm-multimodal"]
 base_url = "{}"
 model = "{}"
 max_retries = 0
+max_tokens = 100
 """
 
 
@@ -55,3 +56,33 @@ def test_an_unknown_cost_is_said_once(folder):
         summary = run_locally(load_config(config(folder, TEXT.format(server.url, "n"))), ["rewards"], quiet=True)
     text = summary.text("config.toml")
     assert "cost unknown" in text and text.count("No price known for 'n'") == 1
+
+
+def test_a_budget_ends_the_run_with_1_says_what_is_left_and_a_higher_one_goes_on(folder):
+    # One reply costs 0.081; the dearest that a request can be is a little more than 1 + its bytes / 1000.
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, TEXT.format(server.url, "m"))
+        small = apportion("decompose", path, "--budget", "0.5")
+        assert (small.returncode, server.requests) == (1, [])
+        assert "0 replies; the next request may cost up to $" in small.stderr
+        most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", small.stderr)[1])
+        stopped = apportion("decompose", path, "--budget", str(most_usd + 0.2))
+        received = len(server.requests)
+        assert (stopped.returncode, 0 < received < 5) == (1, True), stopped.stderr
+        assert "units of the stage 'label' are left (s0" in stopped.stderr
+        assert "Every reply received is kept. To go on, run the same command with a higher --budget" in stopped.stderr
+        done = apportion("decompose", path, "--budget", "1000")
+    assert done.returncode == 0 and len(server.requests) == 5
+    assert f"m: {5 - received} replies" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much"])
+def test_a_budget_is_a_number_of_dollars(folder, text):
+    result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "m")), "--budget", text)
+    assert result.returncode == 2 and "--budget" in result.stderr
+
+
+def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder):
+    result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "n")), "--budget", "5")
+    assert result.returncode == 2
+    assert "no price is known for 'n'" in result.stderr
