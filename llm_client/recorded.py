@@ -63,6 +63,10 @@ class RecordedReplies:
             # Two processes may have recorded the same request; everybody goes on with the first reply.
             self._replies.setdefault(entry["key"], _reply(entry))
 
+    def find(self, request: ChatRequest) -> ChatReply | None:
+        """The recorded reply to ``request``, or None."""
+        return self._replies.get(request.key())
+
     async def fetch(self, request: ChatRequest) -> ChatReply:
         """The recorded reply to ``request``.
 
@@ -71,7 +75,7 @@ class RecordedReplies:
         MissingReplyError
             The file has none for exactly this request.
         """
-        reply = self._replies.get(request.key())
+        reply = self.find(request)
         if reply is None:
             raise MissingReplyError(
                 f"no recorded reply in {self._path} for request {request.key()} ({request.label or 'unnamed'}) "

@@ -13,6 +13,7 @@ from typing import Any
 from corpus.errors import InputError
 from pipeline.config import Config
 from pipeline.preflight import check
+from pipeline.pricing import price_labels
 from pipeline.progress import StageProgress
 from pipeline.publish import publish
 from pipeline.runner import RunResult, run_stages
@@ -112,16 +113,22 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False) -> R
 
 
 def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
-    """What a run would do: units of each stage, how many are finished already."""
-    warnings = check(config, stages)
+    """What a run would do: units of each stage, how many are finished already, and what the language model would cost.
+
+    No key and no consent is needed for that; what the run itself would lack is among the warnings.
+    """
+    warnings = check(config, stages, sends=False)
     engine = open_engine(config)
     names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
+    pricing = price_labels(engine) if "label" in names else None
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
-        return json.dumps({"stages": plan, "warnings": list(warnings)}, indent=1)
+        priced = pricing.to_json() if pricing else None
+        return json.dumps({"stages": plan, "language_model": priced, "warnings": list(warnings)}, indent=1)
     lines = [f"{'stage':<14}{'units':>8}{'finished':>10}"]
     lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
+    lines += [pricing.text()] if pricing else []
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 

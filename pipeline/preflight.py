@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from decompose.methods import METHODS
@@ -11,9 +12,14 @@ from pipeline.assembly import has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
+if TYPE_CHECKING:
+    from pipeline.engine import Engine
 
-def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...]:
+
+def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = True) -> tuple[str, ...]:
     """Check everything that can be known beforehand, for the given stages and what they need (all by default).
+
+    ``sends`` is False where nothing will be sent: what requests would lack (a key, consent) is a warning then.
 
     Returns
     -------
@@ -27,9 +33,10 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
         replies; a method to align with that is not made; a model of faces or emotions that does not load.
     """
     engine = open_engine(config)
+    lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
     if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
-        engine.tools.check()
+        lacking = _lacking(engine, sends)
     chosen = config.align.reward_method
     if "align" in names and chosen is not None and chosen not in config.decompose.methods:
         raise InputError(
@@ -45,4 +52,14 @@ def check(config: Config, stages: Sequence[str] | None = None) -> tuple[str, ...
         if model is not None:
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
-    return tuple(warnings)
+    return (*warnings, *lacking)
+
+
+def _lacking(engine: Engine, sends: bool) -> tuple[str, ...]:
+    try:
+        engine.tools.check()
+    except InputError as error:
+        if sends:
+            raise
+        return (f"the run itself would stop: {error}",)
+    return ()

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pipeline.config import load_config
-from pipeline.local import run_locally
+from pipeline.local import dry_run_text, run_locally
 from tests.chain.command import apportion, config
 from tests.chain.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -86,3 +86,53 @@ def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder):
     result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "n")), "--budget", "5")
     assert result.returncode == 2
     assert "no price is known for 'n'" in result.stderr
+
+
+def test_a_dry_run_prices_what_is_left_and_sends_nothing(folder):
+    with serving(OpenAIServer(answer=good)) as server:
+        chosen = load_config(config(folder, TEXT.format(server.url, "m")))
+        before = json.loads(dry_run_text(chosen, ["rewards"], as_json=True))["language_model"]
+        assert (before["requests"], before["answered"], before["remaining"]) == (5, 0, 5)
+        assert before["output_tokens"] == 5 * 100  # Three turns would be 130; max_tokens allows 100.
+        usd = (before["input_tokens"] * 1000 + before["output_tokens"] * 10000) / 1e6
+        assert before["usd"] == pytest.approx(usd) and usd > 0
+        assert "m: 5 requests, 0 answered already, 5 to ask" in dry_run_text(chosen, ["rewards"], as_json=False)
+        assert server.requests == []
+        run_locally(chosen.with_run(limit=4), ["rewards"], quiet=True)
+        asked = len(server.requests)
+        after = json.loads(dry_run_text(chosen, ["rewards"], as_json=True))["language_model"]
+        assert (after["answered"], after["remaining"], len(server.requests)) == (asked, 5 - asked, asked)
+        # The replies that are there had 7 tokens each, whatever the estimate was.
+        assert after["output_tokens"] == 7 * after["remaining"]
+        assert after["input_tokens"] < before["input_tokens"]
+        (folder / "run" / "llm_cache.sqlite").unlink()
+        finished = json.loads(dry_run_text(chosen, ["rewards"], as_json=True))["language_model"]
+        assert finished["answered"] == asked
+
+
+def test_a_dry_run_needs_no_key_and_says_what_the_run_would_lack(folder):
+    text = TEXT.format("https://api.example.com/v1", "unheard-of")
+    result = apportion("run", config(folder, text), "--dry-run")
+    assert result.returncode == 0
+    assert "5 to ask" in result.stdout and "cost unknown: no price for this model" in result.stdout
+    assert "warning: the run itself would stop: decompose.llm: the text of your sessions" in result.stdout
+    assert not (folder / "run" / "llm_cache.sqlite").exists()
+
+
+def test_a_dry_run_of_other_stages_has_no_price(folder):
+    chosen = load_config(config(folder, TEXT.format("http://localhost:1/v1", "m")))
+    assert json.loads(dry_run_text(chosen, ["split"], as_json=True))["language_model"] is None
+
+
+def test_a_wrong_price_table_is_told_before_anything_is_done(folder):
+    (folder / "prices.toml").write_text("[models")
+    for option in ("--dry-run", "--json"):
+        result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "m")), option)
+        assert result.returncode == 2 and "prices.toml is no TOML file" in result.stderr
+
+
+def test_recorded_replies_are_counted(folder):
+    (folder / "none.jsonl").write_text('{"model": "m", "date": "2026-11-21", "how": "none"}\n')
+    text = TEXT.format("http://localhost:1/v1", "m").replace("[run]", '[run]\nrecorded = "none.jsonl"')
+    chosen = load_config(config(folder, text.replace("[decompose.llm]", '[decompose.llm]\nprovider = "recorded"')))
+    assert "5 requests, 0 of them recorded" in dry_run_text(chosen, ["rewards"], as_json=False)

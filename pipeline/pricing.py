@@ -1,0 +1,126 @@
+"""What the language model's part of a run would take: requests answered and left, tokens, and their price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import InputError
+from decompose.llm import requests_for
+from decompose.methods import METHODS
+from llm_client.errors import SetupError
+from llm_client.estimate import Estimate, estimate
+from llm_client.prices import find_price
+from llm_client.request import ChatReply, ChatRequest
+
+if TYPE_CHECKING:
+    from pipeline.config import Config
+    from pipeline.engine import Engine
+    from pipeline.stage import Unit
+
+_TOKENS_A_TURN, _TOKENS_A_REPLY = 40, 10
+"""A turn's number, value and one line of evidence as JSON; corrected by the replies that are there."""
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """The estimate, and how many of its sessions lack the descriptors that their question will hold."""
+
+    estimate: Estimate
+    recorded: bool
+    without_descriptors: int
+
+    def text(self) -> str:
+        """A few lines for a person."""
+        lines = [f"language model  {self.estimate.text()}"]
+        if self.recorded:
+            lines = [
+                f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
+            ]
+        if self.without_descriptors:
+            lines.append(
+                f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
+                "alone; run `apportion describe` first to count them whole"
+            )
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for other programs."""
+        return {
+            **self.estimate.to_json(),
+            "recorded": self.recorded,
+            "sessions_without_descriptors": self.without_descriptors,
+        }
+
+
+def price_labels(engine: Engine) -> Pricing | None:
+    """Count and price the first request of every label that a language model makes; None where none does.
+
+    What is sent again after a mistake is not foreseen.
+
+    Raises
+    ------
+    InputError
+        A price table or the file of recorded replies cannot be read.
+    """
+    units = [unit for unit in engine.plan.units["label"] if METHODS[str(unit.method)].section == "llm"]
+    if not units:
+        return None
+    config = engine.config
+    found: list[tuple[ChatRequest, int]] = []
+    finished: set[str] = set()
+    lacking = 0
+    for unit in units:
+        requests, lacks = _requests(engine, unit)
+        lacking += lacks
+        found += requests
+        if engine.artifact("label", unit) is not None:
+            finished.update(request.key() for request, _ in requests)
+    settings = config.decompose.llm
+    try:
+        price = find_price(settings.model, config.run.prices)
+        with _replies(config) as kept:
+
+            def find(request: ChatRequest) -> ChatReply | None:
+                done = ChatReply("", "") if request.key() in finished else None
+                return kept(request) or done
+
+            counted = estimate(settings.model, found, find, price)
+    except SetupError as error:
+        raise InputError(f"decompose.llm: {error}") from None
+    return Pricing(counted, settings.provider == "recorded", lacking)
+
+
+def _requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+    """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
+    config = engine.config
+    session = engine.sessions[str(unit.session_id)]
+    descriptors, lacks = None, False
+    if METHODS[str(unit.method)].uses_descriptors:
+        planned = engine.plan.needed("label", unit).get("describe", [])
+        artifacts = [engine.artifact("describe", other) for other in planned]
+        lacks = None in artifacts
+        made = [artifact for artifact in artifacts if artifact is not None]
+        descriptors = made[0].table("descriptors") if made else None
+    requests = requests_for(session, config.rating, descriptors, config.decompose)
+    return [(request, _TOKENS_A_REPLY + _TOKENS_A_TURN * len(meta.turns)) for request, meta in requests], lacks
+
+
+@contextmanager
+def _replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+    """Looks up what is there already; makes no file."""
+    from llm_client.cache import ReplyCache
+    from llm_client.recorded import RecordedReplies
+
+    if config.decompose.llm.provider == "recorded":
+        yield RecordedReplies(config.run.recorded).find if config.run.recorded else lambda request: None
+    elif not config.llm_cache.exists():
+        yield lambda request: None
+    else:
+        cache = ReplyCache(config.llm_cache)
+        try:
+            yield lambda request: cache.get(request.key())
+        finally:
+            cache.close()
