@@ -11,7 +11,18 @@ from decompose.prompt import load_prompt
 from decompose.settings import DecomposeSettings
 
 FETCHING_ONLY = frozenset(
-    {"base_url", "timeout_s", "max_retries", "concurrency", "api_key_env", "send_to", "attempts", "prompt"}
+    {
+        "base_url",
+        "timeout_s",
+        "max_retries",
+        "concurrency",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "api_key_env",
+        "send_to",
+        "attempts",
+        "prompt",
+    }
 )
 """LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name."""
 

@@ -29,6 +29,8 @@ class Tools:
         The file of recorded replies, for ``provider = "recorded"``.
     record : Path, optional
         A file that every reply is added to, to serve as ``recorded`` later.
+    prices : Path, optional
+        A price table that goes before the shipped one.
     """
 
     def __init__(
@@ -38,9 +40,10 @@ class Tools:
         cache: Path | None = None,
         recorded: Path | None = None,
         record: Path | None = None,
+        prices: Path | None = None,
     ) -> None:
         self._llm = llm
-        self._files = {"cache": cache, "recorded": recorded, "record": record}
+        self._files = {"cache": cache, "recorded": recorded, "record": record, "prices": prices}
         self._client: Client | None = None
         self._lock = threading.Lock()
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from llm_client.errors import SetupError
 from llm_client.request import ChatReply
+from llm_client.schema import bring_up_to_date
+from llm_client.usage import Usage
 
+_INSERT = """
+INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET usd = coalesce(usd + excluded.usd, usd, excluded.usd)
+"""
+_USAGE = """
+SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0),
+    total(usd), count(*) - count(usd), (SELECT total(usd) FROM reserved)
+FROM replies WHERE rowid > ?
+"""
 _LOCK_WAIT_S = 60.0
 _Result = TypeVar("_Result")
 
@@ -38,13 +50,24 @@ class ReplyCache:
         )
         return None if row is None else ChatReply.from_json(row[0])
 
-    def put(self, key: str, reply: ChatReply) -> ChatReply:
+    def put(self, key: str, reply: ChatReply, usd: float | None = None, reservation: int | None = None) -> ChatReply:
         """Keep ``reply`` and return what is now kept: the first reply wins, so all processes go on with the same one.
 
-        The reply is on the disk when this returns.
+        The reply is on the disk when this returns, its cost ``usd`` (None where unknown) beside it, and
+        ``reservation`` is settled. A reply that came second was paid as well, and its cost is added to the first's.
         """
-        self._guarded(lambda: self._insert(key, reply))
+        self._guarded(lambda: self._insert(key, reply, usd, reservation))
         return self.get(key) or reply
+
+    def last(self) -> int:
+        """A mark for ``usage``: the number of the newest reply."""
+        row = self._guarded(lambda: self._connection.execute("SELECT max(rowid) FROM replies").fetchone())
+        return int(row[0] or 0)
+
+    def usage(self, after: int = 0) -> Usage:
+        """What the replies kept after the mark ``after`` used, all by default."""
+        row = self._guarded(lambda: self._connection.execute(_USAGE, (after,)).fetchone())
+        return Usage(*row)
 
     def close(self) -> None:
         """Close the file."""
@@ -57,11 +80,27 @@ class ReplyCache:
         # loses a reply that was paid for.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
+        bring_up_to_date(connection)
         return connection
 
-    def _insert(self, key: str, reply: ChatReply) -> None:
-        self._connection.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, reply.to_json()))
+    def _insert(self, key: str, reply: ChatReply, usd: float | None, reservation: int | None) -> None:
+        tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
+        with self._transaction():
+            self._connection.execute(_INSERT, (key, reply.to_json(), *tokens, usd))
+            if reservation is not None:
+                self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            # A full disk has rolled it back already.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
 
     def _guarded(self, action: Callable[[], _Result]) -> _Result:
         try:

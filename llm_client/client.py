@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from llm_client.cache import ReplyCache
 from llm_client.errors import RequestError, SetupError
+from llm_client.prices import find_price
 from llm_client.recorded import RecordedReplies, Recorder, RecordingHeader, today
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.server import Server
@@ -46,6 +47,8 @@ class Client:
         The file of recorded replies; needed for ``provider = "recorded"``.
     record : Path, optional
         A file that each reply is appended to, from the server or from the cache.
+    prices : Path, optional
+        A price table that goes before the shipped one.
 
     Raises
     ------
@@ -61,7 +64,9 @@ class Client:
         cache: Path | None = None,
         recorded: Path | None = None,
         record: Path | None = None,
+        prices: Path | None = None,
     ) -> None:
+        self._price = find_price(settings.model, prices)
         self._provider = _provider(settings, recorded)
         live = settings.provider == "openai"
         self._cache = ReplyCache(cache) if cache is not None and live else None
@@ -124,10 +129,13 @@ class Client:
             reply = await self._provider.fetch(request)
             if self._cache is not None:
                 # On this thread, before anything is handed out: a few milliseconds against a paid reply.
-                reply = self._cache.put(key, reply)
+                reply = self._cache.put(key, reply, self._usd(reply))
         if self._recorder is not None:
             self._recorder.add(request, reply)
         return reply
+
+    def _usd(self, reply: ChatReply) -> float | None:
+        return None if self._price is None else self._price.reply_usd(reply)
 
     async def _finish(self) -> None:
         under_way = list(self._under_way.values())

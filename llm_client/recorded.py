@@ -2,7 +2,7 @@
 
 The first line says where the replies come from: ``{"model": …, "date": …, "how": …}``. Every other line is one reply:
 ``{"key": …, "reply": …, "model": …, "date": …}`` and, where known, ``finish_reason``, ``prompt_tokens``,
-``completion_tokens`` and ``label``. Prompts are not in the file, only their hashes.
+``cached_tokens``, ``completion_tokens`` and ``label``. Prompts are not in the file, only their hashes.
 """
 
 from __future__ import annotations
@@ -184,4 +184,5 @@ def _reply(entry: Mapping[str, Any]) -> ChatReply:
         prompt_tokens=entry.get("prompt_tokens"),
         completion_tokens=entry.get("completion_tokens"),
         finish_reason=str(entry.get("finish_reason", "stop")),
+        cached_tokens=entry.get("cached_tokens"),
     )

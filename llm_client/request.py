@@ -61,7 +61,7 @@ class ChatReply:
 
     ``model`` is the name that the server gave back, ``finish_reason`` the server's word for why it stopped
     (``stop``, ``length``, ``content_filter``), or ``refusal`` where the model declined. Token counts are None where
-    they are not known.
+    they are not known; ``cached_tokens`` are those of ``prompt_tokens`` that the server had in its own cache.
     """
 
     text: str
@@ -69,6 +69,7 @@ class ChatReply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     finish_reason: str = "stop"
+    cached_tokens: int | None = None
 
     def to_json(self) -> str:
         """One line of JSON."""

@@ -6,11 +6,14 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
+from llm_client import retry
 from llm_client.errors import RequestError, SetupError
+from llm_client.limits import RateLimits
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
+from llm_client.tokens import estimated_tokens, used_tokens
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _SHOWN_OF_AN_ERROR = 300
+_LONGEST_PAUSE_S = 600.0
 
 
 class Server:
@@ -38,44 +42,36 @@ class Server:
         self._key = _read_key(settings)
         self._dialect = _Dialect(settings.host)
         self._slots = asyncio.Semaphore(settings.concurrency)
+        self._limits = RateLimits(settings.requests_per_minute, settings.tokens_per_minute)
         self._sdk = self._make_sdk()
 
     async def fetch(self, request: ChatRequest) -> ChatReply:
-        """The model's reply, after the SDK's retries (which honour Retry-After).
+        """The model's reply, within the limits a minute and after the retries that help (Retry-After is honoured).
 
         Raises
         ------
         SetupError
-            The server does not take the key, does not know the model, or the account has no money left.
+            The server does not take the key, does not know the model, wants to be left alone for long, or the account
+            has no money left.
         RequestError
             This request failed: refused, no answer in time, no connection, an answer that is no chat completion.
         """
         import openai
 
+        failures = 0
         async with self._slots:
             while True:
                 options = self._dialect.options(request)
                 try:
-                    return _read(await self._sdk.chat.completions.create(**options))
+                    return await self._send(request, options)
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     if not self._dialect.give_way(options, self._clean(error)):
                         raise RequestError(f"{self._settings.host} refused the request: {self._clean(error)}") from None
-                except openai.APIStatusError as error:
-                    self._fail(error)
-                except openai.APITimeoutError:
-                    raise RequestError(
-                        f"{self._settings.host} gave no answer within {self._settings.timeout_s:g} s, "
-                        f"{self._settings.max_retries + 1} times. Raise timeout_s or lower concurrency."
-                    ) from None
-                except openai.APIConnectionError:
-                    raise RequestError(
-                        f"no connection to {self._settings.url} in {self._settings.max_retries + 1} tries. Is the "
-                        "server running and base_url right?"
-                    ) from None
                 except (openai.APIError, ValueError) as error:
-                    raise RequestError(
-                        f"{self._settings.host} gave an answer that is no chat completion: {self._clean(error)}"
-                    ) from None
+                    failures += 1
+                    if failures > self._settings.max_retries or not _may_pass(error):
+                        self._fail(error)
+                    await self._wait(error, failures)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -95,11 +91,50 @@ class Server:
             api_key=self._key or "none",
             base_url=settings.url,
             timeout=settings.timeout_s,
-            max_retries=settings.max_retries,
+            # Retries are ours: each has to pass the limits, and the SDK leaves a Retry-After above 60 s aside.
+            max_retries=0,
             http_client=transport,
         )
 
-    def _fail(self, error: APIStatusError) -> NoReturn:
+    async def _send(self, request: ChatRequest, options: dict[str, Any]) -> ChatReply:
+        estimated = estimated_tokens(request)
+        await self._limits.admit(estimated)
+        reply = _read(await self._sdk.chat.completions.create(**options))
+        self._limits.correct(estimated, used_tokens(reply) or estimated)
+        return reply
+
+    async def _wait(self, error: Exception, failures: int) -> None:
+        told_s = retry.told_wait_s(error.response.headers) if _is_status(error) else None
+        if told_s is None:
+            await asyncio.sleep(retry.own_wait_s(failures))
+            return
+        if told_s > _LONGEST_PAUSE_S:
+            raise SetupError(
+                f"{self._settings.host} asks to come back in {told_s:.0f} s: {self._clean(error)}. Replies received "
+                "are kept; run the same command again then."
+            ) from None
+        # It is meant for the whole client: more requests would only prolong the storm.
+        self._limits.hold(told_s)
+
+    def _fail(self, error: Exception) -> NoReturn:
+        import openai
+
+        settings = self._settings
+        tries = settings.max_retries + 1
+        if isinstance(error, openai.APIStatusError):
+            self._fail_by_status(error)
+        if isinstance(error, openai.APITimeoutError):
+            raise RequestError(
+                f"{settings.host} gave no answer within {settings.timeout_s:g} s, {tries} times. "
+                "Raise timeout_s or lower concurrency."
+            ) from None
+        if isinstance(error, openai.APIConnectionError):
+            raise RequestError(
+                f"no connection to {settings.url} in {tries} tries. Is the server running and base_url right?"
+            ) from None
+        raise RequestError(f"{settings.host} gave an answer that is no chat completion: {self._clean(error)}") from None
+
+    def _fail_by_status(self, error: APIStatusError) -> NoReturn:
         host, variable = self._settings.host, self._settings.api_key_env
         told = f"{host} answered {error.status_code}: {self._clean(error)}"
         if error.status_code in (401, 403):
@@ -166,6 +201,20 @@ class _Dialect:
         return False
 
 
+def _is_status(error: Exception) -> TypeGuard[APIStatusError]:
+    import openai
+
+    return isinstance(error, openai.APIStatusError)
+
+
+def _may_pass(error: Exception) -> bool:
+    import openai
+
+    if _is_status(error):
+        return retry.helps(error.status_code, error.code, error.response.headers)
+    return isinstance(error, openai.APIConnectionError)
+
+
 def _require_consent(settings: LLMSettings) -> None:
     if settings.is_loopback or (settings.send_to or "").lower() == settings.host:
         return
@@ -194,8 +243,9 @@ def _read(completion: ChatCompletion) -> ChatReply:
         reply = ChatReply(
             text=choice.message.content or refusal or "",
             model=completion.model or "",
-            prompt_tokens=usage.prompt_tokens if usage else None,
-            completion_tokens=usage.completion_tokens if usage else None,
+            prompt_tokens=_count(usage, "prompt_tokens"),
+            completion_tokens=_count(usage, "completion_tokens"),
+            cached_tokens=_count(getattr(usage, "prompt_tokens_details", None), "cached_tokens"),
             finish_reason="refusal" if refusal else choice.finish_reason or "stop",
         )
     except (AttributeError, IndexError, TypeError):
@@ -203,3 +253,8 @@ def _read(completion: ChatCompletion) -> ChatReply:
     if not isinstance(reply.text, str) or not isinstance(reply.model, str):
         raise ValueError("its text is no string")
     return reply
+
+
+def _count(counts: object, name: str) -> int | None:
+    value = getattr(counts, name, None)
+    return value if isinstance(value, int) and value >= 0 else None

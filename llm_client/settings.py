@@ -36,6 +36,15 @@ class LLMSettings(BaseModel):
         default=5, ge=0, le=20, description="further tries on 408, 409, 429, 5xx and lost connections"
     )
     concurrency: int = Field(default=16, ge=1, le=1024, description="requests under way at once")
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="most requests sent in any 60 s, retries among them; none means no limit"
+    )
+    tokens_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        description="most tokens in any 60 s, input and output together, estimated first and corrected by the "
+        "server's count; none means no limit",
+    )
     api_key_env: str = Field(
         default="OPENAI_API_KEY",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",

@@ -33,7 +33,11 @@ def assemble(config: Config) -> Engine:
         sessions=intake.sessions,
         plan=Plan(STAGES, chosen, intake.sessions),
         tools=Tools(
-            chosen.decompose.llm, cache=chosen.llm_cache, recorded=chosen.run.recorded, record=chosen.run.record
+            chosen.decompose.llm,
+            cache=chosen.llm_cache,
+            recorded=chosen.run.recorded,
+            record=chosen.run.record,
+            prices=chosen.run.prices,
         ),
         facts={
             "versions": lambda engine: package_versions(),

@@ -33,6 +33,7 @@ class RunSettings(BaseModel):
     recorded: Path | None = Field(None, description="recorded LLM replies (JSONL), for provider = 'recorded'")
     record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
     llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
+    prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/prices.toml")
 
 
 class Config(BaseModel):
@@ -148,7 +149,7 @@ def _anchored(config: Config, base: Path) -> Config:
         return None if path is None else Path(os.path.normpath(base / path.expanduser()))
 
     run = config.run.model_copy(
-        update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache")}
+        update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache", "prices")}
     )
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}

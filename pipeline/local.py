@@ -17,6 +17,7 @@ from pipeline.progress import StageProgress
 from pipeline.publish import publish
 from pipeline.runner import RunResult, run_stages
 from pipeline.shards import open_engine
+from pipeline.spending import Spending, newest_reply, spending_since
 
 SHOWN_FAILURES = 10
 
@@ -30,6 +31,7 @@ class RunSummary:
     broken_sessions: tuple[str, ...]
     warnings: tuple[str, ...]
     evaluation: str | None
+    spending: Spending | None = None
 
     @property
     def quarantined(self) -> int:
@@ -43,6 +45,7 @@ class RunSummary:
             "files": {name: str(path) for name, path in self._files().items()},
             "units": self.result.counts(),
             "warnings": list(self.warnings),
+            "language_model": self.spending.to_json() if self.spending else None,
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
                 *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
@@ -54,6 +57,8 @@ class RunSummary:
         lines = [self.evaluation, ""] if self.evaluation else []
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += self._failures()
+        if self.spending is not None:
+            lines.append(f"{'language model':<14} {self.spending.text()}")
         files = self._files()
         lines += [f"{name:<14} {path}" for name, path in files.items()]
         if "report" in files:
@@ -100,9 +105,10 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False) -> R
         warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
+        mark = newest_reply(config)
         result = run_stages(config, stages, progress)
         publish(open_engine(config))
-        return _summary(config, result, warnings)
+        return _summary(config, result, warnings, spending_since(config, mark))
 
 
 def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
@@ -119,7 +125,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 
-def _summary(config: Config, result: RunResult, warnings: Sequence[str]) -> RunSummary:
+def _summary(config: Config, result: RunResult, warnings: Sequence[str], spending: Spending | None) -> RunSummary:
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
     table = None
@@ -128,7 +134,7 @@ def _summary(config: Config, result: RunResult, warnings: Sequence[str]) -> RunS
 
         for artifact in engine.finished("evaluate").values():
             table = render(artifact.document("evaluation"))
-    return RunSummary(config, result, broken, tuple(warnings), table)
+    return RunSummary(config, result, broken, tuple(warnings), table, spending)
 
 
 @contextmanager

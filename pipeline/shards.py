@@ -106,18 +106,17 @@ def _stage(name: str) -> Stage:
 
 
 def _split(engine: Engine, stage: Stage, shards: int) -> list[list[Unit]]:
-    """Units that wait for a server stay together (one client, one rate limit); others go round evenly."""
+    """Units that wait for a server stay together: one client, so one rate limit, one budget, one payment for what two
+    methods ask alike. Others go round evenly."""
     if not 1 <= shards <= MAX_SHARDS:
         raise InputError(f"shards = {shards}: allowed are 1 to {MAX_SHARDS}.")
-    waiting: dict[str | None, list[Unit]] = {}
+    waiting: list[Unit] = []
     computing: list[Unit] = []
     for unit in engine.plan.units[stage.name]:
-        if stage.concurrent(engine.config, unit) > 1:
-            waiting.setdefault(unit.method, []).append(unit)
-        else:
-            computing.append(unit)
-    room = max(1, shards - len(waiting))
-    parts = [*waiting.values(), *(computing[start::room] for start in range(min(room, len(computing))))]
+        (waiting if stage.concurrent(engine.config, unit) > 1 else computing).append(unit)
+    room = max(1, shards - bool(waiting))
+    parts = [waiting] if waiting else []
+    parts += (computing[start::room] for start in range(min(room, len(computing))))
     while len(parts) > shards:
         parts[-2:] = [parts[-2] + parts[-1]]
     return parts

@@ -55,6 +55,7 @@ class OpenAIServer:
     refuse: Callable[[Body], Fault | None] = lambda body: None
     latency_s: float = 0.0
     requests: list[Body] = field(default_factory=list)
+    arrivals_s: list[float] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     answered: int = 0
     most_at_once: int = 0
@@ -66,6 +67,7 @@ class OpenAIServer:
         with self._lock:
             number = len(self.requests)
             self.requests.append(body)
+            self.arrivals_s.append(time.monotonic())
             self.headers.append(headers)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -115,7 +117,11 @@ def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
         def log_message(self, *args: Any) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Listener(ThreadingHTTPServer):
+        # The default of 5 turns away clients that connect all at once.
+        request_queue_size = 256
+
+    http = Listener(("127.0.0.1", 0), Handler)
     http.daemon_threads = True
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()

@@ -10,6 +10,7 @@ import pytest
 from llm_client.cache import ReplyCache
 from llm_client.errors import SetupError
 from llm_client.request import ChatReply
+from llm_client.usage import Usage
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,3 +95,55 @@ def test_a_full_disk_is_told(tmp_path):
     with pytest.raises(SetupError, match="full"):
         for number in range(100):
             cache.put(str(number), ChatReply("x" * 1000, "m"))
+
+
+def version_0(path, rows):
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
+    connection.executemany("INSERT INTO replies VALUES (?, ?)", rows)
+    connection.commit()
+    connection.close()
+
+
+def test_replies_of_an_older_file_are_kept_and_their_tokens_found(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    old = '{"text": "paid", "model": "m", "prompt_tokens": 11, "completion_tokens": 7, "finish_reason": "stop"}'
+    version_0(path, [("a", old), ("b", '{"text": "x", "model": "m", "prompt_tokens": null}')])
+    for _ in range(2):
+        cache = ReplyCache(path)
+        assert cache.get("a") == ChatReply("paid", "m", 11, 7)
+        assert cache.usage() == Usage(2, 11, 0, 7, 0.0, unpriced=2)
+        cache.close()
+    cache = ReplyCache(path)
+    cache.put("c", ChatReply("new", "m", 5, 3, cached_tokens=2), 0.25)
+    assert cache.usage() == Usage(3, 16, 2, 10, 0.25, unpriced=2)
+
+
+def test_many_processes_may_find_an_older_file_at_once(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    version_0(path, [(str(n), ChatReply(f"text {n}", "m", 1, 1).to_json()) for n in range(500)])
+    with ThreadPoolExecutor(8) as pool:
+        caches = list(pool.map(lambda _: ReplyCache(path), range(8)))
+    assert {cache.usage() for cache in caches} == {Usage(500, 500, 0, 500, unpriced=500)}
+
+
+def test_a_newer_file_is_left_alone(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    ReplyCache(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(SetupError, match="of version 99, and this program knows up to 1"):
+        ReplyCache(path)
+
+
+def test_use_is_summed_from_a_mark_on_and_a_reply_that_came_second_is_paid_too(tmp_path):
+    cache = ReplyCache(tmp_path / "cache.sqlite")
+    assert (cache.last(), cache.usage()) == (0, Usage())
+    cache.put("a", ChatReply("x", "m", 10, 1), 1.0)
+    mark = cache.last()
+    cache.put("b", ChatReply("y", "m", 20, 2), 0.5)
+    cache.put("b", ChatReply("z", "m", 20, 2), 0.5)
+    assert cache.get("b").text == "y"
+    assert cache.usage(mark) == Usage(1, 20, 0, 2, 1.0)
+    assert cache.usage().usd == 2.0

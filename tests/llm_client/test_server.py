@@ -1,5 +1,6 @@
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -213,3 +214,47 @@ def test_the_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, capl
     assert CANARY not in "".join(errors) + shown + caplog.text
     assert CANARY.encode() not in written
     assert b"hello" not in written
+
+
+def test_a_long_pause_that_the_server_asks_for_stops_everything_with_its_words():
+    server = OpenAIServer(faults=[Fault(429, "daily limit", headers=(("Retry-After", "86000"),))])
+    with pytest.raises(SetupError, match=r"come back in 86000 s: daily limit.*run the same command again then"):
+        ask(server, max_retries=5)
+    assert len(server.requests) == 1
+
+
+def test_one_429_holds_the_whole_client():
+    server = OpenAIServer(faults=[Fault(429, headers=(("Retry-After", "1"),))])
+    with serving(server):
+        options = LLMSettings(base_url=server.url, model="m", max_retries=1)
+        with Client(options) as client, ThreadPoolExecutor(4) as pool:
+            first = pool.submit(client.complete, request("first"))
+            while not server.requests:
+                time.sleep(0.001)
+            time.sleep(0.2)
+            others = [pool.submit(client.complete, request(str(n))) for n in range(3)]
+            assert all(future.result() for future in (first, *others))
+    assert server.arrivals_s[1] - server.arrivals_s[0] >= 1
+
+
+def test_requests_a_minute_hold_under_concurrency_with_retries_among_them():
+    server = OpenAIServer(faults=[Fault(500, headers=(("Retry-After-Ms", "1"),))] * 3)
+    with serving(server):
+        options = LLMSettings(base_url=server.url, model="m", max_retries=3, requests_per_minute=600, concurrency=32)
+        with Client(options) as client, ThreadPoolExecutor(32) as pool:
+            list(pool.map(lambda n: client.complete(request(str(n))), range(22)))
+    # 25 sent; 10 may go at once, the others at (600 - 10)/60 a second.
+    assert len(server.requests) == 25
+    assert server.arrivals_s[-1] - server.arrivals_s[0] >= 14 / (590 / 60)
+
+
+@pytest.mark.parametrize(("max_tokens", "count"), [(5, 12), (160, 4)])
+def test_tokens_a_minute_hold_and_an_estimate_too_high_is_given_back(max_tokens, count):
+    server = OpenAIServer()
+    with serving(server):
+        options = LLMSettings(base_url=server.url, model="m", tokens_per_minute=1800, concurrency=12)
+        with Client(options) as client, ThreadPoolExecutor(12) as pool:
+            list(pool.map(lambda n: client.complete(request(str(n), max_tokens=max_tokens)), range(count)))
+    # 18 tokens each by the server's count; 180 may go at once, the others at (1800 - 180)/60 a second.
+    assert len(server.requests) == count
+    assert server.arrivals_s[-1] - server.arrivals_s[0] >= (count * 18 - 180) / 27 - 0.1

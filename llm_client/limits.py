@@ -1,0 +1,102 @@
+"""How many requests and tokens may go out in a minute, and the pause that a server has asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+_REQUEST_BURST_S, _TOKEN_BURST_S = 1.0, 6.0
+_LONGEST_SLEEP_S = 0.25
+_CLOCK_GRAIN_S = 1e-6
+
+
+class Bucket:
+    """A token bucket that lets no more than ``per_minute`` units through in any 60 s.
+
+    What it holds when full counts against the minute too, so that a burst after a rest does not pass the limit. An
+    amount larger than the bucket goes through when the bucket is full and leaves a debt.
+
+    Parameters
+    ----------
+    per_minute : int
+        Units that may go through in a minute.
+    burst_s : float
+        Seconds' worth of units that may go through at once; one unit always may.
+    clock : callable
+        Seconds that never run backwards.
+    """
+
+    def __init__(self, per_minute: int, burst_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._capacity = max(1.0, per_minute * burst_s / 60)
+        # A bucket of one unit spaces them evenly, and N even steps fill a minute; a larger one is part of the N.
+        self._rate = (per_minute if self._capacity == 1.0 else per_minute - self._capacity) / 60
+        self._clock = clock
+        self._level = self._capacity
+        self._filled_at = clock()
+
+    def wait_s(self, amount: float) -> float:
+        """Seconds until ``amount`` may go through."""
+        now = self._clock()
+        self._level = min(self._capacity, self._level + self._rate * (now - self._filled_at))
+        self._filled_at = now
+        return max(0.0, min(amount, self._capacity) - self._level) / self._rate
+
+    def take(self, amount: float) -> None:
+        """``amount`` goes through; a negative one gives back what was taken too much."""
+        self._level = min(self._capacity, self._level - amount)
+
+
+class RateLimits:
+    """Lets requests out in the order in which they came, each when both limits allow it.
+
+    Must be used on one event loop; a waiting request may be cancelled at any time and has then taken nothing.
+
+    Parameters
+    ----------
+    requests_per_minute, tokens_per_minute : int, optional
+        None means no limit.
+    clock, sleep : callable
+        A clock in seconds that never runs backwards, and the way to wait on it.
+    """
+
+    def __init__(
+        self,
+        requests_per_minute: int | None,
+        tokens_per_minute: int | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._requests = Bucket(requests_per_minute, _REQUEST_BURST_S, clock) if requests_per_minute else None
+        self._tokens = Bucket(tokens_per_minute, _TOKEN_BURST_S, clock) if tokens_per_minute else None
+        self._clock, self._sleep = clock, sleep
+        self._held_until = clock()
+        # asyncio's lock wakes those who wait in their order, so no large request starves behind small ones.
+        self._turn = asyncio.Lock()
+
+    async def admit(self, tokens: int) -> None:
+        """Wait until one more request with about ``tokens`` tokens may go out, and count it."""
+        async with self._turn:
+            while (wait_s := self._wait_s(tokens)) > _CLOCK_GRAIN_S:
+                # In slices, so that tokens given back in the meantime are noticed.
+                await self._sleep(min(wait_s, _LONGEST_SLEEP_S))
+            if self._requests is not None:
+                self._requests.take(1)
+            if self._tokens is not None:
+                self._tokens.take(tokens)
+
+    def correct(self, estimated: int, used: int) -> None:
+        """A request that was counted with ``estimated`` tokens has turned out to have ``used``."""
+        if self._tokens is not None:
+            self._tokens.take(used - estimated)
+
+    def hold(self, seconds: float) -> None:
+        """Let nothing out for ``seconds``: the server has said when it wants to be asked again."""
+        self._held_until = max(self._held_until, self._clock() + seconds)
+
+    def _wait_s(self, tokens: int) -> float:
+        return max(
+            self._held_until - self._clock(),
+            self._requests.wait_s(1) if self._requests is not None else 0.0,
+            self._tokens.wait_s(tokens) if self._tokens is not None else 0.0,
+        )
