@@ -62,7 +62,7 @@ def missing_emotion(setting: str) -> str | None:
     """A warning where a model is wanted and there is none; None where there is one, or ``none`` was asked for."""
     if setting != AUTO or resolve_emotion_model(setting) is not None:
         return None
-    damaged = [model.name for model in MODELS if _is_there(model)]
+    damaged = [model.name for model in MODELS if is_there(model)]
     found = f"the fetched emotion model {damaged[0]} is damaged" if damaged else "no emotion model is installed"
     return (
         f"{found}: the eight emotions stay empty, descriptors leave them out, and the local difference goes by the "
@@ -71,7 +71,8 @@ def missing_emotion(setting: str) -> str | None:
     )
 
 
-def _is_there(model: PinnedModel) -> bool:
+def is_there(model: PinnedModel) -> bool:
+    """Whether a file lies at the model's place, whatever it holds; False where that cannot be looked into."""
     try:
         return place(model).exists()
     except (InputError, OSError):

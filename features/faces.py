@@ -80,13 +80,14 @@ class FaceFollower:
         self._lost: tuple[Face, float] | None = None
         self.withdrawn_from_s: float | None = None
         """Set by ``take``: faces that it gave from this time on are none after all."""
-        self.doubted_from_s: float | None = None
-        """Set by ``take``: since then the detector did not see the face that the flow followed; faces say nothing."""
+        self.doubted_s: tuple[float, float] | None = None
+        """Set by ``take``: from then to before then the flow followed a face that the detector did not see at one of
+        the ends; what such a face tells is worth nothing."""
 
     def take(self, picture: Picture) -> list[Seen]:
         """Take in the next picture; returns the pictures, in order, about which it is now decided."""
         step = self._step(picture)
-        self.withdrawn_from_s = self.doubted_from_s = None
+        self.withdrawn_from_s = self.doubted_s = None
         decided = self._search(step) if self._face is None else self._follow(step)
         self._before = step
         return decided
@@ -192,7 +193,7 @@ class FaceFollower:
         last_s = self._unconfirmed[0][0].picture.time_s
         if best is not None:
             if self._missed:
-                self.doubted_from_s = last_s
+                self.doubted_s = (last_s, step.picture.time_s)
             self._missed = 0
             self._confirmations += 1
             # The plain mean of the first detections, then a fading one.
@@ -200,7 +201,7 @@ class FaceFollower:
             self._set(step, face.towards(best, share, min(1.0, waited_s / HEAD_S)))
             return
         self._missed += 1
-        self.doubted_from_s = last_s
+        self.doubted_s = (last_s, np.inf)
         if self._missed < self._settings.face_patience:
             return
         since = self._unconfirmed

@@ -138,8 +138,14 @@ def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Record
     """
     place = locate(root, path)
     if isinstance(place, Path):
-        with place.open("rb") as file:
-            _check_size(place, path, file.read(36), tolerance_s)
+        try:
+            with place.open("rb") as file:
+                head = file.read(36)
+        except OSError as error:
+            raise UnitError(
+                f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
+            ) from None
+        _check_size(place, path, head, tolerance_s)
         with _container(str(place), path) as container:
             yield Recording(container, path, tolerance_s)
     else:

@@ -30,6 +30,8 @@ KNOWN: Mapping[str, str] = {**EMOTION_COLUMNS, GAZE: GAZE_COLUMN}
 SUFFIX = "_precomputed"
 LATEST_S = 1e6
 """No conversation takes eleven days: a later time is a mistake."""
+ROUNDING = 1e-3
+"""Shares computed in single precision, or rounded, leave 0 to 1 by this much."""
 CELL_S = 1.0
 """A row holds from its second to the next."""
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -120,9 +122,9 @@ class _Row:
 
     def share(self, column: str) -> float:
         value = _number(self.cells[column])
-        if value is None or not (math.isnan(value) or 0.0 <= value <= 1.0):
+        if value is None or not (math.isnan(value) or -ROUNDING <= value <= 1.0 + ROUNDING):
             raise self.fault(column, "a number from 0 to 1, or an empty cell,")
-        return value
+        return value if math.isnan(value) else min(1.0, max(0.0, value))
 
     def fault(self, column: str, need: str) -> UnitError:
         text = shortened(self.cells[column])

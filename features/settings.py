@@ -109,7 +109,7 @@ class FeatureSettings(BaseModel):
         default=160,
         ge=40,
         le=640,
-        description="Width to which every face is scaled before the smile and gaze detectors.",
+        description="Width to which every face is scaled before the smile cascade.",
     )
     gaze_ratio: float = Field(
         default=1.5,

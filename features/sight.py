@@ -26,6 +26,8 @@ from features.video import Picture
 if TYPE_CHECKING:
     from features.emotion import EmotionModel
 
+SLOWEST_S = 1.0
+"""Pictures further apart than this are no film: what lies between them is unobserved."""
 HOLD_PICTURES = 2.5
 """A picture counts for the time to its neighbours, but a gap of more than this many pictures is unobserved."""
 
@@ -103,14 +105,14 @@ class Watcher:
         """Take in one picture of this person, on the recording's clock."""
         for seen in self._follower.take(picture):
             self._note(seen)
-        self._forget(self._follower.withdrawn_from_s, self._follower.doubted_from_s)
+        self._forget(self._follower.withdrawn_from_s, self._follower.doubted_s)
 
     def sight(self) -> Sight:
         """What was seen over the whole recording."""
         for seen in self._follower.finish():
             self._note(seen)
-        hold_s = HOLD_PICTURES / self._settings.video_rate_hz
         times = [time_s for time_s, _ in self._faces]
+        hold_s = _hold_s(times, self._settings.video_rate_hz)
         seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], hold_s)
         paths = self._paths()
         series, traces = self._expressed()
@@ -127,15 +129,20 @@ class Watcher:
             self._moods.append((time_s, self._emotions.probabilities(face) if face is not None and known else None))
         self._faces.append((time_s, seen.face))
 
-    def _forget(self, faceless_s: float | None, doubted_s: float | None) -> None:
-        """Take back faces from ``faceless_s`` on, and what they told from ``doubted_s`` on (the recording's clock)."""
+    def _forget(self, faceless_s: float | None, doubted_s: Span | None) -> None:
+        """Take back faces from ``faceless_s`` on, and what they told then and in ``doubted_s`` (recording's clock)."""
+        since_s, until_s = doubted_s or (math.inf, math.inf)
         if faceless_s is not None:
-            since_s = faceless_s + self._offset_s
-            self._faces = [(time_s, face if time_s < since_s else None) for time_s, face in self._faces]
-        since_s = min(math.inf if s is None else s + self._offset_s for s in (faceless_s, doubted_s))
+            gone_s = faceless_s + self._offset_s
+            self._faces = [(time_s, face if time_s < gone_s else None) for time_s, face in self._faces]
+            since_s, until_s = min(since_s, faceless_s), math.inf
         if math.isfinite(since_s):
-            self._expressions = [e if e[0] < since_s else (e[0], math.nan, math.nan) for e in self._expressions]
-            self._moods = [(time_s, mood if time_s < since_s else None) for time_s, mood in self._moods]
+            since_s, until_s = since_s + self._offset_s, until_s + self._offset_s
+            kept = [not since_s <= time_s < until_s for time_s, _, _ in self._expressions]
+            self._expressions = [
+                e if keep else (e[0], math.nan, math.nan) for e, keep in zip(self._expressions, kept, strict=True)
+            ]
+            self._moods = [(time_s, None if since_s <= time_s < until_s else mood) for time_s, mood in self._moods]
 
     def _express(self, seen: Seen) -> tuple[float, float]:
         """Smile score and where the eyes look; NaN where no face is seen."""
@@ -158,7 +165,7 @@ class Watcher:
         settings = self._settings
         by_landmarks = settings.detector == "mediapipe"
         moments, scores, looks = np.array(self._expressions, dtype=np.float64).reshape(-1, 3).T
-        hold_s = HOLD_PICTURES / settings.expression_rate_hz
+        hold_s = _hold_s(moments.tolist(), settings.expression_rate_hz)
         enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
         level = smoothed(moments, scores, settings.expression_smooth_s)
         smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
@@ -171,7 +178,8 @@ class Watcher:
         }
         for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
             values = [math.nan if mood is None else float(mood[index]) for _, mood in self._moods]
-            series[name] = sampled([t for t, _ in self._moods], values, HOLD_PICTURES / settings.emotion_rate_hz)
+            moods_s = [time_s for time_s, _ in self._moods]
+            series[name] = sampled(moods_s, values, _hold_s(moods_s, settings.emotion_rate_hz))
         raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
         return series, {"smile_score": sampled(moments, scores, hold_s), raw: sampled(moments, looks, hold_s)}
 
@@ -196,6 +204,12 @@ class Watcher:
             times, x, y, height = np.array(followed, dtype=np.float64).T
             paths.append(HeadPath(times, x / np.median(height), y / np.median(height)))
         return paths
+
+
+def _hold_s(times_s: Sequence[float], rate_hz: float) -> float:
+    """How long a sample may count, seconds: the recording may have fewer pictures than were asked for."""
+    usual_s = float(np.median(np.diff(times_s))) if len(times_s) > 1 else 0.0
+    return HOLD_PICTURES * max(1.0 / rate_hz, min(usual_s, SLOWEST_S))
 
 
 def _inside(series: Series, spans: Sequence[Span]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

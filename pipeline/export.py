@@ -40,6 +40,7 @@ class ExportReport:
     untimed_sessions: list[str] = field(default_factory=list)
     unmeasured_sessions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    refused: list[Path] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -52,6 +53,7 @@ class ExportReport:
             "untimed_sessions": self.untimed_sessions,
             "unmeasured_sessions": self.unmeasured_sessions,
             "notes": self.notes,
+            "refused": [str(path) for path in self.refused],
             "failed": self.failed,
         }
 
@@ -65,6 +67,12 @@ class ExportReport:
             lines.append(f"left out: {_listed(self.untimed_sessions)} without any times: no file")
         if self.unmeasured_sessions:
             lines.append(f"only utterances: {_listed(self.unmeasured_sessions)} without measured behaviour in this run")
+        if self.refused:
+            first, verb = self.refused[0].name, "differs" if len(self.refused) == 1 else "differ"
+            lines.append(
+                f"kept: {_count(len(self.refused), 'file')} that {verb} from what would be written "
+                f"({first}{', …' if len(self.refused) > 1 else ''}). Use --force to replace, or another --out."
+            )
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"failed: {session_id}: {cause}" for session_id, cause in self.failed.items()]
         some = next(iter([*self.written, *self.unchanged]), None)
@@ -136,14 +144,13 @@ def export_run(
 ) -> ExportReport:
     """Write one file a session into ``out``; ``session_ids`` are all of the corpus where empty.
 
-    A file whose content would not change is left alone, another one is replaced only with ``force``. A session whose
-    tables cannot be read is named in the report, and the others go on.
+    A file whose content would not change is left alone, another one is replaced only with ``force`` and named in the
+    report otherwise: somebody may have annotated it. So is a session whose tables cannot be read; the others go on.
 
     Raises
     ------
     InputError
-        An unknown session, a file that is there and differs (without ``force``), a folder that cannot be written to,
-        a corpus without any times.
+        An unknown session, a folder that cannot be written to, a corpus without any times.
     """
     chosen = list(dict.fromkeys(session_ids)) or run.corpus.session_ids()
     sessions = (
@@ -157,7 +164,7 @@ def export_run(
         except UnitError as error:
             report.failed[session.session_id] = str(error)
         progress.advance("export", 1)
-    if not (report.written or report.unchanged or report.failed):
+    if not (report.written or report.unchanged or report.refused or report.failed):
         raise InputError(
             f"{run.corpus.root}: none of {_count(len(chosen), 'session')} has a turn with start_s and end_s, and "
             f"{PROGRAMS[kind]} shows nothing without times. Import a transcript with times."
@@ -225,7 +232,8 @@ def _write(path: Path, content: bytes, force: bool, report: ExportReport) -> Non
             report.unchanged.append(path)
             return
         if path.exists() and not force:
-            raise InputError(f"{path} is there and differs. Use --force to replace it, or --out for another folder.")
+            report.refused.append(path)
+            return
         write_atomically(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}). Choose another folder with --out.") from None

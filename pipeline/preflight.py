@@ -45,10 +45,13 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         )
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
+        from features.cascade import cascade
         from features.detector import open_detector
         from features.emotion import emotion_model
 
         open_detector(config.features)
+        if config.features.detector != "mediapipe":
+            cascade("smile")
         if model is not None:
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)

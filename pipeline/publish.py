@@ -49,6 +49,7 @@ def publish(engine: Engine) -> dict[str, int]:
     for unit, artifact in finished["features"].items():
         name = f"{session_file_name(unit.session_id or '')}.parquet"
         _publish_table(output / "frames" / name, [artifact.table("frames")])
+    _withdraw(output / "frames", {f"{session_file_name(u.session_id or '')}.parquet" for u in finished["features"]})
     for unit, artifact in finished["train-reward"].items():
         _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/")
     for artifact in finished["align"].values():
@@ -103,6 +104,13 @@ def _publish_text(path: Path, content: str | bytes) -> None:
     raw = content.encode() if isinstance(content, str) else content
     if not (path.is_file() and path.stat().st_size == len(raw) and path.read_bytes() == raw):
         write_atomically(path, raw)
+
+
+def _withdraw(folder: Path, current: set[str]) -> None:
+    """Remove tables of sessions that this run did not measure: a failed one's old figures are no result of it."""
+    for path in folder.glob("*.parquet"):
+        if path.name not in current:
+            path.unlink()
 
 
 def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:

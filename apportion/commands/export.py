@@ -35,5 +35,5 @@ def export_command(
     with StageProgress(quiet=as_json) as progress:
         report = export_run(run, "eaf" if kind == "eaf" else "textgrid", out, sessions, force, progress)
     click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True) if as_json else str(report))
-    if report.failed:
+    if report.failed or report.refused:
         sys.exit(1)

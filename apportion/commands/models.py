@@ -78,13 +78,13 @@ def fetch_command(name: str, source: Path | None, url: str | None) -> None:
 def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
     from corpus.errors import InputError
-    from features.emotion_choice import AUTO, resolve_emotion_model
+    from features.emotion_choice import AUTO, is_there, resolve_emotion_model
     from features.model_files import find, pinned, place
 
     path = resolve_emotion_model(AUTO) if name == AUTO else find(pinned(name))
     if path is None:
         wanted = pinned("emotion" if name == AUTO else name)
-        state = "it is damaged" if place(wanted).exists() else "it is not here"
+        state = "it is damaged" if is_there(wanted) else "it is not here"
         raise InputError(f"{wanted.name}: {state} ({place(wanted)}). Get it: apportion models fetch {wanted.name}.")
     click.echo(str(path))
 

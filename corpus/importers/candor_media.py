@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from corpus.csvfile import read_head
+from corpus.csvfile import read_table
 from corpus.errors import InputError, UnitError
 from corpus.importers.candor_folders import Conversation
 from corpus.importers.candor_people import Metadata
@@ -14,7 +14,8 @@ from corpus.importers.tally import Tally
 
 FOLDER = "processed"
 PRECOMPUTED = "audio_video_features.csv"
-BEHAVIOUR = ("timedelta", "user_id")
+PERSON = "user_id"
+BEHAVIOUR = ("timedelta", PERSON)
 """Columns without which the rows of `PRECOMPUTED` are nobody's."""
 UNREADABLE = "a recording that cannot be read was left out"
 HALF = "a speaker has no video of their own; the side-by-side one is not used, for nobody says whose half is whose"
@@ -61,16 +62,19 @@ def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Ta
         tally.add(missing, conversation.id)
         return []
     try:
-        header, has_rows = read_head(path, PRECOMPUTED)  # Megabytes each: all of it is read when it is used.
-        if not has_rows:
-            raise UnitError("it has no rows" if header else "it is empty")
-        for column in BEHAVIOUR:
-            if column not in header:
+        table = read_table(path, PRECOMPUTED)
+        for column in BEHAVIOUR if table.header else ():
+            if column not in table.header:
                 raise UnitError(f"it has no column {column!r}")
+        measured = {cells[table.position(PERSON)].strip() for _, cells in table.rows}
+        if not measured:
+            raise UnitError("it has no rows" if table.header else "it is empty")
     except UnitError as error:
         tally.add(missing, conversation.id, detail=str(error))
         return []
-    return [Part(person, "features", path) for person in sorted(people)]
+    for person in sorted(people - measured):
+        tally.add(f"a speaker has no rows in {PRECOMPUTED}", conversation.id, detail=person)
+    return [Part(person, "features", path) for person in sorted(people & measured)]
 
 
 def _by_name(conversation: Conversation, suffix: str) -> Mapping[str, Path]:

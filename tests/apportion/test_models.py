@@ -108,3 +108,12 @@ def test_the_option_goes_before_the_configuration(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "fetch emotion" not in done.stdout + done.stderr
     assert "next: apportion run a.toml --emotion-model mine.onnx" in done.stdout
+
+
+def test_a_cache_that_cannot_be_looked_into_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / ("long" * 100)))
+    code, _, err = run(capsys, "models", "path")
+    assert code == 2
+    assert "it is not here" in err

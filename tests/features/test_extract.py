@@ -293,3 +293,52 @@ def test_memory_does_not_grow_with_the_recording(tmp_path: Path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] - peaks[0] < 320 * 240 * 20  # fewer bytes than 20 small pictures
+
+
+class Flickering:
+    """A detector that sees the face every second time that it is asked."""
+
+    steady = False
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def find(self, picture, small, near):
+        from features.face import Face
+
+        self.asked += 1
+        return [Face(90.0, 20.0, 120.0)] if self.asked % 2 else []
+
+
+def test_a_flickering_detector_leaves_what_it_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_movie(tmp_path / "a.mp4", [astronaut(320)] * 250)
+    monkeypatch.setattr("features.sight.open_detector", lambda settings: Flickering())
+    media = [Media("ann", "video", "a.mp4")]
+    cells = _cells(extract_session(_session(media, ("bob", 0.0, 10.0)), tmp_path, SETTINGS)[1])
+    assert cells[0, "ann", "during", "nod_yes"][1] > 0.95
+    # Every second picture at which it was asked (twice a second) counts: one of ten.
+    assert 0.08 < cells[0, "ann", "during", "smile"][1] < 0.2
+
+
+@pytest.mark.parametrize(
+    ("fps", "changes"), [(2, {}), (3, {}), (10, {"expression_rate_hz": 60.0, "video_rate_hz": 60.0})]
+)
+def test_fewer_pictures_than_asked_for_are_still_all_of_the_time(tmp_path: Path, fps: int, changes: dict):
+    write_movie(tmp_path / "a.mp4", [astronaut(256)] * (8 * fps), fps=fps)
+    settings = SETTINGS.model_copy(update=changes)
+    media = [Media("ann", "video", "a.mp4")]
+    cells = _cells(extract_session(_session(media, ("bob", 0.0, 8.0)), tmp_path, settings)[1])
+    assert cells[0, "ann", "during", "nod_yes"][1] > 0.9
+    assert cells[0, "ann", "during", "smile"][1] > 0.9
+    assert cells[0, "ann", "during", "gaze_on_screen"][1] > 0.9
+
+
+def test_a_recording_that_may_not_be_read_is_its_own_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_wav(tmp_path / "a.wav", tone(1.0))
+
+    def refuse(self: Path, *arguments: object, **named: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UnitError, match=r"a\.wav: cannot be read \(Permission denied\)"):
+        extract_session(_session([Media("ann", "audio", "a.wav")], ("ann", 0.0, 1.0)), tmp_path, SETTINGS)

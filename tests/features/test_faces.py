@@ -109,9 +109,12 @@ def test_one_run_in_vain_does_not_lose_a_face_but_what_it_tells_is_doubted():
     for number in range(40):
         follower.take(Picture(number / 10, picture))
         assert follower.withdrawn_from_s is None
-        doubted.append(follower.doubted_from_s)
-    assert {round(s, 1) for s in doubted if s is not None} == {1.6}
-    assert doubted.index(next(s for s in doubted if s is not None)) == 20
+        doubted.append(follower.doubted_s)
+    # Asked in vain at 2.0 s: all since 1.6 s is doubted. Seen again at 2.5 s: up to then, and not that picture itself.
+    assert [(number, span) for number, span in enumerate(doubted) if span is not None] == [
+        (20, (pytest.approx(1.6), np.inf)),
+        (25, (pytest.approx(1.6), pytest.approx(2.5))),
+    ]
 
 
 def test_a_cut_to_another_place_is_a_new_identity_at_once():

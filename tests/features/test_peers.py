@@ -147,3 +147,14 @@ def test_time_stamps_of_a_real_late_video_are_kept():
     seen = frames.filter(pc.field("feature").isin(["nod_yes", "smile", "head_x"]))["time_s"].to_numpy()
     heard = frames.filter(pc.field("feature") == "log_energy_db")["time_s"].to_numpy()
     assert heard.min() < 0.2 < 0.8 < seen.min()
+
+
+def test_figures_of_a_session_that_failed_since_are_no_longer_published(films, tmp_path):
+    # A run folder that shows last week's measurement of a recording that cannot be read today misleads.
+    toml = config(tmp_path, 'corpus = "corpus"\noutput = "run"\n')
+    apportion("features", toml)
+    frames = tmp_path / "run" / "frames"
+    assert sorted(path.name for path in frames.iterdir()) == ["again.parquet", "empty.parquet", "face.parquet"]
+    (films / "media" / "face.mp4").write_bytes(b"")
+    apportion("features", toml)
+    assert sorted(path.name for path in frames.iterdir()) == ["again.parquet", "empty.parquet"]

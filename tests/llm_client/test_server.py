@@ -241,11 +241,13 @@ def test_requests_a_minute_hold_under_concurrency_with_retries_among_them():
     server = OpenAIServer(faults=[Fault(500, headers=(("Retry-After-Ms", "1"),))] * 3)
     with serving(server):
         options = LLMSettings(base_url=server.url, model="m", max_retries=3, requests_per_minute=600, concurrency=32)
+        # From before the first: its own way to the server may take long on a busy machine.
+        started_s = time.monotonic()
         with Client(options) as client, ThreadPoolExecutor(32) as pool:
             list(pool.map(lambda n: client.complete(request(str(n))), range(22)))
     # 25 sent; 10 may go at once, the others at (600 - 10)/60 a second.
     assert len(server.requests) == 25
-    assert server.arrivals_s[-1] - server.arrivals_s[0] >= 14 / (590 / 60)
+    assert server.arrivals_s[-1] - started_s >= 14 / (590 / 60)
 
 
 @pytest.mark.parametrize(("max_tokens", "count"), [(5, 12), (160, 4)])
@@ -253,8 +255,9 @@ def test_tokens_a_minute_hold_and_an_estimate_too_high_is_given_back(max_tokens,
     server = OpenAIServer()
     with serving(server):
         options = LLMSettings(base_url=server.url, model="m", tokens_per_minute=1800, concurrency=12)
+        started_s = time.monotonic()
         with Client(options) as client, ThreadPoolExecutor(12) as pool:
             list(pool.map(lambda n: client.complete(request(str(n), max_tokens=max_tokens)), range(count)))
     # 18 tokens each by the server's count; 180 may go at once, the others at (1800 - 180)/60 a second.
     assert len(server.requests) == count
-    assert server.arrivals_s[-1] - server.arrivals_s[0] >= (count * 18 - 180) / 27 - 0.1
+    assert server.arrivals_s[-1] - started_s >= (count * 18 - 180) / 27 - 0.1

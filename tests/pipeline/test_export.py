@@ -125,9 +125,14 @@ def test_a_textgrid_reaches_to_the_sessions_end(folder):
 def test_a_changed_file_is_replaced_only_by_force(folder):
     export(folder)
     (folder / "out" / "s.eaf").write_text("my own annotations")
-    with pytest.raises(InputError, match=r"s\.eaf is there and differs\. Use --force"):
-        export(folder)
+    others = [path for path in (folder / "out").glob("*.eaf") if path.name != "s.eaf"]
+    for path in others:
+        path.unlink()
+    kept = export(folder)
+    assert [path.name for path in kept.refused] == ["s.eaf"]
+    assert "kept: 1 file that differs from what would be written (s.eaf). Use --force" in str(kept)
     assert (folder / "out" / "s.eaf").read_text() == "my own annotations"
+    assert sorted(kept.written) == sorted(others)  # one annotated file does not keep back the others
     report = export(folder, force=True)
     assert [path.name for path in report.written] == ["s.eaf"]
 

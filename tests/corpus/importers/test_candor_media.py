@@ -128,3 +128,15 @@ def test_a_link_to_a_video_that_leads_out(recorded, talks, tmp_path):
     video.rename(tmp_path / "elsewhere.mp4")
     video.symlink_to(tmp_path / "elsewhere.mp4")
     assert "a link that leads out" in left_out(src, {})[0]
+
+
+def test_a_person_without_rows_in_the_features_has_none(candor, talks):
+    path = candor / talks[0].id / "audio_video_features.csv"
+    header, *rows = path.read_text().splitlines()
+    first, second = sorted(talks[0].people)
+    path.write_text("\n".join([header, *(row for row in rows if second not in row)]) + "\n")
+    found = import_corpus(candor, PLAIN | {"features": "precomputed"})
+    media = found.tables["media"].to_pylist()
+    mine = [row["speaker"] for row in media if row["kind"] == "features" and row["session_id"] == talks[0].id]
+    assert mine == [first]
+    assert "a speaker has no rows in audio_video_features.csv" in "\n".join(found.notes)
