@@ -181,6 +181,7 @@ def test_a_folder_without_permission(candor, talks, monkeypatch):
 
     monkeypatch.setattr(type(folder), "is_file", is_file)
     _only(candor, talks, "cannot be read .Permission denied.")
+    assert "Permission denied" in "\n".join(left_out(candor))
 
 
 def test_a_folder_that_may_not_be_looked_into_stops_nobody(candor, talks, monkeypatch):
