@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features.detector import open_detector
 from features.face import Face
+from features.faces import FaceFollower
 from features.gaze import eye_log_ratio, gaze_log_ratio, on_screen
+from features.settings import FeatureSettings
+from features.video import Picture
 from tests.features.clips import flat
 from tests.features.planted import drawn
+from tests.shared import shared
+
+SETTINGS = FeatureSettings()
 
 LIMIT = math.log(1.5)
 FACE = Face(91.0, 90.0, 132.0)
@@ -46,7 +53,7 @@ def _drawn_eye(iris_x: int) -> np.ndarray:
 
 def test_the_side_with_more_white_is_told():
     left, ahead, right = (eye_log_ratio(_drawn_eye(x)) for x in (11, 20, 29))
-    assert left < -LIMIT < LIMIT < right
+    assert left < -math.log(1.6) < math.log(1.6) < right
     assert abs(ahead) < math.log(1.2)
 
 
@@ -61,3 +68,10 @@ def test_on_screen_is_relative_to_the_persons_own_middle():
 def test_light_from_one_side_changes_nothing(ratios, light):
     values = np.array(ratios, dtype=np.float64) / 8
     np.testing.assert_array_equal(on_screen(values, LIMIT), on_screen(values + light, LIMIT))
+
+
+def test_eyes_of_a_real_face_are_read():
+    grey = cv2.imread(str(shared("media/single_face.jpg")), cv2.IMREAD_GRAYSCALE)
+    (seen,) = FaceFollower(SETTINGS, open_detector(SETTINGS)).take(Picture(0.0, grey))
+    assert seen.face is not None
+    assert math.isfinite(gaze_log_ratio(grey, seen.face))
