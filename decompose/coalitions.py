@@ -103,18 +103,14 @@ def extreme_first(players: int, budget: int, rng: np.random.Generator) -> Coalit
         members[row, list(coalition)] = True
     members[-1] = True
     weights = np.array([kernel_weight(players, len(coalition)) for coalition in rows])
-    return Coalitions(
-        members, np.array([False, *drawn, False]), weights, np.ones(len(rows)), _groups(members[1:-1])
-    )
+    return Coalitions(members, np.array([False, *drawn, False]), weights, np.ones(len(rows)), _groups(members[1:-1]))
 
 
 def _whole(players: int, sizes: list[int]) -> list[tuple[int, ...]]:
     return [coalition for size in sizes for coalition in combinations(range(players), size)]
 
 
-def _some(
-    players: int, sizes: list[int], held: int, count: int, rng: np.random.Generator
-) -> list[tuple[int, ...]]:
+def _some(players: int, sizes: list[int], held: int, count: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """``count`` of the ``held`` coalitions of these sizes, without replacement."""
     if held <= FEW * count:
         listed = _whole(players, sizes)
@@ -130,4 +126,3 @@ def _groups(members: Bools) -> Indices:
     """A number (K,) for each coalition that it shares with its complement alone."""
     one_half = np.where(members[:, :1], members, ~members)
     return np.asarray(np.unique(one_half, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
-

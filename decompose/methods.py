@@ -70,7 +70,9 @@ _OURS = (
     Method(
         "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
     ),
-    Method("affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"),
+    Method(
+        "affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"
+    ),
     Method("llm", "label", "LLM-GELI, text", "decompose.llm:label", concurrent=True, null="zero", section="llm"),
     Method(
         "llm-multimodal",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpus.errors import InputError
 from decompose.methods import METHODS, needs_features
 from features.emotion_choice import resolve_emotion_model
-from pipeline.assembly import has_face, has_video
+from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
@@ -30,7 +30,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a method that looks at faces where none is filmed; a method to align with that is not made; a model of faces or emotions that does not load.
+        replies; a method that looks at faces where none is filmed; a method to align with that is not made; a model
+        of faces or emotions that does not load.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         open_detector(config.features)
         if config.features.detector != "mediapipe":
             cascade("smile")
-        if model is not None:
+        if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
     return (*warnings, *lacking)
