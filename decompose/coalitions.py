@@ -47,7 +47,7 @@ class Coalitions:
 def all_coalitions(players: int) -> Bools:
     """All 2^n coalitions [shape=(2^n, n)], the first of none, the last of all."""
     numbers = np.arange(2**players, dtype=np.int64)
-    return (numbers[:, None] >> np.arange(players)) & 1 == 1
+    return np.asarray((numbers[:, None] >> np.arange(players)) & 1 == 1, dtype=bool)
 
 
 def kernel_weight(players: int, size: int) -> float:

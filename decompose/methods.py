@@ -21,7 +21,8 @@ class Method:
 
     ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``uses_features`` for it in numbers, ``concurrent`` says that its sessions wait for a server, so that many run at once.
+    behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
+    that many run at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part

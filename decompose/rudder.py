@@ -27,9 +27,9 @@ class RUDDER:
         loss = (g_T - R~)^2 + a * mean_t (g_t - R~)^2                  one term an episode, a = 0.5
         r_t  = g_t - g_(t-1) + (R~ - g_T)/T,  g_0 = 0                  they telescope to R~
 
-    The first is Eq. 4 and the auxiliary task of appendix A2.4, the second the redistribution by differences (section
-    3) with what is left spread evenly, of Arjona-Medina et al., 2019. g_0 = 0 is the mean return: R~ is the score less
-    that of the training sessions. GELI's code has mean(x)^2 where mean(x^2) is meant; this one has the second.
+    The main and the auxiliary task, and the redistribution by differences of predicted returns with what is left
+    spread evenly, of Arjona-Medina et al., 2019. g_0 = 0 is the mean return: R~ is the score less that of the training
+    sessions. GELI's code has mean(x)^2 where mean(x^2) is meant; this one has the second.
     """
 
     settings: RudderSettings
@@ -88,7 +88,7 @@ class ReturnPredictor(RewardModel):
 
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__(config, backbone)
-        self.head: nn.Module = _RecurrentHead(config)
+        self.head = _RecurrentHead(config)
 
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
         """g [shape=(T,)] of one dialogue's turns [shape=(T, d)], in units of the score."""

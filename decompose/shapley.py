@@ -192,7 +192,7 @@ def _bootstrap(drawn: Coalitions, means: Floats, players: int, rng: np.random.Ge
         weights = drawn.weights.copy()
         weights[inner] *= (rng.gamma(times) / times)[groups]
         refits[row] = _fit(drawn.members, weights, players) @ means
-    return refits.std(axis=0, ddof=1)
+    return np.asarray(refits.std(axis=0, ddof=1))
 
 
 def _result(values: Floats, errors: Floats, worth: _Worth, estimator: str, budget: int, seed: int) -> ShapleyValues:
