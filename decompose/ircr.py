@@ -16,8 +16,8 @@ class IRCR:
     """An objective for the training loop: (r_t - R~/T)^2, one term a turn; it needs the episodes' returns.
 
     IRCR credits a turn with the mean return of all trajectories that hold it, scaled to 0 to 1 (guidance rewards of
-    Gangwani et al., 2020). No two dialogues hold the same turn, so here the mean is taken by the regression, over turns that look
-    alike; the target R~/T of each turn is that of GELI's code, and the scale stays that of the score.
+    Gangwani et al., 2020). No two dialogues hold the same turn, so here the mean is taken by the regression, over turns
+    that look alike; the target R~/T of each turn is that of GELI's code, and the scale stays that of the score.
     """
 
     name: str = "IRCR"
