@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FOLDER = Path(__file__).parent / "prompts"
+PARAPHRASES = "paraphrase"
+"""The folder of the prompts in other words, beside the prompts; they are asked by the audit."""
 _SECTION = re.compile(r"^\[(system|user)\]\n", re.MULTILINE)
 
 
@@ -92,6 +94,11 @@ def prompt_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.txt"))
 
 
+def paraphrase_of(name: str) -> str | None:
+    """The name of the prompt that asks the same as ``name`` in other words; None where there is none."""
+    return f"{PARAPHRASES}/{name}" if (FOLDER / PARAPHRASES / f"{name}.txt").is_file() else None
+
+
 @cache
 def load_prompt(name: str) -> Prompt:
     """Read the prompt ``name`` from its text file.
@@ -102,7 +109,7 @@ def load_prompt(name: str) -> Prompt:
         No such prompt.
     """
     allowed = prompt_names()
-    if name not in allowed:
+    if name not in (*allowed, *map(paraphrase_of, allowed)):
         near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"decompose.llm.prompt: no prompt {name!r}{hint} Allowed: {', '.join(allowed)}.")

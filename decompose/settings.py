@@ -52,6 +52,22 @@ class RRDSettings(BaseModel):
     )
 
 
+class AuditSettings(BaseModel):
+    """Asking a language model the same in several ways, to see whether its order of the turns holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sessions: int = Field(
+        default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
+    )
+    method: Literal["llm", "llm-multimodal"] | None = Field(
+        default=None, description="the method that is audited; none takes the last one of decompose.methods that asks"
+    )
+    seed: int = Field(
+        default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
+    )
+
+
 class DecomposeSettings(BaseModel):
     """From one score a dialogue to one reward a turn."""
 
@@ -70,6 +86,13 @@ class DecomposeSettings(BaseModel):
     sentiment: SentimentSettings = SentimentSettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     rrd: RRDSettings = RRDSettings()
+    audit: AuditSettings = AuditSettings()
+
+    @property
+    def audited_method(self) -> str:
+        """The method that the audit asks by."""
+        asking = [name for name in self.methods if name in ("llm", "llm-multimodal")]
+        return self.audit.method or (asking[-1] if asking else "llm")
 
     @field_validator("methods")
     @classmethod
