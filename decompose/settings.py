@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from llm_client.settings import LLMSettings
 
@@ -89,10 +89,10 @@ class DecomposeSettings(BaseModel):
     audit: AuditSettings = AuditSettings()
 
     @property
-    def audited_method(self) -> str:
-        """The method that the audit asks by."""
+    def audited_method(self) -> str | None:
+        """The method that the audit asks by; None where no method asks a language model."""
         asking = [name for name in self.methods if name in ("llm", "llm-multimodal")]
-        return self.audit.method or (asking[-1] if asking else "llm")
+        return self.audit.method or (asking[-1] if asking else None)
 
     @field_validator("methods")
     @classmethod
@@ -106,3 +106,12 @@ class DecomposeSettings(BaseModel):
         if problems:
             raise ValueError(" ".join(problems))
         return names
+
+    @model_validator(mode="after")
+    def _audited_method_is_run(self) -> DecomposeSettings:
+        if self.audit.method is not None and self.audit.method not in self.methods:
+            raise ValueError(
+                f"audit.method = {self.audit.method!r} is not among decompose.methods ({', '.join(self.methods)}); "
+                "add it there"
+            )
+        return self

@@ -35,7 +35,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
-    if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
+    labels = "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods)
+    if labels or ("audit" in names and engine.plan.units["audit"]):
         lacking = _lacking(engine, sends)
     chosen = config.align.reward_method
     if "align" in names and chosen is not None and chosen not in config.decompose.methods:

@@ -40,6 +40,16 @@ class Case:
         return [shifted(request, self.first_sample) for request, _ in found]
 
 
+def unchanged(case: Case, seed: int) -> Case:
+    """The question as the method asks it."""
+    return case
+
+
+def asked_again(case: Case, seed: int) -> Case:
+    """The same question, for other samples of the model's replies: how far it agrees with itself."""
+    return replace(case, first_sample=case.settings.llm.samples)
+
+
 def shifted(request: ChatRequest, samples: int) -> ChatRequest:
     """``request`` for a reply that comes ``samples`` later."""
     return replace(request, sample=request.sample + samples) if samples else request

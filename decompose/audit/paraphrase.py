@@ -6,12 +6,6 @@ from dataclasses import replace
 
 from decompose.audit.case import Case
 from decompose.prompt import paraphrase_of
-from decompose.settings import DecomposeSettings
-
-
-def has_paraphrase(settings: DecomposeSettings) -> bool:
-    """Whether the configured prompt has been put into other words."""
-    return paraphrase_of(settings.llm.prompt) is not None
 
 
 def paraphrase(case: Case, seed: int) -> Case:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from decompose.audit.case import Case
-from decompose.audit.descriptor_order import shuffle_descriptors
-from decompose.audit.names import change_names
-from decompose.audit.paraphrase import has_paraphrase, paraphrase
-from decompose.audit.planted import PLANTED, plant
-from decompose.settings import DecomposeSettings
+from decompose.prompt import paraphrase_of
+
+if TYPE_CHECKING:
+    from decompose.audit.case import Case
+    from decompose.settings import DecomposeSettings
 
 CLEAN = "clean"
 
@@ -19,42 +20,47 @@ CLEAN = "clean"
 class Perturbation:
     """One change that should leave the order of the turns as it is.
 
-    ``apply`` takes a clean case and a seed; a case that it cannot change comes back as it was. ``applies`` says whether
-    there is anything to ask under these settings. ``plants`` is true where an instruction is put into an utterance.
+    ``load`` names its code as ``module:attribute``, imported on first use: a function of a clean case and a seed, and
+    of ``kind`` where that is given. A case that it cannot change comes back as it was.
     """
 
     name: str
     title: str
-    apply: Callable[[Case, int], Case]
-    applies: Callable[[DecomposeSettings], bool] = lambda settings: True
+    load: str
+    kind: str | None = None
     needs_descriptors: bool = False
-    plants: bool = False
+    needs_paraphrase: bool = False
+
+    def apply(self, case: Case, seed: int) -> Case:
+        """``case`` with the change made."""
+        module, _, attribute = self.load.partition(":")
+        change = getattr(import_module(module), attribute)
+        changed: Case = change(case, seed) if self.kind is None else change(case, seed, self.kind)
+        return changed
+
+    def applies(self, settings: DecomposeSettings) -> bool:
+        """Whether there is anything to ask under these settings."""
+        return not self.needs_paraphrase or paraphrase_of(settings.llm.prompt) is not None
 
 
-def _unchanged(case: Case, seed: int) -> Case:
-    return case
-
-
-def _asked_again(case: Case, seed: int) -> Case:
-    return replace(case, first_sample=case.settings.llm.samples)
-
-
-def _planting(kind: str) -> Callable[[Case, int], Case]:
-    return lambda case, seed: plant(case, kind, seed)
-
-
+_PLANT = "decompose.audit.planted:plant"
 _ALL = (
-    Perturbation(CLEAN, "as the method asks it", _unchanged),
-    Perturbation("repeat", "the same question once more", _asked_again),
-    Perturbation("paraphrase", "the prompt in other words", paraphrase, applies=has_paraphrase),
+    Perturbation(CLEAN, "as the method asks it", "decompose.audit.case:unchanged"),
+    Perturbation("repeat", "the same question once more", "decompose.audit.case:asked_again"),
     Perturbation(
-        "descriptor-order", "descriptors in another order", shuffle_descriptors, needs_descriptors=True
+        "paraphrase", "the prompt in other words", "decompose.audit.paraphrase:paraphrase", needs_paraphrase=True
     ),
-    Perturbation("names", "other names", change_names),
-    *(
-        Perturbation(f"planted-{kind}", f"planted: {title}", _planting(kind), plants=True)
-        for kind, (title, _) in PLANTED.items()
+    Perturbation(
+        "descriptor-order",
+        "descriptors in another order",
+        "decompose.audit.descriptor_order:shuffle_descriptors",
+        needs_descriptors=True,
     ),
+    Perturbation("names", "other names", "decompose.audit.names:change_names"),
+    Perturbation("planted-order", "planted: an order to ignore the above", _PLANT, "order"),
+    Perturbation("planted-tags", "planted: closing tags and a new system message", _PLANT, "tags"),
+    Perturbation("planted-json", "planted: fake JSON", _PLANT, "json"),
+    Perturbation("planted-reply", "planted: a whole reply", _PLANT, "reply"),
 )
 
 PERTURBATIONS: Mapping[str, Perturbation] = {perturbation.name: perturbation for perturbation in _ALL}

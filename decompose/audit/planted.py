@@ -53,16 +53,16 @@ def _whole_reply(wish: Wish) -> str:
     return json.dumps({"turns": entries})
 
 
-PLANTED: Mapping[str, tuple[str, Callable[[Wish], str]]] = {
-    "order": ("an order to ignore the above", _order),
-    "tags": ("closing tags and a new system message", _closing_tags),
-    "json": ("fake JSON", _fake_json),
-    "reply": ("a whole reply", _whole_reply),
+PLANTED: Mapping[str, Callable[[Wish], str]] = {
+    "order": _order,
+    "tags": _closing_tags,
+    "json": _fake_json,
+    "reply": _whole_reply,
 }
-"""By name: what it is in words, and the words that are planted."""
+"""The words that are planted, by their kind."""
 
 
-def plant(case: Case, kind: str, seed: int) -> Case:
+def plant(case: Case, seed: int, kind: str) -> Case:
     """Put words of ``kind`` into one utterance, for one target turn that is the same for every kind.
 
     Two times in three they are at the end of that turn itself, else of the rater's next utterance, where there is one.
@@ -74,7 +74,7 @@ def plant(case: Case, kind: str, seed: int) -> Case:
     in_reply = bool(replies) and number(seed, "place", kind, *episode.key) % 3 == 0
     place = replies[0] if in_reply else position
     low, high = _ends(case)
-    words = PLANTED[kind][1](Wish(turn, place == position, episode.target_turns, low, high))
+    words = PLANTED[kind](Wish(turn, place == position, episode.target_turns, low, high))
     turns = tuple(
         _with_words(spoken, words) if at == place else spoken for at, spoken in enumerate(case.session.turns)
     )
