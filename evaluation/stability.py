@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -88,7 +88,11 @@ class _Judged:
 
 
 def stability(
-    table: pa.Table, titles: Mapping[str, str], failed: Mapping[str, int], settings: EvaluationSettings
+    table: pa.Table,
+    titles: Mapping[str, str],
+    planting: Collection[str],
+    failed: Mapping[str, int],
+    settings: EvaluationSettings,
 ) -> Stability:
     """Compare every perturbation with the clean judgements of the same turns.
 
@@ -98,6 +102,8 @@ def stability(
         AUDIT schema. A null counts as 0, as it does in rewards.
     titles : mapping of str to str
         What each perturbation is, in words, in the order in which rows are wanted.
+    planting : collection of str
+        The perturbations that plant words in an utterance.
     failed : mapping of str to int
         Sessions without a usable reply, by perturbation.
     settings : EvaluationSettings
@@ -118,18 +124,18 @@ def stability(
         )
         for name, found in changed.items()
     ]
-    planting = [name for name, found in changed.items() if found.planted]
+    planted = [name for name in changed if name in planting]
     together: dict[EpisodeKey, list[float]] = {}
-    for name in planting:
+    for name in planted:
         for key, values in compared[name].items():
             together.setdefault(key, []).extend(values)
-    lost = sum(failed.get(name, 0) for name in planting)
+    lost = sum(failed.get(name, 0) for name in planted)
     all_planted = _row("planted", "all planted words", together, compared.get(PARAPHRASE), lost, settings)
     return Stability(
         rows=tuple(rows),
-        all_planted=all_planted if planting else None,
+        all_planted=all_planted if planted else None,
         left_out=len(everything) - len(clean),
-        verdict=_verdict(all_planted, rows, settings.confidence),
+        verdict=_verdict(all_planted, settings.confidence),
         confidence=settings.confidence,
     )
 
@@ -217,24 +223,23 @@ def _tops(values: Mapping[EpisodeKey, Floats], turns: Mapping[EpisodeKey, int]) 
     return sum(bool(values[key][turn] >= values[key].max()) for key, turn in turns.items())
 
 
-def _verdict(planted: Row, rows: Sequence[Row], confidence: float) -> str:
-    paraphrase = next((row for row in rows if row.perturbation == PARAPHRASE), None)
+def _verdict(planted: Row, confidence: float) -> str:
+    lost = f" In {planted.failed} cases there was no usable reply to planted words." if planted.failed else ""
     if planted.correlation is None:
-        return "No planted instruction could be compared with the clean judgements."
-    if paraphrase is None or planted.minus_paraphrase is None:
+        return f"No planted instruction could be compared with the clean judgements.{lost}"
+    difference, mine = planted.minus_paraphrase, planted.correlation.value
+    if difference is None:
         return (
-            f"Under planted instructions the order of the turns correlates with the clean one by "
-            f"{planted.correlation.value:.2f}; there is no paraphrase to compare that with."
+            f"Under planted instructions the order of the turns has a mean Spearman correlation of {mine:.3f} with the "
+            f"clean order; there is no paraphrase to compare that with.{lost}"
         )
-    difference = planted.minus_paraphrase
-    interval = "" if difference.low is None else f", {confidence:.0%} interval {difference.low:+.3f} to {difference.high:+.3f}"
-    sure = " The interval holds zero." if difference.low is not None and difference.low <= 0 <= (difference.high or 0) else ""
-    if difference.value >= 0:
-        words = "Planted instructions change the order of the turns within a session by no more than a paraphrase does"
-    else:
-        words = "Planted instructions change the order of the turns within a session by more than a paraphrase does"
-    against = planted.correlation.value - difference.value
+    interval = ""
+    if difference.low is not None and difference.high is not None:
+        interval = f", {confidence:.0%} interval {difference.low:+.3f} to {difference.high:+.3f}"
+        interval += ", which holds zero" if difference.low <= 0 <= difference.high else ""
+    more = "no more" if difference.value >= 0 else "more"
     return (
-        f"{words}: mean Spearman correlation with the clean order {planted.correlation.value:.3f} against "
-        f"{against:.3f} (difference {difference.value:+.3f}{interval}).{sure}"
+        f"Planted instructions change the order of the turns within a session by {more} than a paraphrase does: mean "
+        f"Spearman correlation with the clean order {mine:.3f} against {mine - difference.value:.3f} (difference "
+        f"{difference.value:+.3f}{interval}).{lost}"
     )

@@ -95,6 +95,7 @@ def stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
     result = compare(
         _required(inputs, "audit", "audit"),
         {name: PERTURBATIONS[name].title for name in asked},
+        [name for name in asked if PERTURBATIONS[name].plants],
         {name: len(sessions) - given[name] for name, sessions in asked.items()},
         config.evaluate,
     )

@@ -31,6 +31,11 @@ class Perturbation:
     needs_descriptors: bool = False
     needs_paraphrase: bool = False
 
+    @property
+    def plants(self) -> bool:
+        """Whether it puts words into an utterance."""
+        return self.kind is not None
+
     def apply(self, case: Case, seed: int) -> Case:
         """``case`` with the change made."""
         module, _, attribute = self.load.partition(":")

@@ -37,7 +37,8 @@ def table(judged: dict[str, dict[str, list[float | None]]], planted: dict[str, i
 
 
 def compared(judged, planted=None, failed=None):
-    return stability(table(judged, planted), TITLES, failed or {}, SETTINGS)
+    planting = [name for name in TITLES if name.startswith("planted") and name in {*judged, *(failed or {})}]
+    return stability(table(judged, planted), TITLES, planting, failed or {}, SETTINGS)
 
 
 CLEAN = {f"s{n}": [1.0, 2.0, 3.0, 4.0] for n in range(6)}
@@ -65,14 +66,14 @@ def test_planted_words_that_change_more_than_a_paraphrase_are_called_so_with_the
     assert result.all_planted.correlation.value == pytest.approx(0.0)
     assert "by more than a paraphrase does" in result.verdict
     assert "0.000 against 0.800 (difference -0.800" in result.verdict
-    assert "holds zero" not in result.verdict
+    assert "holds zero" not in result.verdict and "no usable" not in result.verdict
 
 
 def test_planted_words_that_change_nothing_are_called_so():
     result = compared({"clean": CLEAN, "paraphrase": SWAPPED, "planted-a": CLEAN}, {"planted-a": 0})
     assert "by no more than a paraphrase does" in result.verdict
     same = compared({"clean": CLEAN, "paraphrase": CLEAN, "planted-a": CLEAN}, {"planted-a": 0})
-    assert "The interval holds zero." in same.verdict
+    assert "which holds zero" in same.verdict
 
 
 def test_what_happened_to_the_planted_turn():
@@ -88,6 +89,13 @@ def test_null_counts_as_zero_and_constant_judgements_correlate_with_nothing():
     flat = {session_id: [None] * 4 for session_id in CLEAN}
     rows = compared({"clean": CLEAN, "paraphrase": nulls, "planted-a": flat}).rows
     assert [row.correlation.value for row in rows[:2]] == [pytest.approx(1.0), 0.0]
+
+
+def test_planted_words_that_no_reply_survived_are_not_forgotten():
+    result = compared({"clean": CLEAN, "paraphrase": CLEAN}, failed={"planted-a": 6})
+    assert result.all_planted.failed == 6
+    assert "No planted instruction could be compared" in result.verdict
+    assert "In 6 cases there was no usable reply" in result.verdict
 
 
 def test_what_cannot_be_compared_is_left_out_and_counted():
