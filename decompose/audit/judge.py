@@ -54,7 +54,7 @@ def judge_session(
         No usable reply; what was last replied is told.
     """
     rows = []
-    for case, clean in _asked(perturbation, session, rating_name, descriptors, settings):
+    for case, clean in audit_cases(perturbation, session, rating_name, descriptors, settings):
         rows += _rows(perturbation, case, clean, tools)
     return pa.Table.from_pylist(rows, schema=AUDIT.arrow)
 
@@ -69,19 +69,19 @@ def audit_requests(
     """Every first request that ``judge_session`` makes, with the number of turns it asks for, sent or not."""
     return [
         (request, len(case.episode.target_turns))
-        for case, _ in _asked(perturbation, session, rating_name, descriptors, settings)
+        for case, _ in audit_cases(perturbation, session, rating_name, descriptors, settings)
         for request in case.requests()
     ]
 
 
-def _asked(
+def audit_cases(
     perturbation: str,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
 ) -> Iterator[tuple[Case, Case]]:
-    """Each case to ask about, with the clean one that it was made from."""
+    """Each case that a perturbation asks about, with the clean one that it was made from."""
     for clean in cases_of(session, rating_name, descriptors, settings):
         case = PERTURBATIONS[perturbation].apply(clean, settings.audit.seed)
         if perturbation == CLEAN or case.requests() != clean.requests():
