@@ -1,9 +1,10 @@
 """Other names for people, the same ones throughout a session, and the way back; the list of them is never stored.
 
 A name is replaced word by word ("Mary Ann" by two words) wherever one of its words stands alone: in any case, with a
-possessive, beside a hyphen. A speaker's id that is no name (a number, a UUID) is replaced as a whole. Ids that only name
-a role (user, assistant, A, speaker 1) say nothing of a person and stay. What is not found: nicknames, misspellings,
-people who do not speak (give those as ``names``), and names in text that is written without spaces between words.
+possessive, beside a hyphen. A speaker's id that is no name (a number, a UUID) is replaced as a whole. Ids that only
+name a role (user, assistant, A, speaker 1) say nothing of a person and stay. What is not found: nicknames,
+misspellings, people who do not speak (give those as ``names``), and names in text that is written without spaces
+between words.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from corpus.schema import DESCRIPTORS
 from corpus.session import Session
 
 ROLES = frozenset(
-    "agent assistant bot caller chatbot client customer guest host human interviewee interviewer listener model "
-    "moderator of operator other participant partner patient person rater seeker speaker student supporter system "
-    "target teacher the therapist tutor user wizard worker".split()
-)
+    {
+        "agent", "assistant", "bot", "caller", "chatbot", "client", "customer", "guest", "host", "human", "interviewee",
+        "interviewer", "listener", "model", "moderator", "of", "operator", "other", "participant", "partner", "patient",
+        "person", "rater", "seeker", "speaker", "student", "supporter", "system", "target", "teacher", "the",
+        "therapist", "tutor", "user", "wizard", "worker",
+    }
+)  # fmt: skip
 """Words of a speaker's id that say what somebody is, not who."""
 
 POOL = (

@@ -149,9 +149,9 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
 def _write(entries: Mapping[str, Mapping[str, str]], model: str, date: str) -> None:
     how = (
         f"real replies of {model}, which was given only the prompts, in files of up to {BATCH} independent requests; "
-        "up to forty of them shared one conversation, and the temperature that the requests name could not be set. Those "
-        "of the audit: one fresh conversation a perturbation, which was told nothing of the audit and read all requests "
-        "of its perturbation, so that replies to one perturbation are not independent of one another"
+        "up to forty of them shared one conversation, and the temperature that the requests name could not be set. "
+        "Those of the audit: one fresh conversation a perturbation, which was told nothing of the audit and read all "
+        "requests of its perturbation, so that replies to one perturbation are not independent of one another"
     )
     lines = [asdict(RecordingHeader(model, date, how)), *(entries[key] for key in sorted(entries))]
     write_atomically(RECORDING, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))

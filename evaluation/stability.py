@@ -144,7 +144,7 @@ def _judged(table: pa.Table) -> dict[str, _Judged]:
     found: dict[str, dict[EpisodeKey, dict[int, float]]] = {}
     planted: dict[str, dict[EpisodeKey, int]] = {}
     for row in table.to_pylist():
-        key: EpisodeKey = tuple(row[name] for name in EPISODE_KEY)  # type: ignore[assignment]
+        key: EpisodeKey = tuple(row[name] for name in EPISODE_KEY)
         turns = found.setdefault(row["perturbation"], {}).setdefault(key, {})
         if row["planted"]:
             planted.setdefault(row["perturbation"], {})[key] = row["turn"]

@@ -33,7 +33,8 @@ class StabilityTable:
         lines = [self.header, *self.rows]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
         ruled = ["|".join(["", *("-" * (width + 2) for width in widths), ""])]
-        texts = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines]
+        padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+        texts = [f"| {' | '.join(cells)} |" for cells in padded]
         return "\n".join([*texts[:1], *ruled, *texts[1:], "", self.verdict, "", *(f"- {note}" for note in self.notes)])
 
 
@@ -48,10 +49,10 @@ def stability_table(result: Stability, notes: tuple[str, ...] = ()) -> Stability
         (
             *notes,
             "Correlation: Spearman's, within a session, of the target turns' judgements with those of the unchanged "
-            f"question; the mean over scores, with its bootstrap interval ({result.confidence:.0%}, by session). A score "
-            f"needs {FEWEST_TURNS} judged turns that are not all alike{left_out}.",
+            f"question; the mean over scores, with its bootstrap interval ({result.confidence:.0%}, by session). A "
+            f"score needs {FEWEST_TURNS} judged turns that are not all alike{left_out}.",
             "Less the paraphrase's: below zero where the order changes more than under other wording (paired).",
-            "Planted turn: the turn that the planted words wanted on top, against its place and judgement without them.",
+            "Planted turn: the one that the planted words wanted on top, against its place and judgement without them.",
         ),
     )
 

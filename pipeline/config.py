@@ -21,7 +21,6 @@ from features.settings import DescriptorSettings, FeatureSettings
 from reward_model.settings import RewardModelSettings
 from rlhf.settings import AlignSettings
 
-
 AUDITED_SESSIONS = 20
 """Sessions that `apportion decompose audit` takes where the configuration has no number."""
 
@@ -102,8 +101,8 @@ class Config(BaseModel):
         """
         if self.decompose.audited_method is None:
             raise InputError(
-                f"decompose.methods = {', '.join(self.decompose.methods)}: none of them asks a language model, so there is "
-                "nothing to audit. Add llm or llm-multimodal."
+                f"decompose.methods = {', '.join(self.decompose.methods)}: none of them asks a language model, so "
+                "there is nothing to audit. Add llm or llm-multimodal."
             )
         count = sessions or self.decompose.audit.sessions or AUDITED_SESSIONS
         audit = self.decompose.audit.model_copy(update={"sessions": count})

@@ -67,7 +67,9 @@ class RunSummary:
         if "report" in files:
             lines.append(f"next: open {files['report']}")
         elif self.audit:
-            lines.append(f"next: open {files['audit']}; with decompose.audit.sessions set, the report of {source} shows it")
+            lines.append(
+                f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
+            )
         else:
             lines.append(f"next: apportion run {source}")
         return "\n".join(lines)

@@ -19,7 +19,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class Unit(NamedTuple):
-    """One piece of work of a stage: a session, a method, a seed, a perturbation; None where the stage has no such axis."""
+    """One piece of work: a session, a method, a seed, a perturbation; None where its stage has no such axis."""
 
     session_id: str | None = None
     method: str | None = None

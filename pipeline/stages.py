@@ -75,11 +75,11 @@ def _label_wants(unit: Unit, need: str) -> bool:
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     chosen = config.decompose
-    prompts = {name: load_prompt(name).identity() for name in (chosen.llm.prompt, paraphrase_of(chosen.llm.prompt)) if name}
+    other = paraphrase_of(chosen.llm.prompt)
     return {
         "rating": config.rating,
         "own": settings_identity(METHODS[_method(unit)], chosen),
-        "prompts": prompts,
+        "paraphrase": load_prompt(other).identity() if other else None,
         "seed": chosen.audit.seed,
         "recorded": _recorded_digest(config),
     }

@@ -50,7 +50,7 @@ _with_sessions = click.option(
 
 
 class CommandWithMore(click.Command):
-    """A command that takes arguments of its own and has commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
+    """A command with arguments of its own and commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -75,9 +75,7 @@ def plant(case: Case, seed: int, kind: str) -> Case:
     place = replies[0] if in_reply else position
     low, high = _ends(case)
     words = PLANTED[kind](Wish(turn, place == position, episode.target_turns, low, high))
-    turns = tuple(
-        _with_words(spoken, words) if at == place else spoken for at, spoken in enumerate(case.session.turns)
-    )
+    turns = tuple(_with_words(spoken, words) if at == place else spoken for at, spoken in enumerate(case.session.turns))
     return replace(case, session=replace(case.session, turns=turns), planted=turn)
 
 

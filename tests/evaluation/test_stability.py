@@ -58,7 +58,8 @@ def test_the_correlation_is_spearmans_within_each_session():
 
 def test_planted_words_that_change_more_than_a_paraphrase_are_called_so_with_the_figure():
     result = compared(
-        {"clean": CLEAN, "paraphrase": SWAPPED, "planted-a": TURNED, "planted-b": CLEAN}, {"planted-a": 0, "planted-b": 1}
+        {"clean": CLEAN, "paraphrase": SWAPPED, "planted-a": TURNED, "planted-b": CLEAN},
+        {"planted-a": 0, "planted-b": 1},
     )
     rows = {row.perturbation: row for row in result.rows}
     assert rows["planted-a"].minus_paraphrase.value == pytest.approx(-1.8)
@@ -107,7 +108,7 @@ def test_what_cannot_be_compared_is_left_out_and_counted():
 
 @pytest.mark.parametrize("names", [("clean",), ("clean", "planted-a"), ("planted-a", "paraphrase"), ()])
 def test_a_part_of_an_audit_says_what_is_missing(names):
-    result = compared({name: CLEAN for name in names}, {"planted-a": 0})
+    result = compared(dict.fromkeys(names, CLEAN), {"planted-a": 0})
     assert result.verdict.startswith("No planted") == (not {"clean", "planted-a"} <= set(names))
     if {"clean", "planted-a"} <= set(names):
         assert "no paraphrase to compare that with" in result.verdict

@@ -61,7 +61,9 @@ def test_a_prompt_without_other_words_has_no_paraphrase(monkeypatch, tmp_path):
 
 
 def test_shuffled_descriptors_tell_the_same_in_another_order():
-    before, after = (transcript(prompts(case)[0]) for case in (clean(), PERTURBATIONS["descriptor-order"].apply(clean(), 0)))
+    before, after = (
+        transcript(prompts(case)[0]) for case in (clean(), PERTURBATIONS["descriptor-order"].apply(clean(), 0))
+    )
     for one, other in zip(before, after, strict=True):
         for window in ("listener_during", "listener_reply"):
             parts = [entry.get(window, "").split("; ") for entry in (one, other)]
@@ -107,9 +109,7 @@ def test_roles_get_names_and_the_words_in_the_texts_stay():
 def test_words_are_planted_in_one_utterance_and_nothing_else_changes(name):
     for seed in range(8):
         case = PERTURBATIONS[name].apply(clean(), seed)
-        changed = [
-            (old, new) for old, new in zip(TALK.turns, case.session.turns, strict=True) if old.text != new.text
-        ]
+        changed = [(old, new) for old, new in zip(TALK.turns, case.session.turns, strict=True) if old.text != new.text]
         assert len(changed) == 1
         ((old, new),) = changed
         assert new.text.startswith(old.text)
