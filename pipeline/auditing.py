@@ -23,7 +23,7 @@ def asks(config: Config, perturbation: str, session: Session) -> bool:
     declared = PERTURBATIONS[perturbation]
     method = config.decompose.audited_method
     described = method is not None and METHODS[method].uses_descriptors and bool(session.media)
-    return declared.applies(config.decompose) and (described or not declared.needs_descriptors)
+    return declared.applies(config.decompose, str(config.rating)) and (described or not declared.needs_descriptors)
 
 
 def asked_sessions(config: Config, sessions: Mapping[str, Session]) -> dict[str, list[str]]:
@@ -44,7 +44,7 @@ def notes(config: Config) -> tuple[str, ...]:
     found += [
         f"Not asked: {declared.title} (the prompt {llm.prompt} has no other wording)."
         for name, declared in PERTURBATIONS.items()
-        if name != CLEAN and not declared.applies(config.decompose)
+        if name != CLEAN and not declared.applies(config.decompose, str(config.rating))
     ]
     return tuple(found)
 

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpus.errors import InputError
+from corpus.errors import InputError, UnitError
 from decompose.audit.judge import audit_requests
 from decompose.llm import requests_for
 from decompose.methods import METHODS
+from decompose.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from llm_client.errors import SetupError
 from llm_client.estimate import Estimate, estimate
 from llm_client.prices import find_price
@@ -21,17 +22,18 @@ if TYPE_CHECKING:
     from pipeline.engine import Engine
     from pipeline.stage import Unit
 
-_TOKENS_A_TURN, _TOKENS_A_REPLY = 40, 10
-"""A turn's number, value and one line of evidence as JSON; corrected by the replies that are there."""
-
 
 @dataclass(frozen=True)
 class Pricing:
-    """The estimate, and how many of its sessions lack the descriptors that their question will hold."""
+    """The estimate, how many of its sessions lack the descriptors that their question will hold, and what is left out.
+
+    ``unaskable`` sessions do not fit into the model's context in parts either.
+    """
 
     estimate: Estimate
     recorded: bool
     without_descriptors: int
+    unaskable: int = 0
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -45,6 +47,8 @@ class Pricing:
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
                 "alone; run `apportion describe` first to count them whole"
             )
+        if self.unaskable:
+            lines.append(f"  {self.unaskable:,} sessions do not fit into decompose.llm.context_tokens and are left out")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -53,6 +57,7 @@ class Pricing:
             **self.estimate.to_json(),
             "recorded": self.recorded,
             "sessions_without_descriptors": self.without_descriptors,
+            "unaskable_sessions": self.unaskable,
         }
 
 
@@ -79,8 +84,13 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
     found: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
     lacking: set[str] = set()
+    unaskable: set[str] = set()
     for stage, unit in asking:
-        requests, lacks = _requests(engine, stage, unit)
+        try:
+            requests, lacks = _requests(engine, stage, unit)
+        except UnitError:
+            unaskable.add(str(unit.session_id))
+            continue
         lacking |= {str(unit.session_id)} if lacks else set()
         found += requests
         if engine.artifact(stage, unit) is not None:
@@ -97,7 +107,7 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", len(lacking))
+    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable))
 
 
 def _requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
@@ -116,7 +126,7 @@ def _requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRe
         requests = [(request, len(meta.turns)) for request, meta in labelled]
     else:
         requests = audit_requests(unit.perturbation, session, config.rating, descriptors, config.decompose)
-    return [(request, _TOKENS_A_REPLY + _TOKENS_A_TURN * turns) for request, turns in requests], lacks
+    return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
 
 
 @contextmanager

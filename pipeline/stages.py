@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpus.session import Session
+from decompose.audit.paraphrase import paraphrase_of
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
-from decompose.prompt import load_prompt, paraphrase_of
+from decompose.prompt import load_prompt
 from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
 from pipeline.auditing import asks, chosen_sessions
@@ -75,7 +76,7 @@ def _label_wants(unit: Unit, need: str) -> bool:
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     chosen = config.decompose
-    other = paraphrase_of(chosen.llm.prompt)
+    other = paraphrase_of(chosen.llm.prompt, str(config.rating))
     return {
         "rating": config.rating,
         "own": settings_identity(METHODS[_method(unit)], chosen),
@@ -115,6 +116,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "target": config.decompose.target,
         "reward_units": method.reward_units,
         "null": method.null,
+        "attribution": [method.attribution, method.highest],
     }
 
 
@@ -163,6 +165,7 @@ STAGES: tuple[Stage, ...] = (
         needs=(),
         per="session",
         help="Measure voice, face, nods, gaze and smile in the recordings.",
+        version=2,
         reads=("turns", "media"),
         settings=_features_settings,
         applies=_has_media,
@@ -260,6 +263,7 @@ STAGES: tuple[Stage, ...] = (
         needs=("split", "features", "rewards", "train-reward"),
         per="corpus",
         help="Judge the reward models on held-out sessions, beside Mean and Mode.",
+        version=2,
         settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
         turn_labels=True,
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from decompose.prompt import paraphrase_of
+from decompose.audit.paraphrase import paraphrase_of
 
 if TYPE_CHECKING:
     from decompose.audit.case import Case
@@ -43,9 +43,9 @@ class Perturbation:
         changed: Case = change(case, seed) if self.kind is None else change(case, seed, self.kind)
         return changed
 
-    def applies(self, settings: DecomposeSettings) -> bool:
-        """Whether there is anything to ask under these settings."""
-        return not self.needs_paraphrase or paraphrase_of(settings.llm.prompt) is not None
+    def applies(self, settings: DecomposeSettings, rating_name: str) -> bool:
+        """Whether there is anything to ask under these settings about ratings of this name."""
+        return not self.needs_paraphrase or paraphrase_of(settings.llm.prompt, rating_name) is not None
 
 
 _PLANT = "decompose.audit.planted:plant"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from corpus.session import Turn
 from decompose.audit.case import Case
 from decompose.audit.draw import number, one_of
-from decompose.prompt import load_prompt
+from decompose.prompt import prompt_for
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _with_words(turn: Turn, words: str) -> Turn:
 
 def _ends(case: Case) -> tuple[float, float]:
     """The ends of the scale that the prompt asks on; shares of the score have none, so its own scale has to do."""
-    prompt = load_prompt(case.settings.llm.prompt)
+    prompt = prompt_for(case.settings.llm.prompt, case.episode.rating.name)
     rating = case.episode.rating
     return (
         rating.low if prompt.low is None else prompt.low,

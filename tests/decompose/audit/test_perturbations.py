@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.session import Rating, Session, Turn
+from decompose.audit.paraphrase import paraphrase_of
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.prompt import load_prompt, paraphrase_of, prompt_names
+from decompose.prompt import Part, load_prompt, prompt_names
 from decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts
 
@@ -20,7 +21,7 @@ def transcript(prompt: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)
-@pytest.mark.parametrize("prompt", ["default", "paper"])
+@pytest.mark.parametrize("prompt", prompt_names())
 def test_every_perturbation_asks_for_the_same_turns_and_is_the_same_again(name, prompt):
     settings = DecomposeSettings(llm={"prompt": prompt})
     changed = PERTURBATIONS[name].apply(clean(settings), 3)
@@ -44,19 +45,26 @@ def test_the_paraphrase_has_the_same_data_and_other_words():
     assert len(words[0] & words[1]) < 0.6 * min(len(words[0]), len(words[1]))
 
 
-@pytest.mark.parametrize("name", ["default", "paper"])
-def test_a_paraphrase_asks_on_the_scale_of_its_prompt_and_is_no_prompt_of_its_own(name):
-    prompt, other = load_prompt(name), load_prompt(str(paraphrase_of(name)))
+@pytest.mark.parametrize("name", prompt_names())
+def test_every_prompt_of_ours_has_other_words_on_its_own_scale(name):
+    prompt, other = load_prompt(name), load_prompt(str(paraphrase_of(name, "mood")))
     assert (prompt.units, prompt.low, prompt.high) == (other.units, other.low, other.high)
     assert other.name not in prompt_names()
     assert other.identity() != prompt.identity()
+    part = Part(1, 4, (1, 3))
+    assert all("turn" in message.content for message in other.messages(clean().episode, SEEN, None, part))
 
 
-def test_a_prompt_without_other_words_has_no_paraphrase(monkeypatch, tmp_path):
-    (tmp_path / "mine.txt").write_text("title: x\nunits: score\n\n[system]\na\n\n[user]\nb\n")
-    monkeypatch.setattr("decompose.prompt.FOLDER", tmp_path)
-    settings = DecomposeSettings(llm={"prompt": "mine"})
-    applied = {name for name, declared in PERTURBATIONS.items() if declared.applies(settings)}
+def test_the_other_words_follow_the_rating_as_the_prompt_does():
+    assert str(paraphrase_of("default", "mood")).endswith("paraphrase/default.txt")
+    assert str(paraphrase_of("default", "coherence")).endswith("paraphrase/quality.txt")
+
+
+def test_a_prompt_of_ones_own_has_no_paraphrase(tmp_path):
+    path = tmp_path / "default.txt"
+    path.write_text("units: score\n[system]\na\n[user]\n{{ transcript }} {{ turns }}\n")
+    settings = DecomposeSettings(llm={"prompt": str(path)})
+    applied = {name for name, declared in PERTURBATIONS.items() if declared.applies(settings, "mood")}
     assert set(PERTURBATIONS) - applied == {"paraphrase"}
 
 
