@@ -20,7 +20,6 @@ from reward_model.config import RewardModelConfig
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
 from reward_model.settings import RewardModelSettings
-from reward_model.tokens import Encoded
 from reward_model.windows import Pair, Said, Windows, last_window, said_by, said_in, window
 
 ROLES = ("user", "assistant", "system")
@@ -36,16 +35,17 @@ class RewardModel(nn.Module):
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
-        self.head = nn.Sequential(
+        head = nn.Sequential(
             nn.LayerNorm(config.width),
             nn.Linear(config.width, config.head_hidden),
             nn.GELU(),
             nn.Dropout(config.dropout),
             nn.Linear(config.head_hidden, 1),
         )
-        last = cast(nn.Linear, self.head[-1])
+        last = cast(nn.Linear, head[-1])
         nn.init.zeros_(last.weight)  # Training starts at the mean: the first guess is the best constant one.
         nn.init.zeros_(last.bias)
+        self.head: nn.Module = head
         self.trained_backbone = None if config.freeze_backbone else backbone
 
     @classmethod
@@ -90,10 +90,6 @@ class RewardModel(nn.Module):
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
         """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""
         return self.config.reward_mean + self.config.reward_scale * cast(Tensor, self.head(embeddings)).squeeze(-1)
-
-    def forward(self, encoded: Sequence[Encoded]) -> Tensor:
-        """r_theta [shape=(N,)] of N tokenized windows, with gradients to whatever is trained."""
-        return self.of_embeddings(self.backbone(encoded))
 
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
