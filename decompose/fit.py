@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,7 @@ def fit_decomposer(
     seed: int,
     progress: Progress,
     features: pa.Table | None = None,
+    state: Path | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
@@ -46,6 +48,8 @@ def fit_decomposer(
         Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
     features : pa.Table, optional
         UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them.
+    state : Path, optional
+        A file for the state of the unfinished training (`reward_model.training.train`).
 
     Returns
     -------
@@ -77,7 +81,7 @@ def fit_decomposer(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
     data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), labels=labels)
-    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress)
+    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
     everything = Batch(torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), labels)
     rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)

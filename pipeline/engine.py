@@ -152,10 +152,11 @@ class Engine:
             facts=self._facts(stage),
             root=self.corpus.root,
         )
-        out = self.store.scratch()
+        out, unfinished = self.store.scratch(), self.store.unfinished(key)
         try:
-            outputs: Outputs = stage.fn(inputs, self.config, Work(out, progress, self.tools))
+            outputs: Outputs = stage.fn(inputs, self.config, Work(out, progress, unfinished, self.tools))
             self.store.commit(stage.name, key, out, outputs.tables, outputs.documents)
+            shutil.rmtree(unfinished, ignore_errors=True)
         except BaseException:
             shutil.rmtree(out, ignore_errors=True)
             raise

@@ -33,10 +33,15 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is."""
+    """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is.
+
+    ``unfinished`` is a folder for the state of long work: a kill leaves it for the next try, success removes it. It is
+    there only once something is written to it.
+    """
 
     out: Path
     progress: Progress
+    unfinished: Path
     tools: Any = None
 
 

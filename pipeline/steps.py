@@ -121,6 +121,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         _seed(inputs.unit),
         work.progress,
         inputs.table("features", "utterance_features"),
+        work.unfinished / "training.pt",
     )
     return Outputs({"judgements": judgements, "history": history})
 
@@ -165,6 +166,7 @@ def train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
         offset,
         work.out / "model",
         work.progress,
+        work.unfinished / "training.pt",
     )
     return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
 

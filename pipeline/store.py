@@ -124,6 +124,10 @@ class Store:
         folder.mkdir(parents=True)
         return folder
 
+    def unfinished(self, key: str) -> Path:
+        """Where a unit of this key keeps the state of long work until it is finished."""
+        return self.root / "unfinished" / key
+
     def clear_scratch(self) -> None:
         """Remove what killed processes of this machine left half-written."""
         for folder in (self.root / "tmp").glob(f"*.{platform.node()}.*"):
