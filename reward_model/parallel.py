@@ -71,7 +71,9 @@ def train_together(
                 _pass_on(told, progress)
             _pass_on(told, progress)
         except (ProcessRaisedException, ProcessExitedException) as error:
-            raise _cause(Path(name), error) from None
+            # Once the first process has written the end, all have done their part: what ends later takes nothing away.
+            if not (Path(name) / HISTORY).is_file():
+                raise _cause(Path(name), error) from None
         finally:
             for process in running.processes:
                 process.kill()
@@ -123,7 +125,9 @@ def _work(
     if first:
         weights = {name: value.detach().cpu().contiguous() for name, value in trained_weights(model).items()}
         save_file(weights, out / WEIGHTS)
-        (out / HISTORY).write_text(json.dumps([[row.epoch, row.train_loss, row.validation_loss] for row in history]))
+        rows_told = json.dumps([[row.epoch, row.train_loss, row.validation_loss] for row in history])
+        (out / f"{HISTORY}.part").write_text(rows_told)
+        (out / f"{HISTORY}.part").rename(out / HISTORY)
     accelerator.wait_for_everyone()
     torch.distributed.destroy_process_group()
 
