@@ -31,6 +31,7 @@ def fit_decomposer(
     model_settings: RewardModelSettings,
     seed: int,
     progress: Progress,
+    reactions: pa.Table | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
@@ -43,6 +44,8 @@ def fit_decomposer(
         SPLITS schema: ``train`` is learnt from, ``validation`` stops the training.
     embeddings : pa.Table, optional
         Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
+    reactions : pa.Table, optional
+        Of all sessions (`decompose.reactions.read_session`), for a method that ``uses_reactions``.
 
     Returns
     -------
@@ -58,7 +61,10 @@ def fit_decomposer(
     UnitError
         No training session, a score or loss that is not finite.
     """
-    objective = _objective(find_method(method), settings)
+    declared = find_method(method)
+    if declared.uses_reactions:
+        return _from_reactions(declared, episodes, splits, reactions, settings, seed)
+    objective = _objective(declared, settings)
     reading = read_turns(episodes, embeddings, model_settings)
     windows = reading.windows
     train_rows = rows_of_split(windows, splits, "train")
@@ -69,6 +75,24 @@ def fit_decomposer(
     validation_rows = rows_of_split(windows, splits, "validation")
     history = train(model, objective, data, train_rows, validation_rows, model_settings, seed, progress)
     return turn_values(windows, "raw_reward", predict(model, data).tolist(), method, seed), history_table(history)
+
+
+def _from_reactions(
+    method: Method,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    reactions: pa.Table | None,
+    settings: DecomposeSettings,
+    seed: int,
+) -> tuple[pa.Table, pa.Table]:
+    """A closed fit: its code takes the reactions and gives judgements and history itself."""
+    if reactions is None:
+        raise UnitError(
+            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
+        )
+    section = None if method.section is None else getattr(settings, method.section)
+    found: tuple[pa.Table, pa.Table] = method.resolve()(method.name, episodes, splits, reactions, section, seed)
+    return found
 
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:

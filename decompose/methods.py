@@ -21,8 +21,9 @@ class Method:
 
     ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once.
+    behaviour in words, ``uses_reactions`` for what was read of the replies (``decompose.reactions``), ``concurrent`` says that its sessions wait for a server, so that many run at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
+    A method with ``uses_reactions`` is called as `decompose.reaction.fit_reactions` is.
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads.
     """
@@ -32,10 +33,11 @@ class Method:
     title: str
     load: str
     uses_descriptors: bool = False
+    uses_reactions: bool = False
     concurrent: bool = False
     reward_units: bool = False
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "llm", "rrd"] | None = None
+    section: Literal["sentiment", "llm", "rrd", "reaction"] | None = None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -72,6 +74,14 @@ _OURS = (
         section="llm",
     ),
     Method("rrd", "fit", "Randomized return decomposition", "decompose.rrd:RRD", reward_units=True, section="rrd"),
+    Method(
+        "reaction",
+        "fit",
+        "Reaction-aware decomposition",
+        "decompose.reaction:fit_reactions",
+        uses_reactions=True,
+        section="reaction",
+    ),
 )
 
 

@@ -27,6 +27,11 @@ def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
     return config.train_reward.freeze_backbone and _has_episode(config, unit, session)
 
 
+def _reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
+    asked = any(METHODS[name].uses_reactions for name in config.decompose.methods)
+    return asked and _has_episode(config, unit, session)
+
+
 def _is_labelled(config: Config, unit: Unit, session: Session | None) -> bool:
     return METHODS[_method(unit)].kind == "label" and _has_episode(config, unit, session)
 
@@ -60,6 +65,12 @@ def _label_wants(unit: Unit, need: str) -> bool:
     return need != "describe" or METHODS[_method(unit)].uses_descriptors
 
 
+def _fit_wants(unit: Unit, need: str) -> bool:
+    """A method that reads reactions reads them instead of the turns themselves."""
+    reacts = METHODS[_method(unit)].uses_reactions
+    return need not in ("embed", "react") or (need == "react") == reacts
+
+
 def _rewards_wants(unit: Unit, need: str) -> bool:
     kind = METHODS[_method(unit)].kind
     return need == "split" or (need == "label") == (kind == "label")
@@ -80,7 +91,10 @@ def _recorded_digest(config: Config) -> str | None:
 
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {**_train_settings(config, unit), "own": settings_identity(METHODS[_method(unit)], config.decompose)}
+    own = settings_identity(METHODS[_method(unit)], config.decompose)
+    if METHODS[_method(unit)].uses_reactions:
+        return {"rating": config.rating, "threads": config.run.threads, "own": own}
+    return {**_train_settings(config, unit), "own": own}
 
 
 def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -105,6 +119,16 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "backbone": model.backbone,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
+        "threads": config.run.threads,
+    }
+
+
+def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    own = config.decompose.reaction
+    return {
+        "rating": config.rating,
+        "backbone": own.backbone,
+        "max_tokens": own.max_tokens,
         "threads": config.run.threads,
     }
 
@@ -161,6 +185,15 @@ STAGES: tuple[Stage, ...] = (
         applies=_is_embedded,
     ),
     Stage(
+        "react",
+        steps.react,
+        needs=(),
+        per="session",
+        command="decompose",
+        settings=_react_settings,
+        applies=_reacted_to,
+    ),
+    Stage(
         "label",
         steps.label,
         needs=("describe",),
@@ -176,11 +209,12 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fit",
         steps.fit,
-        needs=("split", "embed"),
+        needs=("split", "embed", "react"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
         settings=_fit_settings,
+        wants=_fit_wants,
         applies=_is_fitted,
     ),
     Stage(
