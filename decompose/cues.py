@@ -9,9 +9,8 @@ from functools import cache
 from typing import Any
 
 WORD = re.compile(r"[\w']+")
-COMMON = frozenset(
-    "the a an i is it to of in and for you me my on at that this what do can be with are please".split()
-)  # fmt: skip
+_COMMON = "the a an i is it to of in and for you me my on at that this what do can be with are please"
+COMMON = frozenset(_COMMON.split(" "))
 PATTERNS: dict[str, re.Pattern[str]] = {
     "thanks": re.compile(r"\b(thank|thanks|thx|appreciate)"),
     "no": re.compile(r"^(no|nope|nah|not)\b"),

@@ -21,9 +21,11 @@ class Method:
 
     ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``uses_reactions`` for what was read of the replies (``decompose.reactions``), ``concurrent`` says that its sessions wait for a server, so that many run at once.
+    behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once;
+    ``uses_reactions`` for what was read of the replies: such a fit is called as `decompose.reaction.fit_reactions` is.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
-    A method with ``uses_reactions`` is called as `decompose.reaction.fit_reactions` is.
+    ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
+    it out (``decompose.projection``);
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads.
     """
@@ -36,6 +38,8 @@ class Method:
     uses_reactions: bool = False
     concurrent: bool = False
     reward_units: bool = False
+    attribution: Literal["share", "fraction"] | None = None
+    highest: float | None = None
     null: Literal["zero", "mean"] = "mean"
     section: Literal["sentiment", "llm", "rrd", "reaction"] | None = None
 

@@ -143,9 +143,7 @@ def _places(turns: int) -> Floats:
 def _check(scores: Floats, episodes: Sequence[Episode]) -> None:
     for score, episode in zip(scores, episodes, strict=True):
         if not np.isfinite(score):
-            raise UnitError(
-                f"session {episode.session_id}: score {score}; it must be finite. Correct it in `ratings`."
-            )
+            raise UnitError(f"session {episode.session_id}: score {score}; it must be finite. Correct it in `ratings`.")
 
 
 def _split(splits: pa.Table, name: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,10 @@ from corpus.schema import EPISODE_KEY
 from corpus.session import Episode, Session
 from decompose.cues import CUES, cues
 from decompose.settings import ReactionSettings
+from reward_model.dataset import row_places
+from reward_model.windows import EpisodeKey
 
 Floats = NDArray[np.float64]
-EpisodeKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +94,8 @@ def arrange(table: pa.Table, episodes: Iterable[Episode]) -> Reactions:
     UnitError
         The table holds some turns of an episode and lacks others.
     """
-    keys = zip(*(table.column(name).to_pylist() for name in (*EPISODE_KEY, "turn")), strict=True)
-    places = {key: row for row, key in enumerate(keys)}
-    held = {key[:-1] for key in places}
+    places = row_places(table)
+    held = {key for key, _ in places}
     chosen = tuple(sorted((e for e in episodes if e.key in held and e.target_turns), key=lambda e: e.key))
     rows = [_place(places, episode, turn) for episode in chosen for turn in episode.target_turns]
     taken = table.take(pa.array(rows, pa.int64()))
@@ -103,20 +103,20 @@ def arrange(table: pa.Table, episodes: Iterable[Episode]) -> Reactions:
     return Reactions(chosen, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied)
 
 
-def _place(places: dict[tuple[str, ...], int], episode: Episode, turn: int) -> int:
-    key = (*episode.key, turn)
-    if key not in places:
+def _place(places: Mapping[tuple[EpisodeKey, int], int], episode: Episode, turn: int) -> int:
+    if (episode.key, turn) not in places:
         raise UnitError(
             f"session {episode.session_id}, turn {turn}: no reaction was read, and other turns of "
             f"{episode.rating.target} have one. Remove the run's output folder and start again."
         )
-    return places[key]
+    return places[episode.key, turn]
 
 
 def _matrix(table: pa.Table, column: str) -> Floats:
     lists = table.column(column).combine_chunks()
     numbers = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-    return numbers.reshape(len(table), lists.type.list_size)
+    matrix: Floats = numbers.reshape(len(table), lists.type.list_size)
+    return matrix
 
 
 def _table(rows: Sequence[_Row], width: int) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from llm_client.settings import LLMSettings
 
@@ -26,7 +26,9 @@ class LLMMethodSettings(LLMSettings):
 
     prompt: str = Field(
         default="default",
-        description="default (how the rater felt after each utterance) or paper (LLM-GELI's own wording)",
+        min_length=1,
+        description="default (judged as the rating means it: the rater's feeling or the utterance's quality), quality, "
+        "paper (LLM-GELI's own wording), attribution (Sotopia-RL's), or the path of a text file of your own",
     )
     question: str | None = Field(
         default=None,
@@ -38,6 +40,18 @@ class LLMMethodSettings(LLMSettings):
         ge=1,
         le=10,
         description="times a model is asked, its mistake shown to it, before a session is given up",
+    )
+    context_tokens: int = Field(
+        default=32_768,
+        ge=1024,
+        description="tokens that the model takes in and gives out at once (Ollama's default is 4096); a longer "
+        "dialogue is asked about in overlapping parts",
+    )
+    overlap_turns: int = Field(
+        default=8,
+        ge=1,
+        le=100,
+        description="target turns that two parts share, at most half of a part; they bring the parts to one scale",
     )
 
 
@@ -79,6 +93,22 @@ class ReactionSettings(BaseModel):
         return powers
 
 
+class AuditSettings(BaseModel):
+    """Asking a language model the same in several ways, to see whether its order of the turns holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sessions: int = Field(
+        default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
+    )
+    method: Literal["llm", "llm-multimodal"] | None = Field(
+        default=None, description="the method that is audited; none takes the last one of decompose.methods that asks"
+    )
+    seed: int = Field(
+        default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
+    )
+
+
 class DecomposeSettings(BaseModel):
     """From one score a dialogue to one reward a turn."""
 
@@ -94,10 +124,22 @@ class DecomposeSettings(BaseModel):
         description="what a dialogue's rewards sum to: relative, its score less the training mean; "
         "score, the score itself (the paper's)",
     )
+    attribution: Literal["share", "fraction"] = Field(
+        default="share",
+        description="how attributions a (prompt attribution) become rewards: share, a / sum of a of the score; "
+        "fraction, a / 3 of the score as in Sotopia-RL, what is missing from the sum spread evenly",
+    )
     sentiment: SentimentSettings = SentimentSettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     rrd: RRDSettings = RRDSettings()
     reaction: ReactionSettings = ReactionSettings()
+    audit: AuditSettings = AuditSettings()
+
+    @property
+    def audited_method(self) -> str | None:
+        """The method that the audit asks by; None where no method asks a language model."""
+        asking = [name for name in self.methods if name in ("llm", "llm-multimodal")]
+        return self.audit.method or (asking[-1] if asking else None)
 
     @field_validator("methods")
     @classmethod
@@ -111,3 +153,12 @@ class DecomposeSettings(BaseModel):
         if problems:
             raise ValueError(" ".join(problems))
         return names
+
+    @model_validator(mode="after")
+    def _audited_method_is_run(self) -> DecomposeSettings:
+        if self.audit.method is not None and self.audit.method not in self.methods:
+            raise ValueError(
+                f"audit.method = {self.audit.method!r} is not among decompose.methods ({', '.join(self.methods)}); "
+                "add it there"
+            )
+        return self

@@ -13,7 +13,7 @@ from typing import Any
 from corpus.errors import InputError
 from pipeline.config import Config
 from pipeline.preflight import check
-from pipeline.pricing import price_labels
+from pipeline.pricing import price_requests
 from pipeline.progress import StageProgress
 from pipeline.publish import publish
 from pipeline.runner import RunResult, run_stages
@@ -32,6 +32,7 @@ class RunSummary:
     broken_sessions: tuple[str, ...]
     warnings: tuple[str, ...]
     evaluation: str | None
+    audit: str | None = None
     spending: Spending | None = None
 
     @property
@@ -56,6 +57,7 @@ class RunSummary:
     def text(self, source: str) -> str:
         """The summary for a person: the table, what was written, what failed, what to do next."""
         lines = [self.evaluation, ""] if self.evaluation else []
+        lines += [self.audit] if self.audit else []
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += self._failures()
         if self.spending is not None:
@@ -64,6 +66,10 @@ class RunSummary:
         lines += [f"{name:<14} {path}" for name, path in files.items()]
         if "report" in files:
             lines.append(f"next: open {files['report']}")
+        elif self.audit:
+            lines.append(
+                f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
+            )
         else:
             lines.append(f"next: apportion run {source}")
         return "\n".join(lines)
@@ -84,6 +90,7 @@ class RunSummary:
         candidates = {
             "report": output / "report.html",
             "evaluation": output / "evaluation.json",
+            "audit": output / "audit.md",
             "rewards": output / "rewards.parquet",
             "reward models": output / "reward_models",
             "policy": output / "policy",
@@ -121,7 +128,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
     engine = open_engine(config)
     names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
-    pricing = price_labels(engine) if "label" in names else None
+    pricing = price_requests(engine, names)
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
         priced = pricing.to_json() if pricing else None
@@ -141,7 +148,10 @@ def _summary(config: Config, result: RunResult, warnings: Sequence[str], spendin
 
         for artifact in engine.finished("evaluate").values():
             table = render(artifact.document("evaluation"))
-    return RunSummary(config, result, broken, tuple(warnings), table, spending)
+    audit = None
+    if any(outcome.stage == "stability" for outcome in result.outcomes):
+        audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
+    return RunSummary(config, result, broken, tuple(warnings), table, audit, spending)
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from decompose.methods import METHODS
+from decompose.prompt import load_prompt
 from features.emotion_choice import resolve_emotion_model
-from pipeline.assembly import has_video
+from pipeline.assembly import has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
@@ -30,12 +31,17 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a method to align with that is not made; a model of faces or emotions that does not load.
+        replies; a prompt that cannot be used; a method to align with that is not made; a model of faces or emotions
+        that does not load.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
-    if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
+    audits = "audit" in names and bool(engine.plan.units["audit"])
+    labelling = [METHODS[name] for name in config.decompose.methods] if "label" in names else []
+    if audits or any(method.section == "llm" for method in labelling):
+        load_prompt(config.decompose.llm.prompt)
+    if audits or any(method.concurrent for method in labelling):
         lacking = _lacking(engine, sends)
     chosen = config.align.reward_method
     if "align" in names and chosen is not None and chosen not in config.decompose.methods:
@@ -52,7 +58,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         open_detector(config.features)
         if config.features.detector != "mediapipe":
             cascade("smile")
-        if model is not None:
+        if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
     return (*warnings, *lacking)

@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpus.session import Session
+from decompose.audit.paraphrase import paraphrase_of
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
+from decompose.prompt import load_prompt
 from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
+from pipeline.auditing import asks, chosen_sessions
+from pipeline.auditing import notes as audit_notes
 from pipeline.config import Config, settings_of
 from pipeline.stage import Stage, Unit
 
@@ -38,6 +42,16 @@ def _is_labelled(config: Config, unit: Unit, session: Session | None) -> bool:
 
 def _is_fitted(config: Config, unit: Unit, session: Session | None) -> bool:
     return METHODS[_method(unit)].kind == "fit"
+
+
+def _is_audited(config: Config, unit: Unit, session: Session | None) -> bool:
+    if session is None or unit.perturbation is None or unit.method != config.decompose.audited_method:
+        return False
+    return asks(config, unit.perturbation, session)
+
+
+def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:
+    return config.decompose.audit.sessions > 0
 
 
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -69,6 +83,18 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
     reacts = METHODS[_method(unit)].uses_reactions
     return need not in ("embed", "react") or (need == "react") == reacts
+
+
+def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    chosen = config.decompose
+    other = paraphrase_of(chosen.llm.prompt, str(config.rating))
+    return {
+        "rating": config.rating,
+        "own": settings_identity(METHODS[_method(unit)], chosen),
+        "paraphrase": load_prompt(other).identity() if other else None,
+        "seed": chosen.audit.seed,
+        "recorded": _recorded_digest(config),
+    }
 
 
 def _rewards_wants(unit: Unit, need: str) -> bool:
@@ -104,6 +130,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "target": config.decompose.target,
         "reward_units": method.reward_units,
         "null": method.null,
+        "attribution": [method.attribution, method.highest],
     }
 
 
@@ -162,6 +189,7 @@ STAGES: tuple[Stage, ...] = (
         needs=(),
         per="session",
         help="Measure voice, face, nods, gaze and smile in the recordings.",
+        version=2,
         reads=("turns", "media"),
         settings=_features_settings,
         applies=_has_media,
@@ -207,6 +235,33 @@ STAGES: tuple[Stage, ...] = (
         concurrent=_llm_concurrency,
     ),
     Stage(
+        "audit",
+        steps.audit,
+        needs=("describe",),
+        per="session",
+        over=("method", "perturbation"),
+        help="Ask the language model the same in several ways: does its order of the turns hold?",
+        command="decompose audit",
+        settings=_audit_settings,
+        chosen=chosen_sessions,
+        applies=_is_audited,
+        wants=_label_wants,
+        concurrent=_llm_concurrency,
+    ),
+    Stage(
+        "stability",
+        steps.stability,
+        needs=("audit",),
+        per="corpus",
+        command="decompose audit",
+        settings=lambda config, unit: {
+            "audit": settings_of(config.decompose.audit),
+            "evaluate": settings_of(config.evaluate),
+            "notes": list(audit_notes(config)),
+        },
+        applies=_has_audit,
+    ),
+    Stage(
         "fit",
         steps.fit,
         needs=("split", "embed", "react"),
@@ -242,6 +297,7 @@ STAGES: tuple[Stage, ...] = (
         needs=("split", "features", "rewards", "train-reward"),
         per="corpus",
         help="Judge the reward models on held-out sessions, beside Mean and Mode.",
+        version=2,
         settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
         turn_labels=True,
     ),
@@ -262,7 +318,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "report",
         steps.report,
-        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align"),
+        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
         per="corpus",
         help="Write the report: one self-contained HTML page.",
         settings=_report_settings,

@@ -59,10 +59,11 @@ def table_of(episodes: list[Episode], felt: list[float]) -> pa.Table:
     )
 
 
-def fit(episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6) -> tuple[pa.Table, pa.Table]:
-    return fit_decomposer(
-        "reaction", episodes, splits_of(episodes, train), None, DecomposeSettings(), small(), seed, ignore, reactions=table
-    )  # fmt: skip
+def fit(
+    episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
+) -> tuple[pa.Table, pa.Table]:
+    splits, settings = splits_of(episodes, train), DecomposeSettings()
+    return fit_decomposer("reaction", episodes, splits, None, settings, small(), seed, ignore, reactions=table)
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])

@@ -1,4 +1,4 @@
-"""No turn label reaches training or selection: with shuffled labels, everything but the evaluation has the same bytes."""
+"""No turn label reaches training or selection: with shuffled labels, all but the evaluation has the same bytes."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
