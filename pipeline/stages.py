@@ -9,7 +9,7 @@ from typing import Any
 from corpus.session import Session
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.identity import configured, settings_identity
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
 from decompose.prompt import load_prompt
 from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
@@ -76,13 +76,15 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _label_wants(unit: Unit, need: str) -> bool:
-    return need != "describe" or METHODS[_method(unit)].uses_descriptors
+    method = METHODS[_method(unit)]
+    return method.uses_descriptors if need == "describe" else method.uses_features
 
 
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
-    reacts = METHODS[_method(unit)].uses_reactions
-    return need not in ("embed", "react") or (need == "react") == reacts
+    if need == "features":
+        return needs_features(_method(unit))
+    return need not in ("embed", "react") or (need == "react") == METHODS[_method(unit)].uses_reactions
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -224,7 +226,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "label",
         steps.label,
-        needs=("describe",),
+        needs=("features", "describe"),
         per="session",
         over=("method",),
         help="Turn each session's score into turn rewards, by every configured method.",
@@ -264,7 +266,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fit",
         steps.fit,
-        needs=("split", "embed", "react"),
+        needs=("split", "features", "embed", "react"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",

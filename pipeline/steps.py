@@ -71,6 +71,7 @@ def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("describe", "descriptors"),
         config.decompose,
         work.tools,
+        inputs.table("features", "utterance_features"),
     )
     return Outputs({"judgements": judgements})
 
@@ -127,6 +128,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         config.train_reward,
         _seed(inputs.unit),
         work.progress,
+        inputs.table("features", "utterance_features"),
         reactions=inputs.table("react", "reactions"),
     )
     return Outputs({"judgements": judgements, "history": history})
