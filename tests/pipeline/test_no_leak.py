@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 
 from corpus.corpus import Corpus
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
 from pipeline.config import load_config
 from pipeline.progress import StageProgress
 from pipeline.runner import run_stages
@@ -22,7 +22,7 @@ methods = {1}
 [train_reward]
 epochs = 2
 """
-METHODS_WITHOUT_LLM = [name for name, method in METHODS.items() if not method.concurrent]
+TEXT_METHODS = [name for name, method in METHODS.items() if not method.concurrent and not needs_features(name)]
 
 
 def shuffle_labels(folder):
@@ -47,7 +47,7 @@ def test_training_is_identical_when_labels_are_shuffled(tmp_path):
     shuffle_labels(tmp_path / "shuffled")
     evaluations = []
     for name in ("as_they_are", "shuffled"):
-        chosen = load_config(config(tmp_path, TEXT.format(name, METHODS_WITHOUT_LLM)))
+        chosen = load_config(config(tmp_path, TEXT.format(name, TEXT_METHODS)))
         with ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
             assert not run_stages(chosen, ["evaluate"], progress, executor).quarantined
         (evaluated,) = open_engine(chosen).finished("evaluate").values()
