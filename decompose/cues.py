@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 WORD = re.compile(r"[\w']+")
@@ -73,6 +73,7 @@ def _shared(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
+@lru_cache(maxsize=10_000)
 def _words(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(text)) - COMMON
 

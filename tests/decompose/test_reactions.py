@@ -95,3 +95,9 @@ def test_an_episode_that_is_not_there_is_left_out(settings: ReactionSettings) ->
 def test_a_backbone_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be loaded"):
         read_session(session(), "liked", ReactionSettings(backbone=str(tmp_path / "none")))
+
+
+def test_a_dialogue_of_five_thousand_turns(settings: ReactionSettings) -> None:
+    said = tuple(turn for i in range(2500) for turn in (("bot", f"w{i % 40}"), ("user", f"w{i % 40} w{i % 7}")))
+    found = arrange(read_session(session(said=said), "liked", settings), session(said=said).episodes())
+    assert found.cues.shape == (2500, len(CUES)) and np.isfinite(found.cues).all()
