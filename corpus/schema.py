@@ -115,4 +115,20 @@ REWARDS = _table(
 )
 """A decomposition's rewards, and a reward model's scores. A label stage fills ``raw_reward`` only;
 ``reward`` is null until the projection onto the score has been done."""
-RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS)
+SAMPLES = _table(
+    "samples",
+    {
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "turn": WHOLE,
+        "method": TEXT,
+        "sample": WHOLE,
+        "value": REAL,
+    },
+    (*EPISODE_KEY, "turn", "method", "sample"),
+    (*EPISODE_KEY, "turn", "method", "sample"),
+)
+"""What each of several samples of a method said of a turn, in its own units; null where it said nothing."""
+RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, SAMPLES)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
 from corpus.errors import UnitError
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from corpus.session import Episode, Session
 from decompose.judgement import Judgement
 from decompose.methods import find_method
@@ -30,6 +31,14 @@ class Label(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Labels:
+    """One session's ``judgements`` (REWARDS schema) and, of methods that sample, the ``samples`` (SAMPLES schema)."""
+
+    judgements: pa.Table
+    samples: pa.Table
+
+
 def label_session(
     method: str,
     session: Session,
@@ -38,12 +47,24 @@ def label_session(
     settings: DecomposeSettings,
     tools: Tools,
 ) -> pa.Table:
+    """The judgements of `judge_session` alone."""
+    return judge_session(method, session, rating_name, descriptors, settings, tools).judgements
+
+
+def judge_session(
+    method: str,
+    session: Session,
+    rating_name: str | None,
+    descriptors: pa.Table | None,
+    settings: DecomposeSettings,
+    tools: Tools,
+) -> Labels:
     """Judge every target turn of every episode of ``session`` by one method.
 
     Returns
     -------
-    pa.Table
-        REWARDS schema: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
+    Labels
+        ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
         ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
         in the order of the ratings, then of the turns.
 
@@ -56,22 +77,22 @@ def label_session(
     """
     declared = find_method(method)
     judge: Label = declared.resolve()
-    rows = []
+    rows, sampled = [], []
     for episode in session.episodes(rating_name):
         judgements = judge(episode, descriptors if declared.uses_descriptors else None, settings, tools)
         for judgement in _checked(method, episode, judgements):
+            key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
+            sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
             rows.append(
                 {
-                    **dict(zip(EPISODE_KEY, episode.key, strict=True)),
-                    "turn": judgement.turn,
-                    "method": method,
+                    **key,
                     "seed": 0,
                     "raw_reward": judgement.value,
                     "sd": judgement.sd,
                     "rationale": judgement.rationale,
                 }
             )
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    return Labels(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(sampled, schema=SAMPLES.arrow))
 
 
 def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:

@@ -24,7 +24,7 @@ class Method:
     behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
-    it out (``decompose.projection``);
+    it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads.
     """
@@ -38,6 +38,7 @@ class Method:
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     highest: float | None = None
+    width: float | None = None
     null: Literal["zero", "mean"] = "mean"
     section: Literal["sentiment", "llm", "rrd"] | None = None
 
@@ -62,7 +63,12 @@ class Method:
 _OURS = (
     Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
     Method(
-        "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
+        "sentiment",
+        "label",
+        "Sentiment of the rater's next reply",
+        "decompose.sentiment:label",
+        width=2.0,
+        section="sentiment",
     ),
     Method("llm", "label", "LLM-GELI, text", "decompose.llm:label", concurrent=True, null="zero", section="llm"),
     Method(

@@ -11,6 +11,7 @@ from typing import Any
 from evaluation.agreement import AgreementCounts
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
+from evaluation.stability import Stability
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Evaluation:
     one_annotator: OneAnnotator
     warnings: tuple[str, ...]
     settings: EvaluationSettings
+    stability: tuple[Stability, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""
