@@ -8,7 +8,7 @@
 ...     {"role": "user", "content": "Terrible."},
 ... ]
 >>> [round(turn.reward, 2) for turn in decompose(chat, 2, scale=(1, 5), method="sentiment").turns]
-[2.1, -0.1]
+[1.57, 0.43]
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
