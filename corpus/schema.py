@@ -131,4 +131,22 @@ SAMPLES = _table(
     (*EPISODE_KEY, "turn", "method", "sample"),
 )
 """What each of several samples of a method said of a turn, in its own units; null where it said nothing."""
-RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, SAMPLES)
+AUDIT = _table(
+    "audit",
+    {
+        "perturbation": TEXT,
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "turn": WHOLE,
+        "value": REAL,
+        "planted": FLAG,
+        "rationale": TEXT,
+    },
+    ("perturbation", *EPISODE_KEY, "turn"),
+    ("perturbation", *EPISODE_KEY, "turn", "planted"),
+)
+"""A language model's judgements of the same turns, asked in several ways; ``planted`` marks the turn that words were
+planted for. Names of people are those of the corpus, whatever the model was shown."""
+RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, SAMPLES, AUDIT)

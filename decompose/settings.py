@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from llm_client.settings import LLMSettings
 
@@ -66,6 +66,22 @@ class RRDSettings(BaseModel):
     )
 
 
+class AuditSettings(BaseModel):
+    """Asking a language model the same in several ways, to see whether its order of the turns holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sessions: int = Field(
+        default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
+    )
+    method: Literal["llm", "llm-multimodal"] | None = Field(
+        default=None, description="the method that is audited; none takes the last one of decompose.methods that asks"
+    )
+    seed: int = Field(
+        default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
+    )
+
+
 class DecomposeSettings(BaseModel):
     """From one score a dialogue to one reward a turn."""
 
@@ -89,6 +105,13 @@ class DecomposeSettings(BaseModel):
     sentiment: SentimentSettings = SentimentSettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     rrd: RRDSettings = RRDSettings()
+    audit: AuditSettings = AuditSettings()
+
+    @property
+    def audited_method(self) -> str | None:
+        """The method that the audit asks by; None where no method asks a language model."""
+        asking = [name for name in self.methods if name in ("llm", "llm-multimodal")]
+        return self.audit.method or (asking[-1] if asking else None)
 
     @field_validator("methods")
     @classmethod
@@ -102,3 +125,12 @@ class DecomposeSettings(BaseModel):
         if problems:
             raise ValueError(" ".join(problems))
         return names
+
+    @model_validator(mode="after")
+    def _audited_method_is_run(self) -> DecomposeSettings:
+        if self.audit.method is not None and self.audit.method not in self.methods:
+            raise ValueError(
+                f"audit.method = {self.audit.method!r} is not among decompose.methods ({', '.join(self.methods)}); "
+                "add it there"
+            )
+        return self

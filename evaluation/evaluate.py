@@ -13,11 +13,11 @@ from evaluation import baselines
 from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.caution import cautions
+from evaluation.consistency import consistency
 from evaluation.evaluation import Comparison, Evaluation, HeldOutCounts, MethodFigures
 from evaluation.figure import Estimate, Missing
 from evaluation.panel import Floats, HeldOut, Panel, align
 from evaluation.settings import EvaluationSettings
-from evaluation.stability import stability
 
 THE_MEAN = Missing("it is the Mean baseline")
 COMPARED = ("global_loss", "local_difference", "spearman", "auc")
@@ -90,7 +90,7 @@ def evaluate(
         one_annotator=bench.one_annotator(),
         warnings=cautions(held, scored, decomposed, models, constant[baselines.MEAN], settings),
         settings=settings,
-        stability=() if samples is None else stability(samples),
+        consistency=() if samples is None else consistency(samples),
     )
 
 

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from evaluation.agreement import AgreementCounts
+from evaluation.consistency import Consistency
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
-from evaluation.stability import Stability
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Evaluation:
     one_annotator: OneAnnotator
     warnings: tuple[str, ...]
     settings: EvaluationSettings
-    stability: tuple[Stability, ...] = ()
+    consistency: tuple[Consistency, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.consistency import Consistency
 from evaluation.evaluation import Evaluation, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
-from evaluation.stability import Stability
 
 NONE = "–"
 TITLES = {
@@ -22,7 +22,7 @@ TITLES = {
 """Fields of ``MethodFigures`` and what their columns are called."""
 MODEL_COLUMNS = ("global_loss", "below_mean", "local_difference", "spearman", "auc")
 DECOMPOSITION_COLUMNS = ("sum_residual", "local_difference", "spearman", "auc")
-STABILITY_HEADER = (
+CONSISTENCY_HEADER = (
     "Method",
     "Samples",
     "Conversations",
@@ -68,8 +68,8 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
         rows = [*map(_row, evaluation.decompositions), *people]
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
         found.append(_grid(title, DECOMPOSITION_COLUMNS, rows))
-    if evaluation.stability:
-        found.append(_stability_grid(evaluation.stability))
+    if evaluation.consistency:
+        found.append(_consistency_grid(evaluation.consistency))
     return tuple(found)
 
 
@@ -136,7 +136,7 @@ def read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
     return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_json(evaluation)
 
 
-def _stability_grid(found: Sequence[Stability]) -> Grid:
+def _consistency_grid(found: Sequence[Consistency]) -> Grid:
     def percent(share: float | None) -> str:
         return NONE if share is None else f"{share:.1%}"
 
@@ -154,7 +154,7 @@ def _stability_grid(found: Sequence[Stability]) -> Grid:
         "Agreement: share of turns that two samples put into the same class: above zero, below zero, null or zero "
         "(appendix J). Over all conversations, not the held-out ones alone; no agreement with people."
     )
-    return Grid("Repeated samples of one judge", STABILITY_HEADER, rows, (note,))
+    return Grid("Repeated samples of one judge", CONSISTENCY_HEADER, rows, (note,))
 
 
 def _row(figures: MethodFigures) -> Row:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.errors import InputError
 from pipeline.config import Config
 from pipeline.preflight import check
-from pipeline.pricing import price_labels
+from pipeline.pricing import price_requests
 from pipeline.progress import StageProgress
 from pipeline.publish import publish
 from pipeline.runner import RunResult, run_stages
@@ -21,7 +21,7 @@ from pipeline.shards import open_engine
 from pipeline.spending import Spending, newest_reply, spending_since
 
 if TYPE_CHECKING:
-    from evaluation.stability import Stability
+    from evaluation.consistency import Consistency
 
 SHOWN_FAILURES = 10
 
@@ -35,7 +35,8 @@ class RunSummary:
     broken_sessions: tuple[str, ...]
     warnings: tuple[str, ...]
     evaluation: str | None
-    stability: tuple[Stability, ...] = ()
+    consistency: tuple[Consistency, ...] = ()
+    audit: str | None = None
     spending: Spending | None = None
 
     @property
@@ -51,7 +52,7 @@ class RunSummary:
             "units": self.result.counts(),
             "warnings": list(self.warnings),
             "language_model": self.spending.to_json() if self.spending else None,
-            "stability": [asdict(one) for one in self.stability],
+            "consistency": [asdict(one) for one in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
                 *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
@@ -61,15 +62,20 @@ class RunSummary:
     def text(self, source: str) -> str:
         """The summary for a person: the table, what was written, what failed, what to do next."""
         lines = [self.evaluation, ""] if self.evaluation else []
+        lines += [self.audit] if self.audit else []
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += self._failures()
         if self.spending is not None:
             lines.append(f"{'language model':<14} {self.spending.text()}")
-        lines += [f"{'stability':<14} {one.text()}" for one in self.stability]
+        lines += [f"{'consistency':<14} {one.text()}" for one in self.consistency]
         files = self._files()
         lines += [f"{name:<14} {path}" for name, path in files.items()]
         if "report" in files:
             lines.append(f"next: open {files['report']}")
+        elif self.audit:
+            lines.append(
+                f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
+            )
         else:
             lines.append(f"next: apportion run {source}")
         return "\n".join(lines)
@@ -90,6 +96,7 @@ class RunSummary:
         candidates = {
             "report": output / "report.html",
             "evaluation": output / "evaluation.json",
+            "audit": output / "audit.md",
             "rewards": output / "rewards.parquet",
             "samples": output / "samples.parquet",
             "reward models": output / "reward_models",
@@ -128,7 +135,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
     engine = open_engine(config)
     names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
-    pricing = price_labels(engine) if "label" in names else None
+    pricing = price_requests(engine, names)
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
         priced = pricing.to_json() if pricing else None
@@ -143,19 +150,22 @@ def _summary(config: Config, result: RunResult, warnings: Sequence[str], spendin
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
     table: str | None = None
-    found: tuple[Stability, ...] = ()
+    found: tuple[Consistency, ...] = ()
     if (config.output / "samples.parquet").is_file():
         import pyarrow.parquet as pq
 
-        from evaluation.stability import stability
+        from evaluation.consistency import consistency
 
-        found = stability(pq.read_table(config.output / "samples.parquet"))
+        found = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):
         from evaluation.table import render
 
         for artifact in engine.finished("evaluate").values():
             table = render(artifact.document("evaluation"))
-    return RunSummary(config, result, broken, tuple(warnings), table, found, spending)
+    audit = None
+    if any(outcome.stage == "stability" for outcome in result.outcomes):
+        audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
+    return RunSummary(config, result, broken, tuple(warnings), table, found, audit, spending)
 
 
 @contextmanager

@@ -37,9 +37,11 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
-    if "label" in names and any(METHODS[name].section == "llm" for name in config.decompose.methods):
+    audits = "audit" in names and bool(engine.plan.units["audit"])
+    labelling = [METHODS[name] for name in config.decompose.methods] if "label" in names else []
+    if audits or any(method.section == "llm" for method in labelling):
         load_prompt(config.decompose.llm.prompt)
-    if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
+    if audits or any(method.concurrent for method in labelling):
         lacking = _lacking(engine, sends)
     chosen = config.align.reward_method
     if "align" in names and chosen is not None and chosen not in config.decompose.methods:

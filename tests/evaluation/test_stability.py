@@ -1,95 +1,137 @@
-import random
-from dataclasses import replace
-from itertools import combinations
+import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
-from corpus.schema import SAMPLES
-from evaluation.evaluate import evaluate
-from evaluation.evaluation import Evaluation
+from corpus.schema import AUDIT
 from evaluation.settings import EvaluationSettings
-from evaluation.stability import NEGATIVE, NEITHER, POSITIVE, Stability, stability, turn_class
-from evaluation.table import grids, render, render_markdown
-from tests.evaluation.made_up import episode, rewards, splits
+from evaluation.stability import stability
+from evaluation.stability_table import stability_table
+
+SETTINGS = EvaluationSettings(bootstrap=200)
+TITLES = {"clean": "as it is", "paraphrase": "other words", "planted-a": "planted a", "planted-b": "planted b"}
 
 
-def samples(values, method="llm", session_id="s1"):
-    """``values`` (K, T)"""
-    key = {"session_id": session_id, "rater": "user", "target": "bot", "name": "liking", "method": method}
+def table(judged: dict[str, dict[str, list[float | None]]], planted: dict[str, int] | None = None) -> pa.Table:
+    """Judgements by perturbation and session; ``planted`` names the position of the planted turn by perturbation."""
     rows = [
-        {**key, "turn": 2 * turn, "sample": sample, "value": value}
-        for sample, of_turn in enumerate(values)
-        for turn, value in enumerate(of_turn)
+        {
+            "perturbation": name,
+            "session_id": session_id,
+            "rater": "r",
+            "target": "t",
+            "name": "mood",
+            "turn": 2 * index + 1,
+            "value": value,
+            "planted": (planted or {}).get(name) == index,
+        }
+        for name, sessions in judged.items()
+        for session_id, values in sessions.items()
+        for index, value in enumerate(values)
     ]
-    return pa.Table.from_pylist(rows, schema=SAMPLES.arrow)
+    return pa.Table.from_pylist(rows, schema=AUDIT.arrow)
 
 
-def test_null_and_zero_are_one_class():
-    assert [turn_class(value) for value in (None, 0.0, -0.0, 0.1, -3.0)] == [NEITHER] * 3 + [POSITIVE, NEGATIVE]
+def compared(judged, planted=None, failed=None):
+    planting = [name for name in TITLES if name.startswith("planted") and name in {*judged, *(failed or {})}]
+    return stability(table(judged, planted), TITLES, planting, failed or {}, SETTINGS)
 
 
-def test_two_samples_agree_on_the_turns_of_one_class():
-    (found,) = stability(samples([[1.0, -1.0, None, 2.0], [3.0, 1.0, 0.0, None]]))
-    assert found == Stability("llm", 2, 1, 4, 0.5, None, None)
-    assert found.text() == (
-        "2 samples of llm put 50.0% of turns into the same of three classes (4 turns of 1 conversations)"
+CLEAN = {f"s{n}": [1.0, 2.0, 3.0, 4.0] for n in range(6)}
+SWAPPED = {f"s{n}": [1.0, 2.0, 4.0, 3.0] for n in range(6)}
+TURNED = {f"s{n}": [4.0, 3.0, 2.0, 1.0] for n in range(6)}
+
+
+def test_the_correlation_is_spearmans_within_each_session():
+    rng = np.random.default_rng(0)
+    judged = {name: {f"s{n}": list(rng.integers(-5, 5, 6) * 1.0) for n in range(5)} for name in ("clean", "paraphrase")}
+    expected = [spearmanr(judged["clean"][s], judged["paraphrase"][s]).statistic for s in judged["clean"]]
+    (row, *_) = compared(judged).rows
+    assert row.correlation.value == pytest.approx(np.mean(expected))
+    assert row.correlation.low <= row.correlation.value <= row.correlation.high
+    assert (row.episodes, row.correlation.sessions) == (5, 5)
+
+
+def test_planted_words_that_change_more_than_a_paraphrase_are_called_so_with_the_figure():
+    result = compared(
+        {"clean": CLEAN, "paraphrase": SWAPPED, "planted-a": TURNED, "planted-b": CLEAN},
+        {"planted-a": 0, "planted-b": 1},
     )
+    rows = {row.perturbation: row for row in result.rows}
+    assert rows["planted-a"].minus_paraphrase.value == pytest.approx(-1.8)
+    assert rows["planted-b"].minus_paraphrase.value == pytest.approx(0.2)
+    assert result.all_planted.correlation.value == pytest.approx(0.0)
+    assert "by more than a paraphrase does" in result.verdict
+    assert "0.000 against 0.800 (difference -0.800" in result.verdict
+    assert "holds zero" not in result.verdict and "no usable" not in result.verdict
 
 
-def test_the_spread_over_conversations_is_the_paper_s():
-    table = pa.concat_tables([samples([[1.0, 1.0], [1.0, 1.0]]), samples([[1.0, 1.0], [1.0, -1.0]], session_id="s2")])
-    (found,) = stability(table)
-    assert (found.agreement, found.episodes, found.turns) == (0.75, 2, 4)
-    assert found.sd_episodes == pytest.approx(0.5**0.5 / 2)
-    assert "75.0% ± 35.4% of turns" in found.text()
+def test_planted_words_that_change_nothing_are_called_so():
+    result = compared({"clean": CLEAN, "paraphrase": SWAPPED, "planted-a": CLEAN}, {"planted-a": 0})
+    assert "by no more than a paraphrase does" in result.verdict
+    same = compared({"clean": CLEAN, "paraphrase": CLEAN, "planted-a": CLEAN}, {"planted-a": 0})
+    assert "which holds zero" in same.verdict
 
 
-def test_the_agreement_is_that_of_all_pairs_counted_one_by_one():
-    chance = random.Random(4)
-    values = [[chance.choice([None, 0.0, 1.5, -0.5]) for _ in range(9)] for _ in range(5)]
-    (found,) = stability(samples(values))
-    pairs = [
-        sum(turn_class(a) == turn_class(b) for a, b in zip(one, other, strict=True)) / 9
-        for one, other in combinations(values, 2)
-    ]
-    assert found.agreement == pytest.approx(sum(pairs) / 10)
-    mean = sum(pairs) / 10
-    assert found.sd_pairs == pytest.approx((sum((p - mean) ** 2 for p in pairs) / 9) ** 0.5)
+def test_what_happened_to_the_planted_turn():
+    risen = {session_id: [5.0, 2.0, 3.0, 4.0] for session_id in CLEAN}
+    (_, row, _) = compared({"clean": CLEAN, "paraphrase": CLEAN, "planted-a": risen}, {"planted-a": 0}).rows
+    assert row.planted.rank.value == 3.0
+    assert row.planted.value.value == 4.0
+    assert (row.planted.episodes, row.planted.top_before, row.planted.top_after) == (6, 0, 6)
 
 
-def test_methods_are_apart_and_one_sample_says_nothing():
-    table = pa.concat_tables([samples([[1.0], [1.0]], "b"), samples([[1.0], [-1.0]], "a"), samples([[1.0]], "c")])
-    assert [(one.method, one.agreement) for one in stability(table)] == [("a", 0.0), ("b", 1.0)]
-    assert stability(SAMPLES.arrow.empty_table()) == ()
+def test_null_counts_as_zero_and_constant_judgements_correlate_with_nothing():
+    nulls = {session_id: [-1.0, None, 1.0, 2.0] for session_id in CLEAN}
+    flat = {session_id: [None] * 4 for session_id in CLEAN}
+    rows = compared({"clean": CLEAN, "paraphrase": nulls, "planted-a": flat}).rows
+    assert [row.correlation.value for row in rows[:2]] == [pytest.approx(1.0), 0.0]
 
 
-def test_an_episode_with_fewer_samples_is_left_out():
-    table = pa.concat_tables([samples([[1.0], [1.0], [1.0]]), samples([[1.0], [-1.0]], session_id="s2")])
-    (found,) = stability(table)
-    assert (found.samples, found.episodes, found.agreement) == (3, 1, 1.0)
+def test_planted_words_that_no_reply_survived_are_not_forgotten():
+    result = compared({"clean": CLEAN, "paraphrase": CLEAN}, failed={"planted-a": 6})
+    assert result.all_planted.failed == 6
+    assert "No planted instruction could be compared" in result.verdict
+    assert "In 6 cases there was no usable reply" in result.verdict
 
 
-def test_samples_of_other_turns_are_refused():
-    with pytest.raises(ValueError, match="samples of llm judge other turns"):
-        stability(samples([[1.0, 2.0], [1.0]]))
+def test_what_cannot_be_compared_is_left_out_and_counted():
+    clean = {"s0": [1.0, 2.0, 3.0], "s1": [2.0, 2.0, 2.0], "s2": [1.0, 2.0]}
+    result = compared({"clean": clean, "paraphrase": clean}, failed={"paraphrase": 2})
+    assert result.left_out == 2
+    assert [(row.episodes, row.failed) for row in result.rows[:1]] == [(1, 2)]
 
 
-def test_it_stands_in_the_evaluation_and_in_its_tables():
-    episodes = [episode(f"s{i}", 3, 40.0 + i) for i in range(4)]
-    table = rewards(episodes, {e.session_id: [1.0, 2.0, 3.0] for e in episodes}, method="llm")
-    of_split = splits(train=("s0", "s1"), test=("s2", "s3"))
-    settings = EvaluationSettings(bootstrap=100)
-    taken = samples([[1.0, -1.0], [1.0, 1.0], [1.0, None]])
-    found = evaluate(table, table, {"llm": 0.0}, episodes, of_split, None, None, settings, taken)
-    assert found.stability == stability(taken)
-    assert Evaluation.from_json(found.to_json()) == found
-    grid = grids(found)[-1]
-    assert grid.rows == (("llm", "3", "1", "2", "50.0%", "–", "0.0%"),)
-    assert "Repeated samples of one judge" in render(found)
-    assert "appendix J" in render_markdown(found)
-    without = replace(found, stability=())
-    assert "Repeated samples" not in render(without)
-    document = without.to_json()
-    del document["stability"]
-    assert Evaluation.from_json(document) == without
+@pytest.mark.parametrize("names", [("clean",), ("clean", "planted-a"), ("planted-a", "paraphrase"), ()])
+def test_a_part_of_an_audit_says_what_is_missing(names):
+    result = compared(dict.fromkeys(names, CLEAN), {"planted-a": 0})
+    assert result.verdict.startswith("No planted") == (not {"clean", "planted-a"} <= set(names))
+    if {"clean", "planted-a"} <= set(names):
+        assert "no paraphrase to compare that with" in result.verdict
+    assert len(stability_table(result).rows) >= 3
+
+
+@given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=6), min_size=1, max_size=5), st.integers(0, 2))
+def test_any_judgements_give_figures_within_their_bounds(values, position):
+    clean = {f"s{n}": given for n, given in enumerate(values)}
+    turned = {session_id: given[::-1] for session_id, given in clean.items()}
+    result = compared({"clean": clean, "paraphrase": turned, "planted-a": turned}, {"planted-a": position})
+    for row in result.rows:
+        assert row.correlation is None or -1.0 - 1e-9 <= row.correlation.value <= 1.0 + 1e-9
+        assert row.planted is None or abs(row.planted.rank.value) <= 5
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_the_table_is_markdown_with_as_many_cells_in_every_row():
+    result = compared({"clean": CLEAN, "paraphrase": SWAPPED, "planted-a": TURNED}, {"planted-a": 0})
+    shown = stability_table(result, ("a note",))
+    lines = [line for line in shown.markdown().splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {len(shown.header) + 1}
+    assert len(lines) == 2 + len(shown.rows)
+    assert shown.rows[-1][0] == "all planted words"
+    assert result.verdict in shown.markdown()
+    assert "- a note" in shown.markdown()

@@ -10,7 +10,7 @@ import pytest
 
 from apportion.cli import main
 from corpus.schema import SAMPLES
-from evaluation.stability import stability
+from evaluation.consistency import consistency
 from pipeline.report.report import render_report
 from tests.chain.command import config
 from tests.chain.small import write_small_corpus
@@ -85,9 +85,9 @@ def test_samples_from_the_command_line(run, capsys):
     for row in rewards:
         assert row["raw_reward"] == pytest.approx(sum(values[row["session_id"], row["turn"]]) / 3)
         assert row["sd"] > 0
-    (found,) = stability(table)
+    (found,) = consistency(table)
     assert 0.5 < found.agreement < 1
-    assert f"stability      {found.text()}" in out
+    assert f"consistency    {found.text()}" in out
     assert f"next: apportion run {path} --samples 3" in out
 
     # The first sample is that of a run without --samples: nothing new is asked, and no old samples are left.
@@ -101,12 +101,12 @@ def test_the_evaluation_holds_it_and_the_report_shows_it(run, capsys):
     path, folder, _ = run
     code, out, err = command(capsys, "evaluate", path, "--samples", 2)
     assert code == 0, err
-    (found,) = json.loads((folder / "evaluation.json").read_text())["stability"]
+    (found,) = json.loads((folder / "evaluation.json").read_text())["consistency"]
     assert (found["method"], found["samples"], found["episodes"]) == ("llm", 2, 24)
     assert "Repeated samples of one judge" in out
     inputs = made_up_inputs()
     assert "Repeated samples" not in render_report(inputs)
-    shown = render_report(replace(inputs, evaluation={**inputs.evaluation, "stability": [found]}))
+    shown = render_report(replace(inputs, evaluation={**inputs.evaluation, "consistency": [found]}))
     assert "<caption>Repeated samples of one judge</caption>" in shown
     assert f"<td>{found['agreement']:.1%}</td>" in shown
 
