@@ -151,6 +151,11 @@ def _declared(name: str, settings: DecomposeSettings) -> Method:
             "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
             "run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
         )
+    if declared.uses_features:
+        raise InputError(
+            f"method {name!r} reads the rater's behaviour in recordings, which messages do not hold. Make a corpus "
+            "with recordings and run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
+        )
     return configured(declared, settings)
 
 

@@ -33,6 +33,9 @@ class TurnInputs(Protocol):
     def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
         """r_theta (K) of the turns at ``positions`` (K) int64."""
 
+    def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """Their embeddings (K, d) float32."""
+
 
 @dataclass(frozen=True)
 class EmbeddedTurns:
@@ -42,7 +45,11 @@ class EmbeddedTurns:
 
     def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
         """r_theta (K) by the head alone."""
-        return model.of_embeddings(self.embeddings[positions])
+        return model.of_embeddings(self.embed(model, positions))
+
+    def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """Their embeddings (K, d) float32."""
+        return self.embeddings[positions]
 
 
 @dataclass(frozen=True)
@@ -53,16 +60,20 @@ class TokenizedTurns:
 
     def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
         """r_theta (K) by backbone and head."""
-        rewards: Tensor = model([self.encoded[i] for i in positions.tolist()])
-        return rewards
+        return model.of_embeddings(self.embed(model, positions))
+
+    def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """Their embeddings (K, d) float32, with gradients to the backbone."""
+        embeddings: Tensor = model.backbone([self.encoded[i] for i in positions.tolist()])
+        return embeddings
 
 
 @dataclass(frozen=True)
 class Dataset:
     """S episodes with N target turns, as ``windows`` has them.
 
-    ``returns`` (S) float64: R~ of each episode; ``labels`` (N) float64: r_LI of each turn, NaN in episodes without.
-    One of the two is given.
+    ``returns`` (S) float64: R~ of each episode; ``labels`` (N) float64: r_LI of each turn, NaN where there is none.
+    At least one of the two is given.
     """
 
     windows: Windows

@@ -33,16 +33,17 @@ class RewardModel(nn.Module):
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
-        self.head = nn.Sequential(
+        head = nn.Sequential(
             nn.LayerNorm(config.width),
             nn.Linear(config.width, config.head_hidden),
             nn.GELU(),
             nn.Dropout(config.dropout),
             nn.Linear(config.head_hidden, 1),
         )
-        last = cast(nn.Linear, self.head[-1])
+        last = cast(nn.Linear, head[-1])
         nn.init.zeros_(last.weight)  # Training starts at the mean: the first guess is the best constant one.
         nn.init.zeros_(last.bias)
+        self.head: nn.Module = head
         self.trained_backbone = None if config.freeze_backbone else backbone
 
     @classmethod

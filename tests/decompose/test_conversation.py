@@ -131,6 +131,7 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
     ("messages", "options", "problem"),
     [
         (CHAT, {"method": "rrd"}, "method 'rrd' is learned from the scores of many conversations"),
+        (CHAT, {"method": "affect"}, "method 'affect' reads the rater's behaviour in recordings"),
         (CHAT, {"method": "sentimnt"}, "did you mean 'sentiment'"),
         ("hello", {}, "messages: a str; give a list"),
         (7, {}, "messages: a int; give a list"),

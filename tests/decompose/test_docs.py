@@ -17,9 +17,11 @@ def blocks(page):
 
 
 def test_the_page_s_python_runs(capsys):
-    first, second = blocks("decompose.md")
+    first, game, second = blocks("decompose.md")
     exec(first, {})
     assert capsys.readouterr().out.startswith("[1.")
+    exec(game, {})
+    assert capsys.readouterr().out == "[0.6 0.6 0.6] exact 8\n"
     names = {}
     exec(second, names)
     assert isinstance(names["LENGTH"], Method)
