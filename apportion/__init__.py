@@ -1,24 +1,24 @@
-"""The command line, and the few names of the Python API: ``from apportion import RewardModel, decompose``.
+"""The Python API: a few names, imported on first use because torch takes seconds and most commands need none.
 
 ``apportion.decompose`` is the function that shares one score out over the turns of a conversation; the package of the
-same name that holds every method is the top-level ``decompose``. Names are imported when they are first used.
+same name that holds every method is the top-level ``decompose``.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from decompose.conversation import decompose
     from reward_model.model import RewardModel
 
 __all__ = ["RewardModel", "decompose"]
+HOMES = {"RewardModel": "reward_model.model", "decompose": "decompose.conversation"}
 
-_HOMES = {"decompose": "decompose.conversation", "RewardModel": "reward_model.model"}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(_HOMES[name]), name)
+def __getattr__(name: str) -> object:
+    """A name of the API, from the package that it lives in."""
+    if name in HOMES:
+        return getattr(import_module(HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
