@@ -26,7 +26,7 @@ class Method:
     `decompose.reaction.fit_reactions` is.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
-    it out (``decompose.projection``);
+    it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
     (``whole``) and the label method of its local one (``local``).
@@ -42,6 +42,7 @@ class Method:
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     highest: float | None = None
+    width: float | None = None
     null: Literal["zero", "mean"] = "mean"
     section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction"] | None = None
     uses_features: bool = False
@@ -75,7 +76,12 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
 _OURS = (
     Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
     Method(
-        "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
+        "sentiment",
+        "label",
+        "Sentiment of the rater's next reply",
+        "decompose.sentiment:label",
+        width=2.0,
+        section="sentiment",
     ),
     Method(
         "affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"
