@@ -84,9 +84,9 @@ def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict
         What was written; without an evaluation nothing is, and files of an earlier run are removed.
     """
     from evaluation.evaluation import Evaluation
+    from pipeline import benchmark_session
     from pipeline.benchmark_page import page
     from pipeline.benchmark_picture import picture
-    from pipeline.benchmark_session import shown_session
 
     files = {name: config.output / name for name in (PAGE, DOCUMENT, PICTURE)}
     engine = open_engine(config)
@@ -96,7 +96,7 @@ def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict
             path.unlink(missing_ok=True)
         return {}
     document = finished[0].document("evaluation")
-    shown = shown_session(engine, session)
+    shown = benchmark_session.shown_session(engine, session)
     titles = {name: METHODS[name].title for name in choice.methods}
     basis = {
         "corpus": config.corpus.name,
