@@ -52,6 +52,14 @@ def embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
     return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
 
 
+def react(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's replies to what is read of them."""
+    _fix_threads(config)
+    from decompose.reactions import read_session
+
+    return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
+
+
 def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
     from decompose.label import judge_session
@@ -122,6 +130,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         _seed(inputs.unit),
         work.progress,
         inputs.table("features", "utterance_features"),
+        reactions=inputs.table("react", "reactions"),
     )
     return Outputs({"judgements": judgements, "history": history})
 
