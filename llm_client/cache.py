@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from llm_client.usage import Usage
 _INSERT = """
 INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET usd = coalesce(usd + excluded.usd, usd, excluded.usd)
+RETURNING reply
 """
 _USAGE = """
 SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0),
@@ -27,6 +29,16 @@ FROM replies WHERE rowid > ?
 _SPENT = "SELECT (SELECT total(usd) FROM replies) + (SELECT total(usd) FROM reserved)"
 _LOCK_WAIT_S = 60.0
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class KeptReply:
+    """A reply to be kept under ``key``; ``usd`` is its cost where known, ``reservation`` what was set aside for it."""
+
+    key: str
+    reply: ChatReply
+    usd: float | None = None
+    reservation: int | None = None
 
 
 class ReplyCache:
@@ -58,8 +70,12 @@ class ReplyCache:
         The reply is on the disk when this returns, its cost ``usd`` (None where unknown) beside it, and
         ``reservation`` is settled. A reply that came second was paid as well, and its cost is added to the first's.
         """
-        self._guarded(lambda: self._insert(key, reply, usd, reservation))
-        return self.get(key) or reply
+        (kept,) = self.put_all([KeptReply(key, reply, usd, reservation)])
+        return kept
+
+    def put_all(self, entries: Sequence[KeptReply]) -> list[ChatReply]:
+        """Keep several replies with one sync of the disk, all or none; what ``put`` says holds for each."""
+        return self._guarded(lambda: self._insert(entries))
 
     def last(self) -> int:
         """A mark for ``usage``: the number of the newest reply."""
@@ -104,12 +120,17 @@ class ReplyCache:
                     raise
                 time.sleep(0.01)
 
-    def _insert(self, key: str, reply: ChatReply, usd: float | None, reservation: int | None) -> None:
-        tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
+    def _insert(self, entries: Sequence[KeptReply]) -> list[ChatReply]:
+        kept = []
         with self._transaction():
-            self._connection.execute(_INSERT, (key, reply.to_json(), *tokens, usd))
-            if reservation is not None:
-                self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
+            for entry in entries:
+                reply = entry.reply
+                tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
+                (text,) = self._connection.execute(_INSERT, (entry.key, reply.to_json(), *tokens, entry.usd)).fetchone()
+                kept.append(ChatReply.from_json(text))
+                if entry.reservation is not None:
+                    self._connection.execute("DELETE FROM reserved WHERE id = ?", (entry.reservation,))
+        return kept
 
     def _reserve(self, usd: float, ceiling_usd: float) -> int | None:
         with self._transaction():

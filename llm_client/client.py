@@ -10,13 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from llm_client.access import check_access
 from llm_client.budget import Budget
-from llm_client.cache import ReplyCache
+from llm_client.cache import KeptReply, ReplyCache
 from llm_client.errors import RequestError, SetupError
+from llm_client.keeper import Keeper
 from llm_client.prices import find_price
 from llm_client.recorded import RecordedReplies, Recorder, RecordingHeader, today
 from llm_client.request import ChatReply, ChatRequest
-from llm_client.server import Server, check_access
+from llm_client.server import Server
 from llm_client.settings import LLMSettings
 
 _Result = TypeVar("_Result")
@@ -80,6 +82,7 @@ class Client:
             self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
         self._provider = _provider(settings, recorded, self._budget)
         self._recorder = Recorder(record, _header(settings)) if record is not None and live else None
+        self._keeper = Keeper(self._cache) if self._cache is not None else None
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="llm-client", daemon=True)
@@ -138,10 +141,9 @@ class Client:
         reply = self._cache.get(key) if self._cache is not None else None
         if reply is None:
             reply = await self._provider.fetch(request)
-            if self._cache is not None:
-                # On this thread, before anything is handed out: a few milliseconds against a paid reply.
+            if self._keeper is not None:
                 reservation = self._budget.reservation(key) if self._budget is not None else None
-                reply = self._cache.put(key, reply, self._usd(request, reply), reservation)
+                reply = await self._keeper.keep(KeptReply(key, reply, self._usd(request, reply), reservation))
                 if self._budget is not None:
                     self._budget.settle(key)
         if self._recorder is not None:
@@ -160,6 +162,8 @@ class Client:
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
+        if self._keeper is not None:
+            await self._keeper.finish()
         await self._provider.close()
 
 
