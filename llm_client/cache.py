@@ -75,7 +75,7 @@ class ReplyCache:
 
     def put_all(self, entries: Sequence[KeptReply]) -> list[ChatReply]:
         """Keep several replies with one sync of the disk, all or none; what ``put`` says holds for each."""
-        return self._guarded(lambda: self._insert(entries))
+        return self.transact(lambda connection: [insert_reply(connection, entry) for entry in entries])
 
     def last(self) -> int:
         """A mark for ``usage``: the number of the newest reply."""
@@ -92,11 +92,20 @@ class ReplyCache:
 
         None where it would pass the ceiling together with all that was paid and is set aside, by any process.
         """
-        return self._guarded(lambda: self._reserve(usd, ceiling_usd))
+        return self.transact(lambda connection: insert_reservation(connection, usd, ceiling_usd))
 
     def release(self, reservation: int) -> None:
         """Give back what was set aside for a try that is not paid."""
         self._guarded(lambda: self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,)))
+
+    def transact(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns."""
+
+        def whole() -> _Result:
+            with self._transaction():
+                return action(self._connection)
+
+        return self._guarded(whole)
 
     def close(self) -> None:
         """Close the file."""
@@ -120,25 +129,6 @@ class ReplyCache:
                     raise
                 time.sleep(0.01)
 
-    def _insert(self, entries: Sequence[KeptReply]) -> list[ChatReply]:
-        kept = []
-        with self._transaction():
-            for entry in entries:
-                reply = entry.reply
-                tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
-                (text,) = self._connection.execute(_INSERT, (entry.key, reply.to_json(), *tokens, entry.usd)).fetchone()
-                kept.append(ChatReply.from_json(text))
-                if entry.reservation is not None:
-                    self._connection.execute("DELETE FROM reserved WHERE id = ?", (entry.reservation,))
-        return kept
-
-    def _reserve(self, usd: float, ceiling_usd: float) -> int | None:
-        with self._transaction():
-            (spent_usd,) = self._connection.execute(_SPENT).fetchone()
-            if spent_usd + usd > ceiling_usd:
-                return None
-            return self._connection.execute("INSERT INTO reserved (usd) VALUES (?)", (usd,)).lastrowid
-
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -160,3 +150,21 @@ class ReplyCache:
                 f"the reply cache {self._path} cannot be used: {error}. Replies already in it are kept; free disk "
                 "space, correct its permissions, or name another file."
             ) from None
+
+
+def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:
+    """``ReplyCache.put`` as a part of a transaction."""
+    reply = entry.reply
+    tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
+    (text,) = connection.execute(_INSERT, (entry.key, reply.to_json(), *tokens, entry.usd)).fetchone()
+    if entry.reservation is not None:
+        connection.execute("DELETE FROM reserved WHERE id = ?", (entry.reservation,))
+    return ChatReply.from_json(text)
+
+
+def insert_reservation(connection: sqlite3.Connection, usd: float, ceiling_usd: float) -> int | None:
+    """``ReplyCache.reserve`` as a part of a transaction."""
+    (spent_usd,) = connection.execute(_SPENT).fetchone()
+    if spent_usd + usd > ceiling_usd:
+        return None
+    return connection.execute("INSERT INTO reserved (usd) VALUES (?)", (usd,)).lastrowid

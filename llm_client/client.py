@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from llm_client.access import check_access
+from llm_client.batch_book import keys_in_batches
 from llm_client.budget import Budget
 from llm_client.cache import KeptReply, ReplyCache
 from llm_client.errors import RequestError, SetupError
@@ -83,6 +84,7 @@ class Client:
         self._provider = _provider(settings, recorded, self._budget)
         self._recorder = Recorder(record, _header(settings)) if record is not None and live else None
         self._keeper = Keeper(self._cache) if self._cache is not None else None
+        self._in_batches = keys_in_batches(self._cache) if self._cache is not None else {}
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="llm-client", daemon=True)
@@ -140,6 +142,8 @@ class Client:
     async def _obtain(self, key: str, request: ChatRequest) -> ChatReply:
         reply = self._cache.get(key) if self._cache is not None else None
         if reply is None:
+            if key in self._in_batches:
+                raise SetupError(_in_batch(self._in_batches[key], len(self._in_batches)))
             reply = await self._provider.fetch(request)
             if self._keeper is not None:
                 reservation = self._budget.reservation(key) if self._budget is not None else None
@@ -176,6 +180,13 @@ def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | Non
             "run.recorded), or use provider = 'openai'."
         )
     return RecordedReplies(recorded)
+
+
+def _in_batch(batch: str, requests: int) -> str:
+    return (
+        f"{requests:,} requests are in a batch ({batch}), and to ask one of them directly would pay it twice. Collect "
+        "the batch with the same command and --batch, or give it up with --forget-batch."
+    )
 
 
 def _header(settings: LLMSettings) -> RecordingHeader:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 from llm_client.request import ChatRequest
 
 _log = logging.getLogger(__name__)
+_NEXT_FORMAT = {"json_schema": "json_object", "json_object": "none", "none": "none"}
 
 
 class Dialect:
-    """Says a request in a server's words; each of its refusals is learnt from, so that it happens once."""
+    """Says a request in a server's words; each of its refusals is learnt from, so that it happens once.
 
-    def __init__(self, host: str) -> None:
+    ``learnt`` is what ``to_json`` of an earlier one gave.
+    """
+
+    def __init__(self, host: str, learnt: str | None = None) -> None:
         self._host = host
-        self._formats: Iterator[str] = iter(("json_object", "none"))
-        self._format = "json_schema"
-        self._tokens = "max_tokens"
-        self._temperature = True
+        self._format, self._tokens, self._temperature = "json_schema", "max_tokens", True
+        if learnt is not None:
+            self._format, self._tokens, self._temperature = json.loads(learnt)
+
+    def to_json(self) -> str:
+        """What was learnt so far."""
+        return json.dumps([self._format, self._tokens, self._temperature])
 
     def options(self, request: ChatRequest) -> dict[str, Any]:
         """The body of ``request`` as the server takes it."""
@@ -43,7 +50,7 @@ class Dialect:
         words = refusal.lower()
         if "response_format" in tried and any(name in words for name in ("response_format", "schema", "grammar")):
             if tried["response_format"]["type"] == self._format:
-                self._format = next(self._formats, "none")
+                self._format = _NEXT_FORMAT[self._format]
                 _log.warning("%s does not take this response_format; going on with %s", self._host, self._format)
             return True
         if "max_tokens" in tried and "max_completion_tokens" in words:
