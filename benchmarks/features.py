@@ -126,11 +126,13 @@ def naive_seconds(path: Path, model: Path) -> Seconds:
     return (time.process_time() - begun) / NAIVE_PICTURES
 
 
-def measure_speed(shared: Path, folder: Path, seconds: float) -> None:
+def measure_speed(shared: Path, folder: Path, seconds: float, only: str | None) -> None:
     yunet = shared / "models" / "face_detection_yunet_2026may.onnx"
     emotion = shared / "models" / "RANDOMWEIGHTS_enet_b0_8.onnx"
     for size in SIZES:
         name = f"{size[0]}x{size[1]}"
+        if only not in (None, name):
+            continue
         film = transcode(shared / "media" / "WDA_KatieHill_000.mp4", folder / f"{name}.mp4", size, seconds)
         limit = cpu(lambda film=film: decode(film)) / seconds
         tell(f"pure decode {name}", 1 / limit, "x real time", ms_a_second=round(1000 * limit, 1))
@@ -234,6 +236,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shared", type=Path)
     parser.add_argument("--seconds", type=float, default=40.0, help="length of each film")
+    parser.add_argument("--size", choices=[f"{width}x{height}" for width, height in SIZES], help="only this size")
     for option in ("cores", "long"):
         parser.add_argument(f"--{option}", action="store_true")
     given = parser.parse_args()
@@ -243,4 +246,4 @@ if __name__ == "__main__":
         elif given.long:
             measure_long(given.shared.resolve(), Path(temporary))
         else:
-            measure_speed(given.shared.resolve(), Path(temporary), given.seconds)
+            measure_speed(given.shared.resolve(), Path(temporary), given.seconds, given.size)

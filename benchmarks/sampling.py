@@ -38,6 +38,8 @@ EVERY = 60.0
 CONTINUOUS = ("smile", "gaze_on_screen", *EMOTION_FEATURES)
 FLAGS = {"smile": 0.5, "gaze_on_screen": 0.5, "nod_yes": 0.5, "nod_no": 0.5}
 AIM = 0.95
+LEAST, LEAST_EMOTION = 0.02, 1e-6
+"""Range over the windows from which on a figure varies; a network with random weights hardly moves its outputs."""
 Cells = dict[tuple[int, str], tuple[float, float]]
 
 
@@ -63,11 +65,12 @@ def compare(path: Path, fast: FeatureSettings, every: FeatureSettings, duration_
         seen = np.isfinite(pairs).all(axis=1)
         agree_on_seen = float(np.mean(np.isfinite(pairs[:, 0]) == np.isfinite(pairs[:, 1])))
         pairs = pairs[seen]
-        if len(pairs) < 3:
+        if len(pairs) == 0:
             continue
         if feature in CONTINUOUS:
-            # Spearman says nothing where one side hardly varies; the largest difference does.
-            varies = np.ptp(pairs, axis=0).min() > 0.02
+            # Spearman says nothing where one side hardly varies, or of one or two windows; the largest difference does.
+            least = LEAST_EMOTION if feature in EMOTION_FEATURES else LEAST
+            varies = len(pairs) >= 3 and np.ptp(pairs, axis=0).min() > least
             rho = float(spearmanr(*pairs.T).statistic) if varies else float("nan")
             worst = float(np.abs(pairs[:, 0] - pairs[:, 1]).max())
             told = {

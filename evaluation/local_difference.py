@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ class HappyTurns:
     seen : bool [shape=(N,)]
         Turns during which the rater's face was measured; the others belong to neither side.
     why : str
-        Why a better feature does not tell it; empty for the best.
+        Why a better feature does not tell it, or what the best one leaves out; empty where nothing is amiss.
     """
 
     feature: str
@@ -54,14 +55,16 @@ def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSe
     """
     if features is None or features.num_rows == 0:
         return Missing("the corpus has no recordings of behaviour")
-    for feature, setting in FACES:
-        mean = _face(features, held, feature)
-        seen = np.isfinite(mean)
-        if seen.any():
-            threshold: float = getattr(settings, setting)
-            happy = seen & (np.nan_to_num(mean, nan=-np.inf) >= threshold)
-            return HappyTurns(feature, threshold, happy, seen, _why(feature, features))
-    return Missing("no held-out turn shows the rater's face (no happiness and no smile feature)")
+    means = {feature: _face(features, held, feature) for feature, _ in FACES}
+    sessions = {feature: _sessions_seen(held, np.isfinite(mean)) for feature, mean in means.items()}
+    # Two features on one table would compare unlike with unlike, so one is taken: that which sees more sessions.
+    feature, setting = max(FACES, key=lambda face: int(sessions[face[0]].sum()))
+    if not sessions[feature].any():
+        return Missing("no held-out turn shows the rater's face (no happiness and no smile feature)")
+    threshold: float = getattr(settings, setting)
+    seen = np.isfinite(means[feature])
+    happy = seen & (np.nan_to_num(means[feature], nan=-np.inf) >= threshold)
+    return HappyTurns(feature, threshold, happy, seen, _why(feature, sessions, features))
 
 
 def local_difference(
@@ -86,15 +89,24 @@ def local_difference(
     return resample(sums[:, with_face], _difference_of_means, settings)
 
 
-def _why(feature: str, features: pa.Table) -> str:
-    """Why ``feature`` stands in for happiness: whether nothing measured it at all, or not in the held-out turns."""
+def _why(feature: str, sessions: Mapping[str, Bools], features: pa.Table) -> str:
+    """What is amiss with ``feature``: why it stands in for happiness, or how many sessions it leaves out."""
     best = FACES[0][0]
+    with_face = int(np.logical_or.reduce(list(sessions.values())).sum())
+    measured = int(sessions[best].sum())
     if feature == best:
-        return ""
-    measured = pc.and_(pc.equal(features["feature"], best), pc.is_valid(features["mean"]))
-    if pc.any(measured).as_py():
-        return f"no held-out turn has its {best} measured"
-    return f"no emotion model measured {best}"
+        left_out = with_face - measured
+        return f"{left_out} of {with_face} sessions with a face have no {best} and are left out" if left_out else ""
+    if measured:
+        return f"only {measured} of {with_face} held-out sessions with a face have their {best} measured"
+    rows = pc.and_(pc.equal(features["feature"], best), pc.is_valid(features["mean"]))
+    return f"no held-out turn has its {best} measured" if pc.any(rows).as_py() else f"no emotion model measured {best}"
+
+
+def _sessions_seen(held: HeldOut, seen: Bools) -> Bools:
+    """Which sessions have a turn that is ``seen`` [shape=(N,)]; bool [shape=(S,)]."""
+    found: Bools = held.by_session(seen[None].astype(np.float64))[0] > 0
+    return found
 
 
 def _difference_of_means(sums: Floats) -> Floats:

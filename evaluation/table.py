@@ -77,7 +77,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             notes.append(f"Local difference by {faces.feature}: {faces.why}.")
         notes.append(
             f"Happy: {faces.feature} >= {faces.threshold:g} on the rater's face during the turn; "
-            f"{faces.happy} turns happy, {faces.other} not, {faces.unseen} without a face."
+            f"{faces.happy} turns happy, {faces.other} not, {faces.unseen} not measured."
         )
     if not isinstance(agreement, Missing):
         a, turns = agreement, settings.labelled_turns

@@ -1,20 +1,8 @@
-"""The eight emotions of AffectNet, as probabilities that a network sees in a picture of a face.
+"""The network that gives the eight emotions of AffectNet (a file each in ``features/emotions/``) for a face.
 
-Unit of all eight: probability, 0 to 1, together 1. They say what a face looks like to people who labelled pictures
-from the web, not what its owner feels.
-
-- anger: brows drawn together, hard eyes, lips pressed or teeth shown.
-- contempt: one corner of the mouth tightened or raised.
-- disgust: wrinkled nose, raised upper lip.
-- fear: raised and drawn brows, wide eyes, lips stretched.
-- happiness: raised cheeks and corners of the mouth; the happy face of LLM-GELI's Eq. 7.
-- neutral: none of the others.
-- sadness: inner brows raised, corners of the mouth down.
-- surprise: raised brows, wide eyes, open mouth.
-
-Source: Mollahosseini, Hasani and Mahoor, AffectNet, 2017 (the eight categories); Ekman and Friesen, Facial Action
-Coding System, 1978 (the signs); HSEmotion (Savchenko, 2021 and on), whose preparation of a face this repeats: the
-detector's box as it is, without margin, stretched to a square; RGB; ImageNet's mean and standard deviation.
+Source: Mollahosseini, Hasani and Mahoor, AffectNet, 2017 (the eight categories); HSEmotion (Savchenko, 2021 and on),
+whose preparation of a face this repeats: the detector's box as it is, without margin, stretched to a square; RGB;
+ImageNet's mean and standard deviation.
 """
 
 from __future__ import annotations

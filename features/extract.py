@@ -13,7 +13,7 @@ from corpus.errors import UnitError
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Session
 from features.names import EMOTION_FEATURES, FEATURES
-from features.precomputed import precomputed_behaviour
+from features.precomputed import precomputed_behaviour, unmeasured_faces
 from features.series import Series, Span
 from features.settings import FeatureSettings
 from features.windows import intersect, own_spans, windows
@@ -66,7 +66,7 @@ def observe(
     """
     given = precomputed_behaviour(session.media, root)
     voices = _listen(session, root, settings)
-    sights = _watch(session, root, settings, _emotions(session, settings, given), go_on)
+    sights = _watch(session, root, settings, _emotions(session, root, settings), go_on)
     people = sorted(voices.keys() | sights.keys() | given.keys())
     return {name: Behaviour(voices.get(name), sights.get(name), given.get(name, {})) for name in people}
 
@@ -98,12 +98,11 @@ class Behaviour:
         return found | {name: series.mean([span], length_s) for name, series in self.given.items()}
 
 
-def _emotions(session: Session, settings: FeatureSettings, given: Mapping[str, Mapping[str, Series]]) -> Emotions:
+def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotions:
     """The emotion model of each person who needs one."""
     from features.emotion_choice import resolve_emotion_model
 
-    people = {m.speaker for m in session.media if m.kind == "video"}
-    needing = {person for person in people if EMOTION_FEATURES[0] not in given.get(person, {})}
+    needing = unmeasured_faces(session.media, root)
     path = resolve_emotion_model(settings.emotion_model) if needing else None
     if path is None:
         return {}

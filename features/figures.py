@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 
 from features.baseline import Baseline, Measure
-from features.names import FEATURES
+from features.names import FEATURES, RATES
 from features.words import COUNTED
 
-DIGITS = {"f0_hz": 1, "intensity_db": 1, "log_energy_db": 1, "jitter_local": 4}
+DIGITS = {"f0_hz": 1, "intensity_db": 1, "log_energy_db": 1, "jitter_local": 4, **dict.fromkeys(RATES.values(), 1)}
 """Decimal places by feature; ``OTHER_DIGITS`` for the rest, which are fractions, probabilities and per cent."""
 OTHER_DIGITS = 2
 

@@ -1,6 +1,7 @@
 """Head shakes: the head goes left and right.
 
-Feature ``nod_no``. Unit: number of shakes whose middle lies in the window; a rate follows from coverage and length.
+Feature ``nod_no``. Unit: number of shakes whose middle lies in the window; ``nod_no_per_min`` the
+same per minute in which the face was seen.
 Source: LLM-GELI section 5.1, "zero crossing threshold >= 2 and scaled face range > 0.1".
 """
 

@@ -1,6 +1,7 @@
 """Nods: the head goes up and down.
 
-Feature ``nod_yes``. Unit: number of nods whose middle lies in the window; a rate follows from coverage and length.
+Feature ``nod_yes``. Unit: number of nods whose middle lies in the window; ``nod_yes_per_min`` the
+same per minute in which the face was seen.
 Source: LLM-GELI section 5.1, "zero crossing threshold >= 2 and scaled face range > 0.1".
 """
 

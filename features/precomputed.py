@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.csvfile import BLANK, read_table, shortened
+from corpus.csvfile import BLANK, read_head, read_table, shortened
 from corpus.errors import UnitError
 from corpus.session import Media
 from features.names import EMOTION_FEATURES
@@ -98,6 +98,26 @@ def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[
             raise UnitError(f"{row.path}: features are read from files alone. Copy it into the corpus folder.")
         found[row.speaker] = read_precomputed(place, row.speaker, row.offset_s)
     return found
+
+
+def unmeasured_faces(media: Sequence[Media], root: Path) -> set[str]:
+    """Who is filmed, and whose emotions did not come with the corpus; only the files' first rows are read.
+
+    A file of measurements that cannot be used measures nobody here; whoever extracts its session says what is amiss.
+    """
+    filmed = {row.speaker for row in media if row.kind == "video"}
+    return filmed - {row.speaker for row in media if row.kind == KIND and _has_emotions(root, row.path)}
+
+
+def _has_emotions(root: Path, path: str) -> bool:
+    from features.media import locate
+
+    try:
+        place = locate(root, path)
+        header, _ = read_head(place, path) if isinstance(place, Path) else ((), False)
+    except UnitError:
+        return False
+    return set(EMOTION_COLUMNS.values()) <= set(header)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from features.channel import HALVES, parse_channel
 from features.emotion_choice import missing_emotion, resolve_emotion_model
 from features.extract import Behaviour, observe
 from features.head import HeadEvents
-from features.names import EMOTION_FEATURES, FEATURES
+from features.names import EMOTION_FEATURES, FEATURES, RATES
 from features.series import Series, Span
 from features.settings import FeatureSettings
 
@@ -28,6 +28,7 @@ UNITS = {
     "gaze_on_screen": "of the time",
     "nod_yes": "nods",
     "nod_no": "shakes",
+    **dict.fromkeys(RATES.values(), "a minute"),
     "smile": "of the time",
     **dict.fromkeys(EMOTION_FEATURES, "probability"),
 }
@@ -98,10 +99,9 @@ class Probe:
 
     def _told(self, name: str, spans: Sequence[Span]) -> dict[str, Any]:
         """How many, how many a minute of the time in which the face was seen, and when."""
-        coverage = next(figure.coverage for figure in self.figures if figure.feature == name)
-        seen_min = coverage * (self.end_s - self.start_s) / 60.0
+        rate = next(figure.mean for figure in self.figures if figure.feature == RATES[name])
         at = [{"start_s": round(start_s, 3), "end_s": round(end_s, 3)} for start_s, end_s in spans]
-        return {"count": len(spans), "per_minute": round(len(spans) / seen_min, 3) if seen_min > 0 else None, "at": at}
+        return {"count": len(spans), "per_minute": None if rate is None else round(rate, 3), "at": at}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from features.face import Face
 from features.faces import FaceFollower, Seen
 from features.gaze import gaze_log_ratio, on_screen
 from features.head import HeadEvents, head_events
-from features.names import EMOTION_FEATURES
+from features.names import EMOTION_FEATURES, RATES
 from features.series import Series, Span, sampled, smoothed
 from features.settings import FeatureSettings
 from features.smile import smile_score
@@ -49,14 +49,16 @@ class Sight:
     def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
         """Mean and coverage of every seen feature over ``spans``, a window of ``length_s`` seconds.
 
-        Nods and shakes are the number of events while the face was seen, not a rate: "nods twice" is what a reader
-        needs, and a rate follows from coverage and length. An event belongs to the window that holds its middle.
+        Nods and shakes are the number of events while the face was seen, because "nods twice" is what a reader needs,
+        and beside it that number per minute of face. An event belongs to the window that holds its middle.
         """
         found = {name: series.mean(spans, length_s) for name, series in self.series.items()}
         _, coverage = self.seen.mean(spans, length_s)
         for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no)):
             count = sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
+            seen_min = coverage * length_s / 60.0
             found[name] = (float(count) if coverage > 0 else None, coverage)
+            found[RATES[name]] = (count / seen_min if seen_min > 0 else None, coverage)
         return found
 
     def stored(self) -> dict[str, Series]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from features.baseline import Baseline, Measure
+from features.emotions import EMOTIONS
 from features.settings import DescriptorThresholds
 
 
@@ -17,15 +18,6 @@ class Scale:
     below: str
     above: str
     well_above: str
-
-
-@dataclass(frozen=True)
-class Look:
-    """Phrases for one emotion: seen for itself, and more or less of it than usual."""
-
-    plain: str
-    more: str
-    less: str
 
 
 ROUGHNESS = Scale(
@@ -47,15 +39,7 @@ VOICE_SCALES = {
 }
 """Log energy has no phrase: it says again what intensity says. Of the two jitters a table holds only one."""
 COUNTED = {"nod_yes": "nods", "nod_no": "shakes head"}
-LOOKS = {
-    "anger": Look("looks angry", "looks angrier than usual", "looks less angry than usual"),
-    "contempt": Look("looks contemptuous", "looks more contemptuous than usual", "looks less contemptuous than usual"),
-    "disgust": Look("looks disgusted", "looks more disgusted than usual", "looks less disgusted than usual"),
-    "fear": Look("looks afraid", "looks more afraid than usual", "looks less afraid than usual"),
-    "happiness": Look("looks happy", "looks happier than usual", "looks less happy than usual"),
-    "sadness": Look("looks sad", "looks sadder than usual", "looks less sad than usual"),
-    "surprise": Look("looks surprised", "looks more surprised than usual", "looks less surprised than usual"),
-}
+LOOKS = {emotion.feature: emotion.look for emotion in EMOTIONS if emotion.look is not None}
 """A neutral face is never told: it is what is left when nothing else is seen."""
 AS_USUAL = "as usual"
 TIMES = {1: "", 2: " twice"}

@@ -55,16 +55,14 @@ def has_video(engine: Engine) -> bool:
 
 def _emotion_warnings(engine: Engine) -> list[str]:
     missing = missing_emotion(engine.config.features.emotion_model)
-    return [missing] if missing is not None and _has_unmeasured_face(engine) else []
+    return [missing] if missing is not None and has_unmeasured_face(engine) else []
 
 
-def _has_unmeasured_face(engine: Engine) -> bool:
-    """Whether a face is filmed whose emotions did not come with the corpus."""
-    for session in engine.sessions.values():
-        measured = {media.speaker for media in session.media if media.kind == "features"}
-        if any(media.kind == "video" and media.speaker not in measured for media in session.media):
-            return True
-    return False
+def has_unmeasured_face(engine: Engine) -> bool:
+    """Whether anybody is filmed whose emotions did not come with the corpus: what an emotion model is for."""
+    from features.precomputed import unmeasured_faces
+
+    return any(unmeasured_faces(session.media, engine.corpus.root) for session in engine.sessions.values())
 
 
 def package_versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpus.errors import InputError
 from decompose.methods import METHODS
 from features.emotion_choice import resolve_emotion_model
-from pipeline.assembly import has_video
+from pipeline.assembly import has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
@@ -52,7 +52,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         open_detector(config.features)
         if config.features.detector != "mediapipe":
             cascade("smile")
-        if model is not None:
+        if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
     return (*warnings, *lacking)

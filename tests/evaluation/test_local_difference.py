@@ -54,6 +54,24 @@ def test_the_fallback_says_why() -> None:
     assert faces(features(smile + empty + elsewhere)).why == "no held-out turn has its happiness measured"
 
 
+def test_the_feature_that_sees_more_sessions_is_taken_and_what_it_leaves_out_is_said() -> None:
+    in_a = (0.9, 0.0, 0.0, None, None)
+    smile, happiness = during("smile", 1.0, 0.0, 1.0, 0.0, 0.0), during("happiness", *in_a)
+    found = faces(features(smile + happiness))
+    assert (found.feature, found.why) == (
+        "smile",
+        "only 1 of 2 held-out sessions with a face have their happiness measured",
+    )
+    assert found.seen.all() and found.happy.tolist() == [True, False, True, False, False]
+    in_b = (None, None, None, 1.0, 0.0)
+    found = faces(features(during("smile", *in_b) + happiness))
+    assert (found.feature, found.why) == (
+        "happiness",
+        "1 of 2 sessions with a face have no happiness and are left out",
+    )
+    assert found.seen.tolist() == [True, True, True, False, False]
+
+
 def test_the_target_s_face_and_the_reply_do_not_count() -> None:
     rows = [("a", 0, "bot", "during", "smile", 1.0), ("a", 0, "user", "reply", "smile", 1.0)]
     assert isinstance(happy_turns(features(rows), HELD, SETTINGS), Missing)

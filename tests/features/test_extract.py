@@ -12,7 +12,7 @@ from corpus.errors import UnitError
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Rating, Session, Turn
 from features.extract import extract_session
-from features.names import EMOTION_FEATURES, FEATURES, VOICE_FEATURES
+from features.names import EMOTION_FEATURES, FEATURES, RATES, SIGHT_FEATURES, VOICE_FEATURES
 from features.settings import FeatureSettings
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
 from tests.shared import shared
@@ -110,7 +110,7 @@ def test_video_without_sound_has_vision_only(tmp_path: Path):
     cells = _cells(
         extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
     )
-    assert {key[3] for key in cells} == {"gaze_on_screen", "nod_yes", "nod_no", "smile", *EMOTION_FEATURES}
+    assert {key[3] for key in cells} == {*SIGHT_FEATURES, *RATES.values(), *EMOTION_FEATURES}
     assert set(cells.values()) == {(None, 0.0)}
 
 
@@ -127,6 +127,10 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
     cells = _cells(means)
     assert [cells[i, "ann", "during", "nod_yes"][0] for i in range(6)] == [0, 1, 0, 0, 0, 0]
     assert [cells[i, "ann", "during", "nod_no"][0] for i in range(6)] == [0, 0, 0, 0, 1, 0]
+    for name, rate in RATES.items():
+        for turn in range(6):
+            count, coverage = cells[turn, "ann", "during", name]
+            assert cells[turn, "ann", "during", rate] == (pytest.approx(count * 60 / (2.0 * coverage)), coverage)
     assert min(coverage for key, (_, coverage) in cells.items() if key[3] not in EMOTION_FEATURES) > 0.95
     nodding = [r["time_s"] for r in frames.to_pylist() if r["feature"] == "nod_yes" and r["value"] == 1.0]
     assert min(nodding) > 2.3
@@ -210,6 +214,7 @@ def test_a_film_without_a_face_has_coverage_0():
     session = _session([Media("ann", "video", path.name)], ("ann", 0, 3.9))
     cells = _cells(extract_session(session, path.parent, SETTINGS)[1])
     assert cells[0, "ann", "during", "smile"] == cells[0, "ann", "during", "nod_yes"] == (None, 0.0)
+    assert cells[0, "ann", "during", "nod_yes_per_min"] == (None, 0.0)
     assert cells[0, "ann", "during", "intensity_db"][1] > 0.9
 
 

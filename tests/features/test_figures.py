@@ -20,6 +20,13 @@ def test_numbers():
     assert in_numbers({}, USUAL) is None
 
 
+def test_counts_and_their_rates_stand_side_by_side():
+    measures = {"nod_yes": Measure(2.0, 1.0), "nod_yes_per_min": Measure(12.34, 1.0)}
+    usual = {"nod_yes_per_min": Baseline(6.0, 3.0)}
+    assert in_numbers(measures, usual) == "nod_yes 2; nod_yes_per_min 12.3 (+2.1 sd)"
+    assert in_json(measures, usual) == '{"nod_yes":2,"nod_yes_per_min":{"mean":12.3,"sd_from_usual":2.1}}'
+
+
 def test_json_is_compact_and_in_the_order_of_the_features():
     assert in_json(MEASURES, USUAL) == (
         '{"f0_hz":{"mean":212.3,"sd_from_usual":1.2},"jitter_local":{"mean":0.02,"sd_from_usual":0.0},'

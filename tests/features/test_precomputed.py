@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from corpus.errors import UnitError
 from corpus.session import Media
 from features.names import EMOTION_FEATURES
-from features.precomputed import EMOTION_COLUMNS, GAZE, precomputed_behaviour, read_precomputed
+from features.precomputed import EMOTION_COLUMNS, GAZE, precomputed_behaviour, read_precomputed, unmeasured_faces
 from tests.corpus.importers.candor_tree import BEHAVIOUR, talk, write_table, write_tree
 
 HEADER = "timedelta,user_id,gaze_on"
@@ -149,3 +149,17 @@ def test_every_person_of_a_session(tmp_path):
 def test_paths_that_are_refused(tmp_path, path, words):
     with pytest.raises(UnitError, match=words):
         precomputed_behaviour([Media("ann", "features", path)], tmp_path)
+
+
+def test_who_is_filmed_without_emotions_of_their_own(tmp_path):
+    emotions = ",".join(EMOTION_COLUMNS.values())
+    (tmp_path / "all.csv").write_text(f"timedelta,user_id,{emotions}\n00:00:00,ann{',0.125' * 8}\n")
+    (tmp_path / "gaze.csv").write_text(f"{HEADER}\n00:00:00,bob,1\n")
+    (tmp_path / "broken.csv").write_bytes(b"timedelta,timedelta\n")
+    filmed = [Media(who, "video", f"{who}.mp4") for who in ("ann", "bob", "cid")]
+    assert unmeasured_faces(filmed, tmp_path) == {"ann", "bob", "cid"}
+    given = [("ann", "all.csv"), ("bob", "gaze.csv"), ("cid", "broken.csv"), ("dan", "all.csv")]
+    rows = [Media(who, "features", path) for who, path in given]
+    assert unmeasured_faces([*filmed, *rows], tmp_path) == {"bob", "cid"}
+    for path in ("no.csv", "../all.csv", "https://example.org/all.csv"):
+        assert unmeasured_faces([filmed[0], Media("ann", "features", path)], tmp_path) == {"ann"}

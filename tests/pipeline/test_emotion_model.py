@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpus.errors import InputError
+from features.precomputed import EMOTION_COLUMNS
 from pipeline.assembly import assemble
 from pipeline.config import Config, load_config
 from pipeline.preflight import check
@@ -88,6 +89,22 @@ def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed: Path,
         check(config(filmed, str(tmp_path / "bad.onnx")), ["describe"])
     check(config(filmed, str(tmp_path / "bad.onnx")), ["split"])
     check(config(filmed, str(small_model(tmp_path / "good.onnx"))))
+
+
+def test_a_corpus_that_brings_its_emotions_needs_no_model(filmed: Path, tmp_path: Path) -> None:
+    columns = ",".join(EMOTION_COLUMNS.values())
+    (filmed / "avf.csv").write_text(f"timedelta,user_id,{columns}\n00:00:00,user{',0.125' * 8}\n")
+    row = '{"session_id": "s00", "speaker": "user", "kind": "features", "path": "avf.csv"}\n'
+    with (filmed / "media.jsonl").open("a") as media:
+        media.write(row)
+    assert not any("emotion" in warning for warning in check(config(filmed)))
+    (tmp_path / "bad.onnx").write_bytes(b"bad")
+    check(config(filmed, str(tmp_path / "bad.onnx")))
+    # Gaze alone measures no emotion.
+    (filmed / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,user,1\n")
+    assert sum("apportion models fetch emotion" in warning for warning in check(config(filmed))) == 1
+    with pytest.raises(InputError, match="not an ONNX model"):
+        check(config(filmed, str(tmp_path / "bad.onnx")))
 
 
 def test_the_records_show_the_file_s_name_and_no_folder(filmed: Path, tmp_path: Path) -> None:
