@@ -15,7 +15,8 @@ class Budget:
     """Lets a try out only if all that was paid, all that is under way at its dearest, and it, stay within the ceiling.
 
     What counts is everything that the cache file holds, whichever run or process paid it. A try whose reply never came
-    (a timeout, a kill) may have been paid and stays counted at its dearest. Must be used on one event loop.
+    (a timeout, a kill) may have been paid and stays counted at its dearest. Once a request did not fit, none is sent
+    any more: going on with the small ones would leave a choice of short questions. Must be used on one event loop.
 
     Parameters
     ----------
@@ -54,6 +55,7 @@ class Budget:
         self.ceiling_usd = ceiling_usd
         self._price, self._cache = price, cache
         self._under_way: dict[str, int] = {}
+        self._spent: str | None = None
         self._changed = asyncio.Event()
         # One waits for room at a time, in the order in which they came.
         self._turn = asyncio.Lock()
@@ -69,13 +71,16 @@ class Budget:
         most_usd = self.most_usd(request)
         async with self._turn:
             while True:
+                if self._spent is not None:
+                    raise BudgetError(self._spent)
                 self._changed.clear()
                 reservation = self._cache.reserve(most_usd, self.ceiling_usd)
                 if reservation is not None:
                     self._under_way[request.key()] = reservation
                     return
                 if not self._under_way:
-                    raise BudgetError(self.reached(most_usd))
+                    self._spent = self.reached(most_usd)
+                    continue
                 await self._changed.wait()
 
     def end_try(self, key: str, *, paid: bool) -> None:

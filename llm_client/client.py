@@ -17,7 +17,7 @@ from llm_client.cache import KeptReply, ReplyCache
 from llm_client.errors import RequestError, SetupError
 from llm_client.keeper import Keeper
 from llm_client.prices import find_price
-from llm_client.recorded import RecordedReplies, Recorder, RecordingHeader, today
+from llm_client.recorded import RecordedReplies, Recorder, live_header
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.server import Server
 from llm_client.settings import LLMSettings
@@ -82,7 +82,7 @@ class Client:
         if budget_usd is not None and live:
             self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
         self._provider = _provider(settings, recorded, self._budget)
-        self._recorder = Recorder(record, _header(settings)) if record is not None and live else None
+        self._recorder = Recorder(record, live_header(settings)) if record is not None and live else None
         self._keeper = Keeper(self._cache) if self._cache is not None else None
         self._in_batches = keys_in_batches(self._cache) if self._cache is not None else {}
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
@@ -187,7 +187,3 @@ def _in_batch(batch: str, requests: int) -> str:
         f"{requests:,} requests are in a batch ({batch}), and to ask one of them directly would pay it twice. Collect "
         "the batch with the same command and --batch, or give it up with --forget-batch."
     )
-
-
-def _header(settings: LLMSettings) -> RecordingHeader:
-    return RecordingHeader(settings.model, today(), f"recorded from {settings.host} while it answered live requests")

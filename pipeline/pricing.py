@@ -31,6 +31,7 @@ class Pricing:
     estimate: Estimate
     recorded: bool
     without_descriptors: int
+    batch: bool = False
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -39,6 +40,8 @@ class Pricing:
             lines = [
                 f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
             ]
+        if self.batch:
+            lines.append("  at the prices of the Batch API; what is asked again after a bad reply costs the full price")
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
@@ -51,14 +54,15 @@ class Pricing:
         return {
             **self.estimate.to_json(),
             "recorded": self.recorded,
+            "batch": self.batch,
             "sessions_without_descriptors": self.without_descriptors,
         }
 
 
-def price_labels(engine: Engine) -> Pricing | None:
+def price_labels(engine: Engine, *, batch: bool = False) -> Pricing | None:
     """Count and price the first request of every label that a language model makes; None where none does.
 
-    What is sent again after a mistake is not foreseen.
+    What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
     Raises
     ------
@@ -73,7 +77,7 @@ def price_labels(engine: Engine) -> Pricing | None:
     finished: set[str] = set()
     lacking = 0
     for unit in units:
-        requests, lacks = _requests(engine, unit)
+        requests, lacks = unit_requests(engine, unit)
         lacking += lacks
         found += requests
         if engine.artifact("label", unit) is not None:
@@ -81,6 +85,8 @@ def price_labels(engine: Engine) -> Pricing | None:
     settings = config.decompose.llm
     try:
         price = find_price(settings.model, config.run.prices)
+        if batch and price is not None:
+            price = price.batched()
         with _replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
@@ -90,10 +96,10 @@ def price_labels(engine: Engine) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", lacking)
+    return Pricing(counted, settings.provider == "recorded", lacking, batch)
 
 
-def _requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+def unit_requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
     config = engine.config
     session = engine.sessions[str(unit.session_id)]

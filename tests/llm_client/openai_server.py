@@ -113,7 +113,8 @@ def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
             headers = {k.lower(): v for k, v in self.headers.items()}
             self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), b"", headers))
 
-        do_DELETE = do_GET
+        def do_DELETE(self) -> None:
+            self.do_GET()
 
         def _answer(self, result: Fault | Body) -> None:
             if not isinstance(result, Fault):

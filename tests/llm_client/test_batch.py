@@ -248,7 +248,7 @@ def test_a_reply_without_a_count_of_tokens_counts_as_the_dearest(folder):
 
 
 def test_a_server_without_batches_is_told(folder):
-    with serving(OpenAIServer()) as server, pytest.raises(SetupError, match="has no Batch API.*leave --batch out"):
+    with serving(OpenAIServer()) as server, pytest.raises(SetupError, match=r"has no Batch API.*leave --batch out"):
         advance(server, folder, requests(1))
     with serving(OpenAIServer()) as server, Client(settings(server), cache=folder / "cache.sqlite") as client:
         assert client.complete(requests(1)[0]).text == "reply to question 00"
@@ -292,10 +292,10 @@ def test_an_unknown_batch_is_told_and_can_be_given_up(folder):
     with serving(BatchServer()) as server:
         advance(server, folder, requests(2), budget_usd=10)
         server.batches.clear()
-        with pytest.raises(SetupError, match="does not know the batch batch_0.*--forget-batch batch_0"):
+        with pytest.raises(SetupError, match=r"does not know the batch batch_0.*--forget-batch batch_0"):
             advance(server, folder, requests(2))
         with batches(server, folder) as chosen:
-            with pytest.raises(SetupError, match="knows no batch 'batch_9'.*it has: batch_0"):
+            with pytest.raises(SetupError, match=r"knows no batch 'batch_9'.*it has: batch_0"):
                 chosen.forget("batch_9")
             assert chosen.forget("batch_0") == 2
         assert usage(folder).unanswered_usd == pytest.approx(2 * MOST_USD)
@@ -351,10 +351,10 @@ def test_a_file_that_was_cut_is_refused_whole_and_read_again(folder, raw):
     with serving(BatchServer()) as server:
         advance(server, folder, asked)
         server.before = lambda call: Fault(200, raw=raw) if call == "GET files/content" else None
-        with pytest.raises(RequestError, match="line 1 of the batch's file .* is no JSON object"):
+        with pytest.raises(RequestError, match=r"line 1 of the batch's file .* is no JSON object"):
             advance(server, folder, asked)
         server.before = lambda call: Fault(200, raw=b"") if call == "GET files/content" else None
-        with pytest.raises(RequestError, match="has 3 replies, and its file at .* holds 0"):
+        with pytest.raises(RequestError, match=r"has 3 replies, and its file at .* holds 0"):
             advance(server, folder, asked)
         assert usage(folder).replies == 0
         server.before = lambda call: None
