@@ -42,7 +42,10 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
 
 
 def configured(method: Method, settings: DecomposeSettings) -> Method:
-    """``method`` as these settings make it: a prompt that hands out the score itself gives reward units."""
-    if method.section == "llm" and load_prompt(settings.llm.prompt).units == "score":
-        return replace(method, reward_units=True)
-    return method
+    """``method`` as these settings make it: its prompt says whether it judges, hands out the score, or attributes."""
+    if method.section != "llm":
+        return method
+    prompt = load_prompt(settings.llm.prompt)
+    if prompt.units == "attribution":
+        return replace(method, attribution=settings.attribution, highest=prompt.high)
+    return replace(method, reward_units=prompt.units == "score")

@@ -23,6 +23,8 @@ class Method:
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
     behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
+    ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
+    it out (``decompose.projection``);
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads.
     """
@@ -34,6 +36,8 @@ class Method:
     uses_descriptors: bool = False
     concurrent: bool = False
     reward_units: bool = False
+    attribution: Literal["share", "fraction"] | None = None
+    highest: float | None = None
     null: Literal["zero", "mean"] = "mean"
     section: Literal["sentiment", "llm", "rrd"] | None = None
 

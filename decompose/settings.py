@@ -26,7 +26,9 @@ class LLMMethodSettings(LLMSettings):
 
     prompt: str = Field(
         default="default",
-        description="default (how the rater felt after each utterance) or paper (LLM-GELI's own wording)",
+        min_length=1,
+        description="default (judged as the rating means it: the rater's feeling or the utterance's quality), quality, "
+        "paper (LLM-GELI's own wording), attribution (Sotopia-RL's), or the path of a text file of your own",
     )
     question: str | None = Field(
         default=None,
@@ -38,6 +40,18 @@ class LLMMethodSettings(LLMSettings):
         ge=1,
         le=10,
         description="times a model is asked, its mistake shown to it, before a session is given up",
+    )
+    context_tokens: int = Field(
+        default=32_768,
+        ge=1024,
+        description="tokens that the model takes in and gives out at once (Ollama's default is 4096); a longer "
+        "dialogue is asked about in overlapping parts",
+    )
+    overlap_turns: int = Field(
+        default=8,
+        ge=1,
+        le=100,
+        description="target turns that two parts share, at most half of a part; they bring the parts to one scale",
     )
 
 
@@ -66,6 +80,11 @@ class DecomposeSettings(BaseModel):
         default="relative",
         description="what a dialogue's rewards sum to: relative, its score less the training mean; "
         "score, the score itself (the paper's)",
+    )
+    attribution: Literal["share", "fraction"] = Field(
+        default="share",
+        description="how attributions a (prompt attribution) become rewards: share, a / sum of a of the score; "
+        "fraction, a / 3 of the score as in Sotopia-RL, what is missing from the sum spread evenly",
     )
     sentiment: SentimentSettings = SentimentSettings()
     llm: LLMMethodSettings = LLMMethodSettings()

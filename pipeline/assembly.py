@@ -85,6 +85,7 @@ def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
             "unit": str(outcome.unit),
             "status": outcome.status,
             "cause": outcome.cause,
+            "evidence": outcome.evidence,
         }
         for outcome in engine.failures()
     ]

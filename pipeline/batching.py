@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from llm_client.batch import Batches, BatchReport
     from pipeline.config import Config
     from pipeline.engine import Engine
+    from pipeline.stage import Unit
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,16 @@ def advance_batches(engine: Engine) -> BatchStatus:
     requests: dict[str, ChatRequest] = {}
     for unit in engine.plan.units["label"]:
         if METHODS[str(unit.method)].section == "llm" and engine.artifact("label", unit) is None:
-            found, _ = unit_requests(engine, unit)
-            requests.update((request.key(), request) for request, _ in found)
+            requests.update((request.key(), request) for request in _first_requests(engine, unit))
     with _batches(engine.config) as batches:
         return BatchStatus(batches.advance(list(requests.values())))
+
+
+def _first_requests(engine: Engine, unit: Unit) -> list[ChatRequest]:
+    try:
+        return [request for request, _ in unit_requests(engine, unit)[0]]
+    except UnitError:
+        return []  # It cannot be asked at all; its label says why.
 
 
 def forget_batch(config: Config, batch_id: str) -> int:

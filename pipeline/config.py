@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from corpus.errors import InputError
 from corpus.settings import SplitSettings
+from decompose.promptfile import is_path
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
 from features.emotion_choice import AUTO, NONE
@@ -95,6 +96,15 @@ class Config(BaseModel):
             setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
         return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
 
+    def with_prompt_file(self, base: Path) -> Config:
+        """A copy whose prompt, where it is a file of the user's own, is found from ``base``."""
+        name = self.decompose.llm.prompt
+        if not is_path(name):
+            return self
+        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        llm = self.decompose.llm.model_copy(update={"prompt": found})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+
 
 def load_config(path: str | Path) -> Config:
     """Read and check a TOML configuration.
@@ -160,6 +170,7 @@ def _anchored(config: Config, base: Path) -> Config:
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})
+    config = config.with_prompt_file(base)
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 

@@ -25,12 +25,13 @@ Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one unit; ``cause`` is null when it is done."""
+    """What became of one unit; ``cause`` is null when it is done, ``evidence`` what a failure rests on, in full."""
 
     stage: str
     unit: Unit
     status: Status
     cause: str | None = None
+    evidence: str | None = None
 
 
 class BlockedError(UnitError):
@@ -81,7 +82,7 @@ class Engine:
                 raise InputError(_disk_message(error, self.config.store)) from None
             return self._failed(stage, unit, "failed", f"{type(error).__name__}: {error}")
         except ApportionError as error:
-            return self._failed(stage, unit, "failed", str(error))
+            return self._failed(stage, unit, "failed", str(error), getattr(error, "evidence", None))
         except Exception as error:  # A stranger's recording can raise anything; it must not stop the others.
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"
@@ -156,7 +157,7 @@ class Engine:
             for unit in units:
                 if f"{_unit_id(unit)}.json" in recorded:
                     note = json.loads((folder / f"{_unit_id(unit)}.json").read_text())
-                    outcomes.append(Outcome(name, unit, note["status"], note["cause"]))
+                    outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence")))
         return outcomes
 
     def _make(self, stage: Stage, unit: Unit, key: str, progress: Progress) -> None:
@@ -189,10 +190,10 @@ class Engine:
     def _failure_folder(self, stage: str) -> Path:
         return self.config.store / "failures" / stage
 
-    def _failed(self, stage: Stage, unit: Unit, status: Status, cause: str) -> Outcome:
-        note = canonical_json({"status": status, "cause": cause})
+    def _failed(self, stage: Stage, unit: Unit, status: Status, cause: str, evidence: str | None = None) -> Outcome:
+        note = canonical_json({"status": status, "cause": cause, "evidence": evidence})
         write_atomically(self._failure_folder(stage.name) / f"{_unit_id(unit)}.json", note)
-        return Outcome(stage.name, unit, status, cause)
+        return Outcome(stage.name, unit, status, cause, evidence)
 
     def _forget_failure(self, stage: str, unit: Unit) -> None:
         (self._failure_folder(stage) / f"{_unit_id(unit)}.json").unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from decompose.methods import METHODS
+from decompose.prompt import load_prompt
 from features.emotion_choice import resolve_emotion_model
 from pipeline.assembly import has_unmeasured_face, has_video
 from pipeline.config import Config
@@ -30,11 +31,14 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a method to align with that is not made; a model of faces or emotions that does not load.
+        replies; a prompt that cannot be used; a method to align with that is not made; a model of faces or emotions
+        that does not load.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
+    if "label" in names and any(METHODS[name].section == "llm" for name in config.decompose.methods):
+        load_prompt(config.decompose.llm.prompt)
     if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
         lacking = _lacking(engine, sends)
     chosen = config.align.reward_method

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpus.errors import InputError
+from corpus.errors import InputError, UnitError
 from decompose.llm import requests_for
 from decompose.methods import METHODS
+from decompose.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from llm_client.errors import SetupError
 from llm_client.estimate import Estimate, estimate
 from llm_client.prices import find_price
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
     from pipeline.engine import Engine
     from pipeline.stage import Unit
 
-_TOKENS_A_TURN, _TOKENS_A_REPLY = 40, 10
-"""A turn's number, value and one line of evidence as JSON; corrected by the replies that are there."""
-
 
 @dataclass(frozen=True)
 class Pricing:
-    """The estimate, and how many of its sessions lack the descriptors that their question will hold."""
+    """The estimate, how many of its sessions lack the descriptors that their question will hold, and what is left out.
+
+    ``unaskable`` sessions do not fit into the model's context in parts either.
+    """
 
     estimate: Estimate
     recorded: bool
     without_descriptors: int
+    unaskable: int = 0
     batch: bool = False
 
     def text(self) -> str:
@@ -47,6 +49,8 @@ class Pricing:
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
                 "alone; run `apportion describe` first to count them whole"
             )
+        if self.unaskable:
+            lines.append(f"  {self.unaskable:,} sessions do not fit into decompose.llm.context_tokens and are left out")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -56,6 +60,7 @@ class Pricing:
             "recorded": self.recorded,
             "batch": self.batch,
             "sessions_without_descriptors": self.without_descriptors,
+            "unaskable_sessions": self.unaskable,
         }
 
 
@@ -75,9 +80,13 @@ def price_labels(engine: Engine, *, batch: bool = False) -> Pricing | None:
     config = engine.config
     found: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
-    lacking = 0
+    lacking = unaskable = 0
     for unit in units:
-        requests, lacks = unit_requests(engine, unit)
+        try:
+            requests, lacks = unit_requests(engine, unit)
+        except UnitError:
+            unaskable += 1
+            continue
         lacking += lacks
         found += requests
         if engine.artifact("label", unit) is not None:
@@ -96,7 +105,7 @@ def price_labels(engine: Engine, *, batch: bool = False) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", lacking, batch)
+    return Pricing(counted, settings.provider == "recorded", lacking, unaskable, batch)
 
 
 def unit_requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
@@ -111,7 +120,7 @@ def unit_requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, i
         made = [artifact for artifact in artifacts if artifact is not None]
         descriptors = made[0].table("descriptors") if made else None
     requests = requests_for(session, config.rating, descriptors, config.decompose)
-    return [(request, _TOKENS_A_REPLY + _TOKENS_A_TURN * len(meta.turns)) for request, meta in requests], lacks
+    return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * len(meta.turns)) for request, meta in requests], lacks
 
 
 @contextmanager

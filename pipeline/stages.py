@@ -90,6 +90,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "target": config.decompose.target,
         "reward_units": method.reward_units,
         "null": method.null,
+        "attribution": [method.attribution, method.highest],
     }
 
 

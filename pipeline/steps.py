@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import UnitError
+from decompose.promptfile import is_path
 from features.emotion_choice import emotion_label
 from pipeline.config import Config, settings_of
 from pipeline.stage import Inputs, Outputs, Unit, Work
@@ -202,6 +203,8 @@ def shown_config(config: Config) -> dict[str, Any]:
     shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
     for name in ("yunet_model", "landmarker_model"):
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
+    if is_path(config.decompose.llm.prompt):
+        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
     return shown
 
