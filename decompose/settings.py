@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from llm_client.settings import LLMSettings
 
@@ -18,6 +18,21 @@ class SentimentSettings(BaseModel):
         default="vader",
         min_length=1,
         description="vader (rules, English, embedded) or the name of a Hugging Face text-classification model",
+    )
+
+
+class AffectSettings(BaseModel):
+    """How happy the rater looks."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    feature: Literal["auto", "happiness", "smile"] = Field(
+        default="auto",
+        description="happiness (needs an emotion model), smile, or auto: smile where nothing measured happiness",
+    )
+    window: Literal["during", "reply", "both"] = Field(
+        default="during",
+        description="when the rater's face is looked at: during the turn, during the reply to it, or the mean of both",
     )
 
 
@@ -66,6 +81,42 @@ class RRDSettings(BaseModel):
     )
 
 
+class RudderSettings(BaseModel):
+    """RUDDER (Arjona-Medina et al., 2019)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    auxiliary: float = Field(
+        default=0.5, ge=0, le=100, description="weight of predicting the return after every turn, not at the end alone"
+    )
+
+
+class GELISettings(BaseModel):
+    """Global and local feedback in one loss (GELI, Lee et al., 2024)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weight: float = Field(
+        default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local labels'"
+    )
+
+
+class AuditSettings(BaseModel):
+    """Asking a language model the same in several ways, to see whether its order of the turns holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sessions: int = Field(
+        default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
+    )
+    method: Literal["llm", "llm-multimodal"] | None = Field(
+        default=None, description="the method that is audited; none takes the last one of decompose.methods that asks"
+    )
+    seed: int = Field(
+        default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
+    )
+
+
 class DecomposeSettings(BaseModel):
     """From one score a dialogue to one reward a turn."""
 
@@ -74,7 +125,8 @@ class DecomposeSettings(BaseModel):
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
-        description="ways of decomposition to run and compare: uniform, sentiment, llm, llm-multimodal, rrd",
+        description="ways of decomposition to run and compare: uniform, sentiment, affect, llm, llm-multimodal, rrd, "
+        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -87,8 +139,18 @@ class DecomposeSettings(BaseModel):
         "fraction, a / 3 of the score as in Sotopia-RL, what is missing from the sum spread evenly",
     )
     sentiment: SentimentSettings = SentimentSettings()
+    affect: AffectSettings = AffectSettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     rrd: RRDSettings = RRDSettings()
+    rudder: RudderSettings = RudderSettings()
+    geli: GELISettings = GELISettings()
+    audit: AuditSettings = AuditSettings()
+
+    @property
+    def audited_method(self) -> str | None:
+        """The method that the audit asks by; None where no method asks a language model."""
+        asking = [name for name in self.methods if name in ("llm", "llm-multimodal")]
+        return self.audit.method or (asking[-1] if asking else None)
 
     @field_validator("methods")
     @classmethod
@@ -102,3 +164,12 @@ class DecomposeSettings(BaseModel):
         if problems:
             raise ValueError(" ".join(problems))
         return names
+
+    @model_validator(mode="after")
+    def _audited_method_is_run(self) -> DecomposeSettings:
+        if self.audit.method is not None and self.audit.method not in self.methods:
+            raise ValueError(
+                f"audit.method = {self.audit.method!r} is not among decompose.methods ({', '.join(self.methods)}); "
+                "add it there"
+            )
+        return self

@@ -22,6 +22,9 @@ from features.settings import DescriptorSettings, FeatureSettings
 from reward_model.settings import RewardModelSettings
 from rlhf.settings import AlignSettings
 
+AUDITED_SESSIONS = 20
+"""Sessions that `apportion decompose audit` takes where the configuration has no number."""
+
 
 class RunSettings(BaseModel):
     """How the work is carried out; of these only ``threads`` changes results (by bits) and enters a key."""
@@ -88,6 +91,23 @@ class Config(BaseModel):
         """A copy with other run settings (the command line's --workers, --limit)."""
         given = {name: value for name, value in changes.items() if value is not None}
         return self.model_copy(update={"run": self.run.model_copy(update=given)})
+
+    def with_audit(self, sessions: int | None = None) -> Config:
+        """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
+
+        Raises
+        ------
+        InputError
+            No method of the configuration asks a language model.
+        """
+        if self.decompose.audited_method is None:
+            raise InputError(
+                f"decompose.methods = {', '.join(self.decompose.methods)}: none of them asks a language model, so "
+                "there is nothing to audit. Add llm or llm-multimodal."
+            )
+        count = sessions or self.decompose.audit.sessions or AUDITED_SESSIONS
+        audit = self.decompose.audit.model_copy(update={"sessions": count})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"audit": audit})})
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
         """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""

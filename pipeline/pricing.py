@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError, UnitError
+from decompose.audit.judge import audit_requests
 from decompose.llm import requests_for
 from decompose.methods import METHODS
 from decompose.reply import TOKENS_A_REPLY, TOKENS_A_TURN
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.engine import Engine
     from pipeline.stage import Unit
+
+ASKING = ("label", "audit")
+"""The stages that ask a language model."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,19 @@ class Pricing:
         }
 
 
-def price_labels(engine: Engine, *, batch: bool = False) -> Pricing | None:
-    """Count and price the first request of every label that a language model makes; None where none does.
+def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
+    """Every unit of ``stages`` that asks a language model, with its stage."""
+    return [
+        (stage, unit)
+        for stage in ASKING
+        if stage in stages
+        for unit in engine.plan.units[stage]
+        if METHODS[str(unit.method)].section == "llm"
+    ]
+
+
+def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = False) -> Pricing | None:
+    """Count and price the first requests of every unit of ``stages`` that asks a language model; None where none does.
 
     What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
@@ -74,22 +89,23 @@ def price_labels(engine: Engine, *, batch: bool = False) -> Pricing | None:
     InputError
         A price table or the file of recorded replies cannot be read.
     """
-    units = [unit for unit in engine.plan.units["label"] if METHODS[str(unit.method)].section == "llm"]
-    if not units:
+    asking = asking_units(engine, stages)
+    if not asking:
         return None
     config = engine.config
     found: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
-    lacking = unaskable = 0
-    for unit in units:
+    lacking: set[str] = set()
+    unaskable: set[str] = set()
+    for stage, unit in asking:
         try:
-            requests, lacks = unit_requests(engine, unit)
+            requests, lacks = unit_requests(engine, stage, unit)
         except UnitError:
-            unaskable += 1
+            unaskable.add(str(unit.session_id))
             continue
-        lacking += lacks
+        lacking |= {str(unit.session_id)} if lacks else set()
         found += requests
-        if engine.artifact("label", unit) is not None:
+        if engine.artifact(stage, unit) is not None:
             finished.update(request.key() for request, _ in requests)
     settings = config.decompose.llm
     try:
@@ -105,22 +121,26 @@ def price_labels(engine: Engine, *, batch: bool = False) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", lacking, unaskable, batch)
+    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
 
 
-def unit_requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
     config = engine.config
     session = engine.sessions[str(unit.session_id)]
     descriptors, lacks = None, False
     if METHODS[str(unit.method)].uses_descriptors:
-        planned = engine.plan.needed("label", unit).get("describe", [])
+        planned = engine.plan.needed(stage, unit).get("describe", [])
         artifacts = [engine.artifact("describe", other) for other in planned]
         lacks = None in artifacts
         made = [artifact for artifact in artifacts if artifact is not None]
         descriptors = made[0].table("descriptors") if made else None
-    requests = requests_for(session, config.rating, descriptors, config.decompose)
-    return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * len(meta.turns)) for request, meta in requests], lacks
+    if unit.perturbation is None:
+        labelled = requests_for(session, config.rating, descriptors, config.decompose)
+        requests = [(request, len(meta.turns)) for request, meta in labelled]
+    else:
+        requests = audit_requests(unit.perturbation, session, config.rating, descriptors, config.decompose)
+    return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
 
 
 @contextmanager

@@ -57,6 +57,11 @@ def publish(engine: Engine) -> dict[str, int]:
         _publish_folder(output / "policy", artifact, "policy/")
     for artifact in finished["evaluate"].values():
         _publish_text(output / "evaluation.json", artifact.text("evaluation.json"))
+    for artifact in finished["stability"].values():
+        # Only where there is one: a run without the audit leaves the last one's files, which were paid for.
+        _publish_table(output / "audit.parquet", _tables(finished["audit"], "audit"))
+        _publish_text(output / "audit.json", artifact.text("audit.json"))
+        _publish_text(output / "audit.md", artifact.text("audit.md"))
     for artifact in finished["report"].values():
         _publish_text(output / "report.html", artifact.text("report.html"))
     quarantine = engine.facts["quarantine"](engine)

@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpus.session import Session
+from decompose.audit.paraphrase import paraphrase_of
 from decompose.identity import configured, settings_identity
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
+from decompose.prompt import load_prompt
 from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
+from pipeline.auditing import asks, chosen_sessions
+from pipeline.auditing import notes as audit_notes
 from pipeline.config import Config, settings_of
 from pipeline.stage import Stage, Unit
 
@@ -35,6 +39,16 @@ def _is_fitted(config: Config, unit: Unit, session: Session | None) -> bool:
     return METHODS[_method(unit)].kind == "fit"
 
 
+def _is_audited(config: Config, unit: Unit, session: Session | None) -> bool:
+    if session is None or unit.perturbation is None or unit.method != config.decompose.audited_method:
+        return False
+    return asks(config, unit.perturbation, session)
+
+
+def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:
+    return config.decompose.audit.sessions > 0
+
+
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
     """One policy a run: against the chosen method's reward model, with the first seed."""
     return unit.method == aligned_method(config) and unit.seed == config.seeds[0]
@@ -57,7 +71,24 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _label_wants(unit: Unit, need: str) -> bool:
-    return need != "describe" or METHODS[_method(unit)].uses_descriptors
+    method = METHODS[_method(unit)]
+    return method.uses_descriptors if need == "describe" else method.uses_features
+
+
+def _fit_wants(unit: Unit, need: str) -> bool:
+    return need != "features" or needs_features(_method(unit))
+
+
+def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    chosen = config.decompose
+    other = paraphrase_of(chosen.llm.prompt, str(config.rating))
+    return {
+        "rating": config.rating,
+        "own": settings_identity(METHODS[_method(unit)], chosen),
+        "paraphrase": load_prompt(other).identity() if other else None,
+        "seed": chosen.audit.seed,
+        "recorded": _recorded_digest(config),
+    }
 
 
 def _rewards_wants(unit: Unit, need: str) -> bool:
@@ -104,6 +135,7 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
         "rating": config.rating,
         "backbone": model.backbone,
+        "scoring": model.scoring,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
         "threads": config.run.threads,
@@ -165,7 +197,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "label",
         steps.label,
-        needs=("describe",),
+        needs=("features", "describe"),
         per="session",
         over=("method",),
         help="Turn each session's score into turn rewards, by every configured method.",
@@ -176,13 +208,41 @@ STAGES: tuple[Stage, ...] = (
         concurrent=_llm_concurrency,
     ),
     Stage(
+        "audit",
+        steps.audit,
+        needs=("describe",),
+        per="session",
+        over=("method", "perturbation"),
+        help="Ask the language model the same in several ways: does its order of the turns hold?",
+        command="decompose audit",
+        settings=_audit_settings,
+        chosen=chosen_sessions,
+        applies=_is_audited,
+        wants=_label_wants,
+        concurrent=_llm_concurrency,
+    ),
+    Stage(
+        "stability",
+        steps.stability,
+        needs=("audit",),
+        per="corpus",
+        command="decompose audit",
+        settings=lambda config, unit: {
+            "audit": settings_of(config.decompose.audit),
+            "evaluate": settings_of(config.evaluate),
+            "notes": list(audit_notes(config)),
+        },
+        applies=_has_audit,
+    ),
+    Stage(
         "fit",
         steps.fit,
-        needs=("split", "embed"),
+        needs=("split", "features", "embed"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
         settings=_fit_settings,
+        wants=_fit_wants,
         applies=_is_fitted,
     ),
     Stage(
@@ -231,7 +291,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "report",
         steps.report,
-        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align"),
+        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
         per="corpus",
         help="Write the report: one self-contained HTML page.",
         settings=_report_settings,

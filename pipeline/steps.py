@@ -5,6 +5,8 @@ Packages are imported inside the calls, so that the list of stages costs nothing
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +63,47 @@ def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("describe", "descriptors"),
         config.decompose,
         work.tools,
+        inputs.table("features", "utterance_features"),
     )
     return Outputs({"judgements": judgements})
+
+
+def audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's turns judged once more, with the question changed in one way."""
+    from decompose.audit.judge import judge_session
+    from decompose.methods import METHODS
+
+    described = METHODS[_method(inputs.unit)].uses_descriptors
+    judgements = judge_session(
+        _perturbation(inputs.unit),
+        inputs.session,
+        config.rating,
+        inputs.table("describe", "descriptors") if described else None,
+        config.decompose,
+        work.tools,
+    )
+    return Outputs({"audit": judgements})
+
+
+def stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """All judgements of the audit to how far the order of the turns held."""
+    from decompose.audit.perturbations import PERTURBATIONS
+    from evaluation.stability import stability as compare
+    from evaluation.stability_table import stability_table
+    from pipeline.auditing import asked_sessions, notes
+
+    given = Counter(_perturbation(unit) for unit in inputs.upstream["audit"])
+    asked = asked_sessions(config, {session.session_id: session for session in inputs.sessions})
+    result = compare(
+        _required(inputs, "audit", "audit"),
+        {name: PERTURBATIONS[name].title for name in asked},
+        [name for name in asked if PERTURBATIONS[name].plants],
+        {name: len(sessions) - given[name] for name, sessions in asked.items()},
+        config.evaluate,
+    )
+    table = stability_table(result, notes(config))
+    (work.out / "audit.md").write_text(table.markdown() + "\n", encoding="utf-8")
+    return Outputs(documents={"audit": {**result.to_json(), "table": asdict(table)}})
 
 
 def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -79,6 +120,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         config.train_reward,
         _seed(inputs.unit),
         work.progress,
+        inputs.table("features", "utterance_features"),
     )
     return Outputs({"judgements": judgements, "history": history})
 
@@ -175,6 +217,7 @@ def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
     (evaluated,) = inputs.artifacts("evaluate")
     samples = inputs.table("align", "samples")
+    audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
     page = render_report(
         ReportInputs(
             evaluation=evaluated.document("evaluation"),
@@ -189,6 +232,7 @@ def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             config=json.dumps(shown_config(config), indent=1, sort_keys=True),
             versions=inputs.facts["versions"],
             notes=config.notes,
+            audit=audits[0]["table"] if audits else None,
         )
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
@@ -219,6 +263,11 @@ def _required(inputs: Inputs, stage: str, name: str) -> pa.Table:
 def _method(unit: Unit) -> str:
     assert unit.method is not None
     return unit.method
+
+
+def _perturbation(unit: Unit) -> str:
+    assert unit.perturbation is not None
+    return unit.perturbation
 
 
 def _seed(unit: Unit) -> int:

@@ -63,6 +63,38 @@ def _with_options(options: Sequence[Any], command: Any) -> Any:
     return command
 
 
+_with_sessions = click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
+)
+
+
+class CommandWithMore(click.Command):
+    """A command with arguments of its own and commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.more: dict[str, click.Command] = {}
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the command below that the first argument names, else of this one."""
+        if args and args[0] in self.more:
+            return self.more[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands below."""
+        super().format_epilog(context, formatter)
+        if self.more:
+            with formatter.section("Commands"):
+                rows = [(f"{name} CONFIG", command.get_short_help_str(80)) for name, command in self.more.items()]
+                formatter.write_dl(rows)
+
+
 def _with_run_options(command: Any) -> Any:
     return _with_options(RUN_OPTIONS, command)
 
@@ -142,29 +174,41 @@ def stage_commands() -> list[click.Command]:
         names.setdefault(stage.cli, []).append(stage.name)
         if stage.help:
             helps.setdefault(stage.cli, stage.help)
-    return [_stage_command(name, stages, helps.get(name, "")) for name, stages in names.items()]
+    commands = {name: _stage_command(name, stages, helps.get(name, "")) for name, stages in names.items()}
+    for name in [name for name in commands if " " in name]:
+        first, _, second = name.partition(" ")
+        commands[first].more[second] = commands.pop(name)
+    return list(commands.values())
 
 
-def _stage_command(name: str, stages: Sequence[str], text: str) -> click.Command:
-    @click.command(name, help=f"{text}\n\nStages that it reads are run first where their output is missing.")
+def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMore:
+    @click.command(
+        name.rpartition(" ")[2],
+        cls=CommandWithMore,
+        help=f"{text}\n\nStages that it reads are run first where their output is missing.",
+    )
     @click.argument("config", type=click.Path(path_type=Path))
     @_with_run_options
-    def command(config: Path, **options: Any) -> None:
+    def command(config: Path, sessions: int | None = None, **options: Any) -> None:
         from pipeline.config import load_config
 
-        _run(load_config(config), stages, str(config), name, **options)
+        loaded = load_config(config)
+        _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
 
+    if "audit" in stages:
+        command = _with_sessions(command)
     return _with_llm_options(command) if _may_ask(stages) else command
 
 
 def _may_ask(stages: Sequence[str]) -> bool:
+    from pipeline.pricing import ASKING
     from pipeline.stages import STAGES
 
     needed = set(stages)
     for stage in reversed(STAGES):
         if stage.name in needed:
             needed.update(stage.needs)
-    return "label" in needed
+    return not needed.isdisjoint(ASKING)
 
 
 def _run(

@@ -154,7 +154,7 @@ def test_closing_keeps_the_replies_received_and_counts_those_under_way(prices):
             c.close()
             received = sum(future.exception() is None for future in waiting)
     # One that came in the very last moment may be kept and not handed out.
-    assert 2 <= used(prices).replies and received <= used(prices).replies
+    assert used(prices).replies >= max(2, received)
     assert used(prices).unanswered_usd == pytest.approx((4 - used(prices).replies) * MOST_USD)
 
 
