@@ -243,16 +243,11 @@ def _run(
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
-<<<<<<< HEAD
-    if forget_batch is not None:
-        _forget_batch(config, forget_batch, f"apportion {command} {source} --batch")
-=======
     if samples is not None:
         config = config.with_samples(samples)
         source = f"{source} --samples {samples}"
-    if dry_run:
-        click.echo(dry_run_text(config, stages, as_json=as_json))
->>>>>>> main
+    if forget_batch is not None:
+        _forget_batch(config, forget_batch, f"apportion {command} {source} --batch")
         return
     if dry_run:
         click.echo(dry_run_text(config, stages, as_json=as_json, batch=batch))
