@@ -207,8 +207,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
 
 
 def _may_ask(stages: Sequence[str]) -> bool:
-    from pipeline.pricing import ASKING
-    from pipeline.stages import STAGES
+    from pipeline.stages import ASKING, STAGES
 
     needed = set(stages)
     for stage in reversed(STAGES):

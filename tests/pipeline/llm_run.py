@@ -55,7 +55,7 @@ def _threads(*arguments: Any) -> Iterator[Executor]:
 
 
 def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> CompletedProcess[str]:
-    """`apportion ARGUMENTS` without a process of its own, which would cost seconds; nothing is left of an earlier run."""
+    """`apportion ARGUMENTS` without a process of its own, which costs seconds; nothing is left of an earlier run."""
     monkeypatch.setattr("pipeline.runner._process_pool", _threads)
     shards._engine.cache_clear()
     out, err, code = io.StringIO(), io.StringIO(), 0
