@@ -71,34 +71,28 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
     InputError
         A price table or the file of recorded replies cannot be read.
     """
-    asking = [
-        (stage, unit)
-        for stage in ("label", "audit")
-        if stage in stages
-        for unit in engine.plan.units[stage]
-        if METHODS[str(unit.method)].section == "llm"
-    ]
-    if not asking:
+    units = asking_units(engine, stages)
+    if not units:
         return None
     config = engine.config
     found: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
     lacking: set[str] = set()
     unaskable: set[str] = set()
-    for stage, unit in asking:
+    for unit in units:
         try:
-            requests, lacks = _requests(engine, stage, unit)
+            requests, lacks = unit_requests(engine, unit)
         except UnitError:
             unaskable.add(str(unit.session_id))
             continue
         lacking |= {str(unit.session_id)} if lacks else set()
         found += requests
-        if engine.artifact(stage, unit) is not None:
+        if engine.artifact(stage_of(unit), unit) is not None:
             finished.update(request.key() for request, _ in requests)
     settings = config.decompose.llm
     try:
         price = find_price(settings.model, config.run.prices)
-        with _replies(config) as kept:
+        with kept_replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
                 done = ChatReply("", "") if request.key() in finished else None
@@ -110,13 +104,24 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
     return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable))
 
 
-def _requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+def asking_units(engine: Engine, stages: Collection[str]) -> list[Unit]:
+    """The units of ``stages`` that ask a language model."""
+    asking = [stage for stage in ("label", "audit") if stage in stages]
+    return [u for stage in asking for u in engine.plan.units[stage] if METHODS[str(u.method)].section == "llm"]
+
+
+def stage_of(unit: Unit) -> str:
+    """The stage of a unit that asks a language model."""
+    return "label" if unit.perturbation is None else "audit"
+
+
+def unit_requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
     config = engine.config
     session = engine.sessions[str(unit.session_id)]
     descriptors, lacks = None, False
     if METHODS[str(unit.method)].uses_descriptors:
-        planned = engine.plan.needed(stage, unit).get("describe", [])
+        planned = engine.plan.needed(stage_of(unit), unit).get("describe", [])
         artifacts = [engine.artifact("describe", other) for other in planned]
         lacks = None in artifacts
         made = [artifact for artifact in artifacts if artifact is not None]
@@ -130,7 +135,7 @@ def _requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRe
 
 
 @contextmanager
-def _replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+def kept_replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
     """Looks up what is there already; makes no file."""
     from llm_client.cache import ReplyCache
     from llm_client.recorded import RecordedReplies
