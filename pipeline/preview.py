@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Preview:
     """The first requests of those that would be sent.
 
-    ``in_all`` counts all first requests that would be sent, ``lacking`` the sessions whose descriptors are not made yet,
-    so that their question will hold more than is shown.
+    ``in_all`` counts all first requests that would be sent, ``lacking`` the sessions whose descriptors are not made
+    yet, so that their question will hold more than is shown.
     """
 
     settings: LLMSettings
@@ -42,9 +42,8 @@ class Preview:
         for number, body in enumerate(self.bodies(), start=1):
             options = {name: value for name, value in body.items() if name != "messages"}
             messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in body["messages"])
-            parts.append(
-                f"===== request {number} of {self.in_all:,} =====\n{json.dumps(options, ensure_ascii=False)}\n\n{messages}"
-            )
+            head = f"===== request {number} of {self.in_all:,} =====\n{json.dumps(options, ensure_ascii=False)}"
+            parts.append(f"{head}\n\n{messages}")
         return "\n\n".join([*parts, "nothing was sent (--preview)"])
 
     def to_json(self) -> dict[str, Any]:
@@ -75,8 +74,8 @@ class Preview:
         ]
         if self.lacking:
             lines.append(
-                f"{self.lacking:,} sessions lack descriptors: words on the rater's behaviour would be sent as well. Run "
-                "`apportion describe` first to see them"
+                f"{self.lacking:,} sessions lack descriptors: words on the rater's behaviour would be sent as well. "
+                "Run `apportion describe` first to see them"
             )
         return "\n".join(lines)
 

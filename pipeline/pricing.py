@@ -34,6 +34,7 @@ class Pricing:
     recorded: bool
     without_descriptors: int
     unaskable: int = 0
+    batch: bool = False
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -42,6 +43,8 @@ class Pricing:
             lines = [
                 f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
             ]
+        if self.batch:
+            lines.append("  at the prices of the Batch API; what is asked again after a bad reply costs the full price")
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
@@ -56,15 +59,16 @@ class Pricing:
         return {
             **self.estimate.to_json(),
             "recorded": self.recorded,
+            "batch": self.batch,
             "sessions_without_descriptors": self.without_descriptors,
             "unaskable_sessions": self.unaskable,
         }
 
 
-def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
+def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = False) -> Pricing | None:
     """Count and price the first requests of every unit of ``stages`` that asks a language model; None where none does.
 
-    What is sent again after a mistake is not foreseen.
+    What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
     Raises
     ------
@@ -92,6 +96,8 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
     settings = config.decompose.llm
     try:
         price = find_price(settings.model, config.run.prices)
+        if batch and price is not None:
+            price = price.batched()
         with kept_replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
@@ -101,7 +107,7 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable))
+    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
 
 
 def asking_units(engine: Engine, stages: Collection[str]) -> list[Unit]:

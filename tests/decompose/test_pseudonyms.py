@@ -39,7 +39,7 @@ def test_names_are_replaced_as_whole_words_in_their_case_with_possessives():
 def test_a_name_of_several_words_is_replaced_word_by_word():
     found = names_for(talk(("Mary Ann Lee", "user")))
     assert len(found.speaker("Mary Ann Lee").split()) == 3
-    assert not WORD.findall(found.text("Lee, Ann and MARY!")) == ["Lee", "Ann", "and", "MARY"]
+    assert not {"Lee", "Ann", "MARY"} & set(WORD.findall(found.text("Lee, Ann and MARY!")))
     assert found.back(found.text("Lee, Ann and MARY!")) == "Lee, Ann and MARY!"
 
 

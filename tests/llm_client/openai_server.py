@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 Body = dict[str, Any]
 
@@ -86,6 +87,10 @@ class OpenAIServer:
             with self._lock:
                 self._at_once -= 1
 
+    def other(self, method: str, path: str, query: dict[str, str], raw: bytes, headers: dict[str, str]) -> Fault | Body:
+        """Everything but chat completions; this server has nothing else."""
+        return Fault(404, f"no such path {path}")
+
 
 @contextmanager
 def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
@@ -95,9 +100,23 @@ def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            assert self.path == "/v1/chat/completions"
-            result = server.handle(body, {k.lower(): v for k, v in self.headers.items()})
+            raw = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            url = urlsplit(self.path)
+            if url.path == "/v1/chat/completions":
+                self._answer(server.handle(json.loads(raw), headers))
+            else:
+                self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), raw, headers))
+
+        def do_GET(self) -> None:
+            url = urlsplit(self.path)
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), b"", headers))
+
+        def do_DELETE(self) -> None:
+            self.do_GET()
+
+        def _answer(self, result: Fault | Body) -> None:
             if not isinstance(result, Fault):
                 return self._send(200, json.dumps(result).encode())
             if result.raw is not None:
