@@ -12,7 +12,7 @@ from corpus.errors import UnitError
 from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode, Session
 from decompose.judgement import Judgement
-from decompose.methods import find_method
+from decompose.methods import Method, find_method
 from decompose.reply import LARGEST
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
@@ -22,11 +22,12 @@ class Label(Protocol):
     """The code of a method of kind ``label``."""
 
     def __call__(
-        self, episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools
+        self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
     ) -> list[Judgement]:
         """One judgement for each of ``episode.target_turns`` (T), in any order.
 
-        ``descriptors`` is None unless the method asks for them, and where the corpus has no recordings.
+        ``behaviour`` is what the method asks for: DESCRIPTORS (``uses_descriptors``) or UTTERANCE_FEATURES
+        (``uses_features``) of the session; None where it asks for neither, or the session has no recordings.
         """
 
 
@@ -37,8 +38,11 @@ def label_session(
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
     tools: Tools,
+    features: pa.Table | None = None,
 ) -> pa.Table:
     """Judge every target turn of every episode of ``session`` by one method.
+
+    ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses.
 
     Returns
     -------
@@ -55,11 +59,10 @@ def label_session(
         The method failed on this session, or its values are not one finite number or null for each target turn.
     """
     declared = find_method(method)
-    judge: Label = declared.resolve()
+    behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
     rows = []
     for episode in session.episodes(rating_name):
-        judgements = judge(episode, descriptors if declared.uses_descriptors else None, settings, tools)
-        for judgement in _checked(method, episode, judgements):
+        for judgement in judge_episode(declared, episode, behaviour, settings, tools):
             rows.append(
                 {
                     **dict(zip(EPISODE_KEY, episode.key, strict=True)),
@@ -72,6 +75,22 @@ def label_session(
                 }
             )
     return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+
+
+def judge_episode(
+    method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
+) -> list[Judgement]:
+    """One judgement for each target turn (T), in their order; ``behaviour`` is what `Label` gets.
+
+    Raises
+    ------
+    InputError
+        Nothing can work before a setting is changed.
+    UnitError
+        The method failed, or its values are not one finite number or null for each target turn.
+    """
+    judge: Label = method.resolve()
+    return _checked(method.name, episode, judge(episode, behaviour, settings, tools))
 
 
 def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:

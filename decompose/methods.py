@@ -21,12 +21,14 @@ class Method:
 
     ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once.
+    behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
+    that many run at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``);
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
-    the part of ``DecomposeSettings`` that it reads.
+    the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
+    (``whole``) and the label method of its local one (``local``).
     """
 
     name: str
@@ -39,7 +41,10 @@ class Method:
     attribution: Literal["share", "fraction"] | None = None
     highest: float | None = None
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "llm", "rrd"] | None = None
+    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli"] | None = None
+    uses_features: bool = False
+    whole: str | None = None
+    local: str | None = None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -59,10 +64,19 @@ class Method:
             ) from None
 
 
+def _mix(name: str, title: str, whole: str, local: str) -> Method:
+    return Method(
+        name, "fit", title, "decompose.geli:GELI", reward_units=True, section="geli", whole=whole, local=local
+    )
+
+
 _OURS = (
     Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
     Method(
         "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
+    ),
+    Method(
+        "affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"
     ),
     Method("llm", "label", "LLM-GELI, text", "decompose.llm:label", concurrent=True, null="zero", section="llm"),
     Method(
@@ -76,6 +90,14 @@ _OURS = (
         section="llm",
     ),
     Method("rrd", "fit", "Randomized return decomposition", "decompose.rrd:RRD", reward_units=True, section="rrd"),
+    Method("ircr", "fit", "Iterative relative credit refinement", "decompose.ircr:IRCR", reward_units=True),
+    Method(
+        "rudder", "fit", "RUDDER: return decomposition", "decompose.rudder:RUDDER", reward_units=True, section="rudder"
+    ),
+    _mix("rrd-va", "GELI: RRD with visual affect", "rrd", "affect"),
+    _mix("rrd-ls", "GELI: RRD with language sentiment", "rrd", "sentiment"),
+    _mix("ircr-va", "GELI: IRCR with visual affect", "ircr", "affect"),
+    _mix("rudder-va", "GELI: RUDDER with visual affect", "rudder", "affect"),
 )
 
 
@@ -123,6 +145,12 @@ def unknown_method(name: str) -> str | None:
     near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
+
+
+def needs_features(name: str) -> bool:
+    """Whether this method, or the local part of its objective, learns from the rater's behaviour in numbers."""
+    method = METHODS[name]
+    return method.uses_features or (method.local is not None and METHODS[method.local].uses_features)
 
 
 @cache

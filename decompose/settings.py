@@ -21,6 +21,21 @@ class SentimentSettings(BaseModel):
     )
 
 
+class AffectSettings(BaseModel):
+    """How happy the rater looks."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    feature: Literal["auto", "happiness", "smile"] = Field(
+        default="auto",
+        description="happiness (needs an emotion model), smile, or auto: smile where nothing measured happiness",
+    )
+    window: Literal["during", "reply", "both"] = Field(
+        default="during",
+        description="when the rater's face is looked at: during the turn, during the reply to it, or the mean of both",
+    )
+
+
 class LLMMethodSettings(LLMSettings):
     """The model that is asked, and the wording of the question."""
 
@@ -76,6 +91,26 @@ class RRDSettings(BaseModel):
     )
 
 
+class RudderSettings(BaseModel):
+    """RUDDER (Arjona-Medina et al., 2019)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    auxiliary: float = Field(
+        default=0.5, ge=0, le=100, description="weight of predicting the return after every turn, not at the end alone"
+    )
+
+
+class GELISettings(BaseModel):
+    """Global and local feedback in one loss (GELI, Lee et al., 2024)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weight: float = Field(
+        default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local labels'"
+    )
+
+
 class AuditSettings(BaseModel):
     """Asking a language model the same in several ways, to see whether its order of the turns holds."""
 
@@ -100,7 +135,8 @@ class DecomposeSettings(BaseModel):
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
-        description="ways of decomposition to run and compare: uniform, sentiment, llm, llm-multimodal, rrd",
+        description="ways of decomposition to run and compare: uniform, sentiment, affect, llm, llm-multimodal, rrd, "
+        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -113,8 +149,11 @@ class DecomposeSettings(BaseModel):
         "fraction, a / 3 of the score as in Sotopia-RL, what is missing from the sum spread evenly",
     )
     sentiment: SentimentSettings = SentimentSettings()
+    affect: AffectSettings = AffectSettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     rrd: RRDSettings = RRDSettings()
+    rudder: RudderSettings = RudderSettings()
+    geli: GELISettings = GELISettings()
     audit: AuditSettings = AuditSettings()
 
     @property

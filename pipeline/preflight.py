@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
 from decompose.prompt import load_prompt
 from features.emotion_choice import resolve_emotion_model
-from pipeline.assembly import has_unmeasured_face, has_video
+from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
@@ -31,8 +31,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a prompt that cannot be used; a method to align with that is not made; a model of faces or emotions
-        that does not load.
+        replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
+        with that is not made; a model of faces or emotions that does not load.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
@@ -43,6 +43,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         load_prompt(config.decompose.llm.prompt)
     if audits or any(method.concurrent for method in labelling):
         lacking = _lacking(engine, sends)
+    _check_faces(engine, names)
     chosen = config.align.reward_method
     if "align" in names and chosen is not None and chosen not in config.decompose.methods:
         raise InputError(
@@ -62,6 +63,16 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
     return (*warnings, *lacking)
+
+
+def _check_faces(engine: Engine, stages: set[str]) -> None:
+    chosen = [name for name in engine.config.decompose.methods if needs_features(name)]
+    if not chosen or not stages & {"label", "fit"} or has_face(engine):
+        return
+    raise InputError(
+        f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of the corpus has "
+        "a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the recordings."
+    )
 
 
 def _lacking(engine: Engine, sends: bool) -> tuple[str, ...]:

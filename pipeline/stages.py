@@ -9,7 +9,7 @@ from typing import Any
 from corpus.session import Session
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.identity import configured, settings_identity
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
 from decompose.prompt import load_prompt
 from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
@@ -71,7 +71,12 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _label_wants(unit: Unit, need: str) -> bool:
-    return need != "describe" or METHODS[_method(unit)].uses_descriptors
+    method = METHODS[_method(unit)]
+    return method.uses_descriptors if need == "describe" else method.uses_features
+
+
+def _fit_wants(unit: Unit, need: str) -> bool:
+    return need != "features" or needs_features(_method(unit))
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -130,6 +135,7 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
         "rating": config.rating,
         "backbone": model.backbone,
+        "scoring": model.scoring,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
         "threads": config.run.threads,
@@ -191,7 +197,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "label",
         steps.label,
-        needs=("describe",),
+        needs=("features", "describe"),
         per="session",
         over=("method",),
         help="Turn each session's score into turn rewards, by every configured method.",
@@ -231,11 +237,12 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fit",
         steps.fit,
-        needs=("split", "embed"),
+        needs=("split", "features", "embed"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
         settings=_fit_settings,
+        wants=_fit_wants,
         applies=_is_fitted,
     ),
     Stage(

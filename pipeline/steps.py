@@ -63,6 +63,7 @@ def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("describe", "descriptors"),
         config.decompose,
         work.tools,
+        inputs.table("features", "utterance_features"),
     )
     return Outputs({"judgements": judgements})
 
@@ -119,6 +120,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         config.train_reward,
         _seed(inputs.unit),
         work.progress,
+        inputs.table("features", "utterance_features"),
     )
     return Outputs({"judgements": judgements, "history": history})
 

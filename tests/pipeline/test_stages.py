@@ -66,6 +66,10 @@ def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
     assert p.needed("label", Unit("a", "uniform")) == {}
     assert p.needed("label", Unit("a", "llm-multimodal")) == {"describe": [Unit("a")]}
     assert p.needed("label", Unit("b", "llm-multimodal")) == {}
+    faces = plan(("affect", "rrd", "rrd-va"))
+    assert faces.needed("label", Unit("a", "affect")) == {"features": [Unit("a")]}
+    assert set(faces.needed("fit", Unit(None, "rrd-va", 0))) == {"split", "features", "embed"}
+    assert set(faces.needed("fit", Unit(None, "rrd", 0))) == {"split", "embed"}
     assert set(p.needed("rewards", Unit(None, "rrd", 1))) == {"split", "fit"}
     assert p.needed("rewards", Unit(None, "rrd", 1))["fit"] == [Unit(None, "rrd", 1)]
     assert set(p.needed("rewards", Unit(None, "uniform", 1))) == {"split", "label"}
@@ -77,6 +81,8 @@ def test_only_stages_that_some_unit_needs_are_run():
     assert plan(("uniform",)).upstream("rewards") == ["split", "label", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
     assert plan(("llm-multimodal",)).upstream("label") == ["features", "describe", "label"]
+    assert plan(("affect",)).upstream("rewards") == ["split", "features", "label", "rewards"]
+    assert plan(("rrd-ls",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
 
 
 def test_another_method_s_settings_leave_a_label_valid():
