@@ -139,7 +139,7 @@ def test_a_batch_leaves_nothing_behind(folder):
 
 
 def test_pseudonyms_leave_no_list_of_who_is_who(tmp_path):
-    corpus = Corpus.open(write_small_corpus(tmp_path / "plain", sessions=3))
+    corpus = Corpus.open(write_small_corpus(tmp_path / "plain", sessions=5))
     names = {"user": "Tiberius", "bot": "Octavia"}
 
     def renamed(table, *columns):
