@@ -6,9 +6,9 @@ import fcntl
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
 from pipeline.batching import BatchStatus, advance_batches, check_batch
@@ -23,6 +23,9 @@ from pipeline.shards import open_engine
 from pipeline.spending import Spending, newest_reply, spending_since
 from pipeline.units import listed
 
+if TYPE_CHECKING:
+    from evaluation.consistency import Consistency
+
 SHOWN_FAILURES = 10
 EXIT_LEFT, EXIT_WAITING = 1, 3
 
@@ -36,6 +39,7 @@ class RunSummary:
     broken_sessions: tuple[str, ...]
     warnings: tuple[str, ...]
     evaluation: str | None
+    consistency: tuple[Consistency, ...] = ()
     audit: str | None = None
     spending: Spending | None = None
     batch: BatchStatus | None = None
@@ -56,6 +60,7 @@ class RunSummary:
             "language_model": self.spending.to_json() if self.spending else None,
             "batch": self.batch.to_json() if self.batch else None,
             "stopped": self.result.stopped,
+            "consistency": [asdict(one) for one in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
                 *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
@@ -82,6 +87,7 @@ class RunSummary:
             lines.append(self.batch.text())
         if self.recording is not None:
             lines.append(f"{'recording':<14} {self.recording}")
+        lines += [f"{'consistency':<14} {one.text()}" for one in self.consistency]
         files = self._files()
         lines += [f"{name:<14} {path}" for name, path in files.items()]
         if self.batch is not None and not self.batch.report.finished:
@@ -118,6 +124,7 @@ class RunSummary:
             "evaluation": output / "evaluation.json",
             "audit": output / "audit.md",
             "rewards": output / "rewards.parquet",
+            "samples": output / "samples.parquet",
             "reward models": output / "reward_models",
             "policy": output / "policy",
             "descriptors": output / "descriptors.parquet",
@@ -224,7 +231,14 @@ def _summary(
 ) -> RunSummary:
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
-    table = None
+    table: str | None = None
+    found: tuple[Consistency, ...] = ()
+    if (config.output / "samples.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        from evaluation.consistency import consistency
+
+        found = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):
         from evaluation.table import render
 
@@ -233,7 +247,7 @@ def _summary(
     audit = None
     if any(outcome.stage == "stability" for outcome in result.outcomes):
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
-    return RunSummary(config, result, broken, tuple(warnings), table, audit, spending, batch, recording)
+    return RunSummary(config, result, broken, tuple(warnings), table, found, audit, spending, batch, recording)
 
 
 @contextmanager

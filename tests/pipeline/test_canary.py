@@ -18,7 +18,12 @@ from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serv
 
 KEY = "sk-canary-5f3a9b1277aa"
 SAID = "my canary Zwitschi sings at dawn"
-PROMPT = ("You analyse recorded conversations", "Rank the utterances carefully", "<transcript>", "That reply cannot be used")
+PROMPT = (
+    "You analyse recorded conversations",
+    "Rank the utterances carefully",
+    "<transcript>",
+    "That reply cannot be used",
+)
 TEXT = """corpus = "corpus"
 output = "run"
 [run]
