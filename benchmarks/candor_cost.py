@@ -2,10 +2,10 @@
 
     python -m benchmarks.candor_cost
 
-CANDOR itself is gated and is not here, so the dialogues are made up to its size: 1,656 conversations, 527,869 turns (319 a
-conversation), "more than 7 million words" (13.3 a turn; Reece et al. 2023, abstract), two ratings a conversation, speaker
-ids of 24 hexadecimal digits. Their words are those of the demo corpus, their descriptors three phrases a window. Prompts
-are rendered by the real code; nothing is sent.
+CANDOR itself is gated and is not here, so the dialogues are made up to its size: 1,656 conversations, 527,869 turns
+(319 a conversation), "more than 7 million words" (13.3 a turn; Reece et al. 2023, abstract), two ratings a
+conversation, speaker ids of 24 hexadecimal digits. Their words are those of the demo corpus, their descriptors three
+phrases a window. Prompts are rendered by the real code; nothing is sent.
 """
 
 from __future__ import annotations

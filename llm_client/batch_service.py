@@ -96,7 +96,7 @@ class BatchService:
                 continue
             try:
                 document = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 document = None
             if not isinstance(document, dict):
                 raise RequestError(

@@ -162,6 +162,10 @@ class Client:
         return self._price.most_usd(request) if usd is None and self._budget is not None else usd
 
     async def _finish(self) -> None:
+        if self._keeper is not None:
+            # What is being written may still be handed out.
+            await self._keeper.finish()
+            await asyncio.sleep(0)
         under_way = list(self._under_way.values())
         for task in under_way:
             task.cancel()

@@ -6,6 +6,9 @@ from typing import Any
 
 from llm_client.request import ChatReply
 
+_MOST_TOKENS = 10**12
+"""More is no count of tokens."""
+
 
 def read_completion(document: Any) -> ChatReply:
     """The reply in the JSON document that a server gave back.
@@ -42,4 +45,5 @@ def _said(document: Any) -> str:
 def _count(document: Any, *path: str) -> int | None:
     for name in path:
         document = document.get(name) if isinstance(document, dict) else None
-    return document if isinstance(document, int) and document >= 0 else None
+    usable = isinstance(document, int) and not isinstance(document, bool) and 0 <= document <= _MOST_TOKENS
+    return document if usable else None

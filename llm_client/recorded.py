@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_client.errors import MissingReplyError, SetupError
-from llm_client.request import ChatReply, ChatRequest
+from llm_client.request import ChatReply, ChatRequest, json_line
 from llm_client.settings import LLMSettings
 
 
@@ -143,7 +143,7 @@ class Recorder:
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         # One write of a whole line on a file opened for appending: lines of several processes do not mix.
-        os.write(self._descriptor, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
+        os.write(self._descriptor, (json_line(entry) + "\n").encode())
 
 
 def live_header(settings: LLMSettings) -> RecordingHeader:

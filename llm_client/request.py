@@ -55,6 +55,11 @@ class ChatRequest:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def json_line(values: Mapping[str, Any]) -> str:
+    """One line of JSON that any file takes: half a surrogate pair becomes the escape that means the same."""
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
 @dataclass(frozen=True)
 class ChatReply:
     """What a model answered.
@@ -73,7 +78,7 @@ class ChatReply:
 
     def to_json(self) -> str:
         """One line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return json_line(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> ChatReply:

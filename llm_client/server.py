@@ -103,11 +103,12 @@ class Server:
             # The SDK's own limit begins anew with every byte that trickles in; this one is for the whole answer.
             async with asyncio.timeout(self._settings.timeout_s):
                 # Not chat.completions.create: its checks of what is sent and received cost more than all the rest.
-                document = await pool.post("/chat/completions", body=options, cast_to=object)
-            reply = read_completion(document)
+                reply = read_completion(await pool.post("/chat/completions", body=options, cast_to=object))
         except BaseException as error:
             if self._budget is not None:
                 self._budget.end_try(request.key(), paid=sent and not never_arrived(error))
+            if isinstance(error, RecursionError):
+                raise ValueError("it is nested too deeply") from None
             raise
         self._limits.correct(estimated, used_tokens(reply) or estimated)
         return reply

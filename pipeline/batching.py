@@ -1,8 +1,8 @@
-"""`--batch`: the requests of a run's labels through the Batch API, before the stages run."""
+"""`--batch`: a run's requests to the language model through the Batch API, before the stages run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from corpus.errors import InputError, UnitError
 from decompose.methods import METHODS
 from llm_client.errors import RequestError, SetupError
 from llm_client.request import ChatRequest
-from pipeline.pricing import unit_requests
+from pipeline.pricing import asking_units, unit_requests
 
 if TYPE_CHECKING:
     from llm_client.batch import Batches, BatchReport
@@ -68,8 +68,8 @@ def check_batch(config: Config) -> None:
         raise InputError("--batch: recorded replies are asked of no server. Leave --batch out.")
 
 
-def advance_batches(engine: Engine) -> BatchStatus:
-    """Collect what is ready, and hand in the first request of every label that has no reply yet.
+def advance_batches(engine: Engine, stages: Collection[str]) -> BatchStatus:
+    """Collect what is ready, and hand in the first requests of ``stages`` that have no reply yet.
 
     Raises
     ------
@@ -79,16 +79,16 @@ def advance_batches(engine: Engine) -> BatchStatus:
         The server failed after all retries; what was collected is kept.
     """
     requests: dict[str, ChatRequest] = {}
-    for unit in engine.plan.units["label"]:
-        if METHODS[str(unit.method)].section == "llm" and engine.artifact("label", unit) is None:
-            requests.update((request.key(), request) for request in _first_requests(engine, unit))
+    for stage, unit in asking_units(engine, stages):
+        if engine.artifact(stage, unit) is None:
+            requests.update((request.key(), request) for request in _first_requests(engine, stage, unit))
     with _batches(engine.config) as batches:
         return BatchStatus(batches.advance(list(requests.values())))
 
 
-def _first_requests(engine: Engine, unit: Unit) -> list[ChatRequest]:
+def _first_requests(engine: Engine, stage: str, unit: Unit) -> list[ChatRequest]:
     try:
-        return [request for request, _ in unit_requests(engine, unit)[0]]
+        return [request for request, _ in unit_requests(engine, stage, unit)[0]]
     except UnitError:
         return []  # It cannot be asked at all; its label says why.
 

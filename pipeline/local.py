@@ -14,7 +14,7 @@ from corpus.errors import InputError
 from pipeline.batching import BatchStatus, advance_batches, check_batch
 from pipeline.config import Config
 from pipeline.preflight import check
-from pipeline.pricing import price_requests
+from pipeline.pricing import ASKING, price_requests
 from pipeline.progress import StageProgress
 from pipeline.publish import publish
 from pipeline.recording import check_record, complete_recording
@@ -157,32 +157,39 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
         mark = newest_reply(config)
         status = None
         if batch:
-            described, status = _batched(config, progress)
+            described, status = _batched(config, stages, progress)
             if not status.report.finished:
                 return _summary(config, described, warnings, spending_since(config, mark), status)
         result = run_stages(config, stages, progress)
         publish(open_engine(config))
-        recording = _recorded(config, progress)
+        recording = _recorded(config, stages, progress)
         return _summary(config, result, warnings, spending_since(config, mark), status, recording)
 
 
-def _batched(config: Config, progress: StageProgress) -> tuple[RunResult, BatchStatus]:
+def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> tuple[RunResult, BatchStatus]:
     plan = open_engine(config).plan
-    before = [name for name in plan.upstream("label") if name != "label"]
+    asking = [name for name in _names(config, stages) if name in ASKING]
+    before = [name for stage in asking for name in plan.upstream(stage) if name not in ASKING]
     described = run_stages(config, before, progress) if before else RunResult(())
-    return described, advance_batches(open_engine(config))
+    return described, advance_batches(open_engine(config), asking)
 
 
-def _recorded(config: Config, progress: StageProgress) -> str | None:
+def _names(config: Config, stages: Sequence[str]) -> list[str]:
+    """``stages`` and everything that they need, in the order of the declaration."""
+    plan = open_engine(config).plan
+    return [name for name in plan.stages if any(name in plan.upstream(stage) for stage in stages)]
+
+
+def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) -> str | None:
     if config.run.record is None:
         return None
-    covered, missing = complete_recording(open_engine(config))
+    covered, missing = complete_recording(open_engine(config), _names(config, stages))
     if missing:
         progress.warn(
-            f"{len(missing)} labels rest on replies that are not in {config.llm_cache} any more and are not in the "
+            f"{len(missing)} units rest on replies that are not in {config.llm_cache} any more and are not in the "
             f"recording ({listed(missing)})."
         )
-    return f"{config.run.record}: the replies of {covered:,} labels; use it with provider = 'recorded' and run.recorded"
+    return f"{config.run.record}: the replies of {covered:,} units; use it with provider = 'recorded' and run.recorded"
 
 
 def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch: bool = False) -> str:
@@ -192,7 +199,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     """
     warnings = check(config, stages, sends=False)
     engine = open_engine(config)
-    names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
+    names = _names(config, stages)
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
     pricing = price_requests(engine, names, batch=batch)
     if as_json:

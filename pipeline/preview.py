@@ -12,7 +12,7 @@ from llm_client.dialect import Dialect
 from llm_client.errors import SetupError
 from llm_client.request import ChatRequest
 from llm_client.settings import LLMSettings
-from pipeline.pricing import asking_units, kept_replies, stage_of, unit_requests
+from pipeline.pricing import asking_units, kept_replies, unit_requests
 
 if TYPE_CHECKING:
     from pipeline.engine import Engine
@@ -89,19 +89,19 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         A file of replies cannot be read, or no method asks a language model.
     """
     config = engine.config
-    units = asking_units(engine, stages)
-    if not units:
+    asking = asking_units(engine, stages)
+    if not asking:
         raise InputError(
             f"--preview: nothing is asked of a language model by decompose.methods = "
             f"{', '.join(config.decompose.methods)}. Add llm or llm-multimodal."
         )
     lacking: set[str | None] = set()
     left: dict[str, ChatRequest] = {}
-    for unit in units:
-        if engine.artifact(stage_of(unit), unit) is not None:
+    for stage, unit in asking:
+        if engine.artifact(stage, unit) is not None:
             continue
         try:
-            requests, lacks = unit_requests(engine, unit)
+            requests, lacks = unit_requests(engine, stage, unit)
         except UnitError:
             continue
         lacking |= {unit.session_id} if lacks else set()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pipeline.engine import Engine
     from pipeline.stage import Unit
 
+ASKING = ("label", "audit")
+"""The stages that ask a language model."""
+
 
 @dataclass(frozen=True)
 class Pricing:
@@ -65,6 +68,17 @@ class Pricing:
         }
 
 
+def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
+    """Every unit of ``stages`` that asks a language model, with its stage."""
+    return [
+        (stage, unit)
+        for stage in ASKING
+        if stage in stages
+        for unit in engine.plan.units[stage]
+        if METHODS[str(unit.method)].section == "llm"
+    ]
+
+
 def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = False) -> Pricing | None:
     """Count and price the first requests of every unit of ``stages`` that asks a language model; None where none does.
 
@@ -75,23 +89,23 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
     InputError
         A price table or the file of recorded replies cannot be read.
     """
-    units = asking_units(engine, stages)
-    if not units:
+    asking = asking_units(engine, stages)
+    if not asking:
         return None
     config = engine.config
     found: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
     lacking: set[str] = set()
     unaskable: set[str] = set()
-    for unit in units:
+    for stage, unit in asking:
         try:
-            requests, lacks = unit_requests(engine, unit)
+            requests, lacks = unit_requests(engine, stage, unit)
         except UnitError:
             unaskable.add(str(unit.session_id))
             continue
         lacking |= {str(unit.session_id)} if lacks else set()
         found += requests
-        if engine.artifact(stage_of(unit), unit) is not None:
+        if engine.artifact(stage, unit) is not None:
             finished.update(request.key() for request, _ in requests)
     settings = config.decompose.llm
     try:
@@ -110,24 +124,13 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
     return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
 
 
-def asking_units(engine: Engine, stages: Collection[str]) -> list[Unit]:
-    """The units of ``stages`` that ask a language model."""
-    asking = [stage for stage in ("label", "audit") if stage in stages]
-    return [u for stage in asking for u in engine.plan.units[stage] if METHODS[str(u.method)].section == "llm"]
-
-
-def stage_of(unit: Unit) -> str:
-    """The stage of a unit that asks a language model."""
-    return "label" if unit.perturbation is None else "audit"
-
-
-def unit_requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
     config = engine.config
     session = engine.sessions[str(unit.session_id)]
     descriptors, lacks = None, False
     if METHODS[str(unit.method)].uses_descriptors:
-        planned = engine.plan.needed(stage_of(unit), unit).get("describe", [])
+        planned = engine.plan.needed(stage, unit).get("describe", [])
         artifacts = [engine.artifact("describe", other) for other in planned]
         lacks = None in artifacts
         made = [artifact for artifact in artifacts if artifact is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from llm_client.cache import ReplyCache
 from llm_client.errors import SetupError
 from llm_client.recorded import Recorder, live_header
 from llm_client.request import ChatReply, ChatRequest
-from pipeline.pricing import asking_units, stage_of
+from pipeline.pricing import asking_units
 from pipeline.stage import Work
 
 if TYPE_CHECKING:
@@ -50,10 +51,10 @@ def check_record(config: Config) -> None:
         )
 
 
-def complete_recording(engine: Engine) -> tuple[int, list[Unit]]:
-    """Record every reply that the finished labels rest on; those received in this run are there already.
+def complete_recording(engine: Engine, stages: Collection[str]) -> tuple[int, list[Unit]]:
+    """Record every reply that the finished units of ``stages`` rest on; those received in this run are there already.
 
-    Returns how many labels are covered, and the units whose replies are not in the cache any more.
+    Returns how many units are covered, and the units whose replies are not in the cache any more.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def complete_recording(engine: Engine) -> tuple[int, list[Unit]]:
         The recording or the cache cannot be used.
     """
     path, config = engine.config.run.record, engine.config
-    units = asking_units(engine, ("label", "audit"))
+    units = asking_units(engine, stages)
     if path is None or not units or not config.llm_cache.exists():
         return 0, []
     try:
@@ -69,8 +70,8 @@ def complete_recording(engine: Engine) -> tuple[int, list[Unit]]:
         recorder = Recorder(path, live_header(config.decompose.llm))
         tools = ReplayTools(cache, recorder)
         try:
-            finished = [unit for unit in units if engine.artifact(stage_of(unit), unit) is not None]
-            missing = [unit for unit in finished if not _replayed(engine, unit, tools)]
+            finished = [(stage, unit) for stage, unit in units if engine.artifact(stage, unit) is not None]
+            missing = [unit for stage, unit in finished if not _replayed(engine, stage, unit, tools)]
         finally:
             recorder.close()
             cache.close()
@@ -79,8 +80,8 @@ def complete_recording(engine: Engine) -> tuple[int, list[Unit]]:
     return len(finished) - len(missing), missing
 
 
-def _replayed(engine: Engine, unit: Unit, tools: ReplayTools) -> bool:
-    stage = engine.plan.stages[stage_of(unit)]
+def _replayed(engine: Engine, name: str, unit: Unit, tools: ReplayTools) -> bool:
+    stage = engine.plan.stages[name]
     with tempfile.TemporaryDirectory() as scratch:
         work = Work(Path(scratch), lambda done, total, text: None, tools)
         try:

@@ -39,7 +39,7 @@ RUN_OPTIONS = (
 )
 
 
-ASKING_OPTIONS = (
+LLM_OPTIONS = (
     click.option(
         "--preview",
         type=click.IntRange(min=1),
@@ -69,9 +69,6 @@ ASKING_OPTIONS = (
         metavar="FILE",
         help="Write the language model's replies to FILE, to serve as recorded replies; goes before run.record.",
     ),
-)
-"""What commands have that may ask a language model, themselves or for a stage that they read."""
-BATCH_OPTIONS = (
     click.option(
         "--batch",
         is_flag=True,
@@ -80,6 +77,7 @@ BATCH_OPTIONS = (
     ),
     click.option("--forget-batch", metavar="ID", help="Give up a batch that cannot be collected any more, and stop."),
 )
+"""What commands have that may ask a language model, themselves or for a stage that they read."""
 AUDIT_OPTIONS = (
     click.option(
         "--sessions",
@@ -125,7 +123,7 @@ def _with_run_options(command: Any) -> Any:
 
 
 def _with_llm_options(command: Any) -> Any:
-    return _with_options((*ASKING_OPTIONS, *BATCH_OPTIONS), command)
+    return _with_options(LLM_OPTIONS, command)
 
 
 @click.command("init")
@@ -221,20 +219,19 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
 
     if "audit" in stages:
-        command = _with_options((*ASKING_OPTIONS, *AUDIT_OPTIONS), command)
-    elif _may_ask(stages):
-        command = _with_llm_options(command)
-    return command
+        command = _with_options(AUDIT_OPTIONS, command)
+    return _with_llm_options(command) if _may_ask(stages) else command
 
 
 def _may_ask(stages: Sequence[str]) -> bool:
+    from pipeline.pricing import ASKING
     from pipeline.stages import STAGES
 
     needed = set(stages)
     for stage in reversed(STAGES):
         if stage.name in needed:
             needed.update(stage.needs)
-    return "label" in needed
+    return not needed.isdisjoint(ASKING)
 
 
 def _run(

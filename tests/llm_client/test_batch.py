@@ -345,7 +345,7 @@ def test_a_batch_that_was_on_its_way_when_its_process_died_is_waited_for(folder)
     assert len(server.worked) == 2 and len(server.batches) == 1
 
 
-@pytest.mark.parametrize("raw", [b'{"custom_id": "x"', b"[]", b"<html>"])
+@pytest.mark.parametrize("raw", [b'{"custom_id": "x"', b"[]", b"<html>", b"[" * 100_000])
 def test_a_file_that_was_cut_is_refused_whole_and_read_again(folder, raw):
     asked = requests(3)
     with serving(BatchServer()) as server:

@@ -1,7 +1,6 @@
 """No key, header or prompt in anything that a run leaves behind; what people said only where transcripts belong."""
 
 import json
-import os
 import re
 import sqlite3
 from pathlib import Path
@@ -164,7 +163,7 @@ def test_pseudonyms_leave_no_list_of_who_is_who(tmp_path):
     assert not re.search("Tiberius|Octavia", json.dumps(server.requests), re.IGNORECASE)
     shown = set(re.findall(r'"speaker": "(\w+)"', server.requests[0]["messages"][1]["content"]))
     assert len(shown) == 2
-    for name in ("r.jsonl", os.path.join("run", "llm_cache.sqlite")):
+    for name in ("r.jsonl", "run/llm_cache.sqlite"):
         assert not re.search("Tiberius|Octavia", contents(tmp_path)[name]), name
     rewards = pq.read_table(tmp_path / "run" / "rewards.parquet")
     assert set(rewards.column("target").to_pylist()) == {"Octavia"}

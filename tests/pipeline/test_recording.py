@@ -36,7 +36,7 @@ def test_a_recording_gives_the_same_rewards_without_a_server(folder):
         path = config(folder, TEXT.format(server.url, "m"))
         result = apportion("decompose", path, "--record", "mine/replies.jsonl", cwd=folder, OPENAI_API_KEY=CANARY)
     assert result.returncode == 0, result.stderr
-    assert "mine/replies.jsonl: the replies of 12 labels" in result.stdout
+    assert "mine/replies.jsonl: the replies of 12 units" in result.stdout
     raw = (folder / "mine" / "replies.jsonl").read_text()
     assert len(raw.splitlines()) == 1 + 10 and json.loads(raw.splitlines()[0])["model"] == "m"
     assert CANARY not in raw and "uthorization" not in raw and "<transcript" not in raw and '"messages"' not in raw
@@ -65,7 +65,7 @@ def test_replies_that_are_lost_are_told(folder):
             file.unlink()
         result = apportion("decompose", path, "--record", folder / "r.jsonl")
     assert result.returncode == 0
-    assert "12 labels rest on replies that are not in" in result.stderr
+    assert "12 units rest on replies that are not in" in result.stderr
 
 
 @pytest.mark.parametrize("place", ["notes.txt", "."])
