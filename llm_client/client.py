@@ -143,7 +143,7 @@ class Client:
         reply = self._cache.get(key) if self._cache is not None else None
         if reply is None:
             if key in self._in_batches:
-                raise SetupError(_in_batch(self._in_batches[key], len(self._in_batches)))
+                self._refuse_what_is_in_a_batch(key)
             reply = await self._provider.fetch(request)
             if self._keeper is not None:
                 reservation = self._budget.reservation(key) if self._budget is not None else None
@@ -153,6 +153,12 @@ class Client:
         if self._recorder is not None:
             self._recorder.add(request, reply)
         return reply
+
+    def _refuse_what_is_in_a_batch(self, key: str) -> None:
+        assert self._cache is not None
+        self._in_batches = keys_in_batches(self._cache)  # It may have ended since.
+        if key in self._in_batches:
+            raise SetupError(_in_batch(self._in_batches[key], len(self._in_batches)))
 
     def _usd(self, request: ChatRequest, reply: ChatReply) -> float | None:
         if self._price is None:

@@ -14,13 +14,14 @@ from corpus.errors import InputError
 from pipeline.batching import BatchStatus, advance_batches, check_batch
 from pipeline.config import Config
 from pipeline.preflight import check
-from pipeline.pricing import ASKING, price_requests
+from pipeline.pricing import price_requests
 from pipeline.progress import StageProgress
 from pipeline.publish import publish
 from pipeline.recording import check_record, complete_recording
 from pipeline.runner import RunResult, run_stages
 from pipeline.shards import open_engine
 from pipeline.spending import Spending, newest_reply, spending_since
+from pipeline.stages import ASKING
 from pipeline.units import listed
 
 if TYPE_CHECKING:

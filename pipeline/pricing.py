@@ -16,14 +16,12 @@ from llm_client.errors import SetupError
 from llm_client.estimate import Estimate, estimate
 from llm_client.prices import find_price
 from llm_client.request import ChatReply, ChatRequest
+from pipeline.stages import ASKING
 
 if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.engine import Engine
     from pipeline.stage import Unit
-
-ASKING = ("label", "audit")
-"""The stages that ask a language model."""
 
 
 @dataclass(frozen=True)

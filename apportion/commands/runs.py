@@ -224,8 +224,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
 
 
 def _may_ask(stages: Sequence[str]) -> bool:
-    from pipeline.pricing import ASKING
-    from pipeline.stages import STAGES
+    from pipeline.stages import ASKING, STAGES
 
     needed = set(stages)
     for stage in reversed(STAGES):
@@ -264,6 +263,8 @@ def _run(
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
     config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None)
+    source += f" --send-to {shlex.quote(send_to)}" if send_to else ""
+    source += " --pseudonyms" if pseudonyms else ""
     if samples is not None:
         config = config.with_samples(samples)
         source = f"{source} --samples {samples}"

@@ -6,16 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.config import load_config
 from pipeline.local import dry_run_text
-from tests.chain.command import ROOT, apportion, config, environment
+from tests.chain.command import ROOT, config, environment
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import Fault, completion, serving
-from tests.pipeline.llm_run import TEXT, good, write_run
+from tests.pipeline.llm_run import TEXT, good, in_process, write_run
 
 
 @pytest.fixture
@@ -23,7 +24,12 @@ def folder(tmp_path):
     return write_run(tmp_path)
 
 
-def test_hand_in_leave_collect_and_half_the_price(folder):
+@pytest.fixture
+def apportion(monkeypatch):
+    return partial(in_process, monkeypatch)
+
+
+def test_hand_in_leave_collect_and_half_the_price(folder, apportion):
     with serving(BatchServer(answer=good, rounds=2)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
         first = apportion("decompose", path, "--batch")
@@ -45,7 +51,7 @@ def test_hand_in_leave_collect_and_half_the_price(folder):
     assert {row["session_id"] for row in rewards} == {f"s{n:02}" for n in range(6)}
 
 
-def test_a_bad_reply_of_a_batch_is_shown_to_the_model_directly(folder):
+def test_a_bad_reply_of_a_batch_is_shown_to_the_model_directly(folder, apportion):
     def answer(body):
         return completion("I would rather talk about the weather.") if len(body["messages"]) == 2 else good(body)
 
@@ -58,7 +64,7 @@ def test_a_bad_reply_of_a_batch_is_shown_to_the_model_directly(folder):
     assert all("the reply is not one JSON object" in body["messages"][-1]["content"] for body in server.requests)
 
 
-def test_a_line_that_the_server_cannot_take_ends_in_quarantine_with_its_words(folder):
+def test_a_line_that_the_server_cannot_take_ends_in_quarantine_with_its_words(folder, apportion):
     too_long = Fault(400, "maximum context length is 10 tokens", "context_length_exceeded")
     with serving(BatchServer(answer=good, line_fault=lambda body: too_long, refuse=lambda body: too_long)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
@@ -69,7 +75,7 @@ def test_a_line_that_the_server_cannot_take_ends_in_quarantine_with_its_words(fo
     assert server.worked == []
 
 
-def test_a_budget_holds_for_batches_too(folder):
+def test_a_budget_holds_for_batches_too(folder, apportion):
     with serving(BatchServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
         first = apportion("decompose", path, "--batch", "--budget", "1.9")
@@ -83,7 +89,7 @@ def test_a_budget_holds_for_batches_too(folder):
     assert 0 < len(server.worked) < 5 and server.requests == []
 
 
-def test_a_failed_batch_ends_with_1_and_its_words(folder):
+def test_a_failed_batch_ends_with_1_and_its_words(folder, apportion):
     errors = [{"code": "x", "message": "enqueued token limit reached", "line": None}]
     with serving(BatchServer(final="failed", errors=errors)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
@@ -93,13 +99,13 @@ def test_a_failed_batch_ends_with_1_and_its_words(folder):
     assert "failed before it began, unpaid: enqueued token limit reached" in failed.stdout
 
 
-def test_a_server_that_fails_ends_with_1(folder):
+def test_a_server_that_fails_ends_with_1(folder, apportion):
     with serving(BatchServer(before=lambda call: Fault(500, "on fire"))) as server:
         result = apportion("decompose", config(folder, TEXT.format(server.url, "m")), "--batch")
     assert result.returncode == 1 and "answered 500: on fire" in result.stderr
 
 
-def test_a_batch_that_is_gone_is_given_up(folder):
+def test_a_batch_that_is_gone_is_given_up(folder, apportion):
     with serving(BatchServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
         assert apportion("decompose", path, "--batch").returncode == 3
@@ -127,13 +133,13 @@ def test_a_dry_run_prices_the_batch(folder):
         ("[decompose.llm]", '[decompose.llm]\nprovider = "recorded"', "recorded replies are asked of no server"),
     ],
 )
-def test_a_run_without_anything_to_ask_is_told(folder, old, new, words):
+def test_a_run_without_anything_to_ask_is_told(folder, old, new, words, apportion):
     path = config(folder, TEXT.format("http://localhost:1/v1", "m").replace(old, new))
     result = apportion("decompose", path, "--batch")
     assert result.returncode == 2 and words in result.stderr
 
 
-def test_ctrl_c_while_a_batch_is_handed_in_pays_nothing_twice(folder):
+def test_ctrl_c_while_a_batch_is_handed_in_pays_nothing_twice(folder, apportion):
     with serving(BatchServer(answer=good, latency_s=0.5)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
         command = [sys.executable, "-m", "apportion", "decompose", str(path), "--batch"]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,14 +11,19 @@ from corpus.errors import StoppedError
 from pipeline.config import load_config
 from pipeline.local import dry_run_text, run_locally
 from pipeline.shards import run_shard
-from tests.chain.command import apportion, config
+from tests.chain.command import config
 from tests.llm_client.openai_server import OpenAIServer, serving
-from tests.pipeline.llm_run import TEXT, good, write_run
+from tests.pipeline.llm_run import TEXT, good, in_process, write_run
 
 
 @pytest.fixture
 def folder(tmp_path):
     return write_run(tmp_path)
+
+
+@pytest.fixture
+def apportion(monkeypatch):
+    return partial(in_process, monkeypatch)
 
 
 def test_a_run_sums_its_tokens_and_their_cost_and_pays_two_methods_once(folder):
@@ -40,7 +46,7 @@ def test_an_unknown_cost_is_said_once(folder):
     assert "cost unknown" in text and text.count("No price known for 'n'") == 1
 
 
-def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_one_goes_on(folder):
+def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_one_goes_on(folder, apportion):
     # One reply costs 0.081; the dearest that a request can be is a little more than 1 + its bytes / 1000.
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
@@ -67,7 +73,7 @@ def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_on
     assert pq.read_table(folder / "run" / "quarantine.parquet").num_rows == 0
 
 
-def test_every_command_that_may_ask_takes_a_budget_and_nothing_is_built_on_a_part(folder):
+def test_every_command_that_may_ask_takes_a_budget_and_nothing_is_built_on_a_part(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
         stopped = apportion("evaluate", path, "--budget", "3.8")
@@ -91,12 +97,12 @@ def test_an_orchestrators_task_fails_where_the_budget_stops_it(folder):
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much"])
-def test_a_budget_is_a_number_of_dollars(folder, text):
+def test_a_budget_is_a_number_of_dollars(folder, text, apportion):
     result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "m")), "--budget", text)
     assert result.returncode == 2 and "--budget" in result.stderr
 
 
-def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder):
+def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder, apportion):
     result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "n")), "--budget", "5")
     assert result.returncode == 2
     assert "no price is known for 'n'" in result.stderr
@@ -124,7 +130,7 @@ def test_a_dry_run_prices_what_is_left_and_sends_nothing(folder):
         assert finished["answered"] == asked
 
 
-def test_a_dry_run_needs_no_key_and_says_what_the_run_would_lack(folder):
+def test_a_dry_run_needs_no_key_and_says_what_the_run_would_lack(folder, apportion):
     text = TEXT.format("https://api.example.com/v1", "unheard-of")
     result = apportion("run", config(folder, text), "--dry-run")
     assert result.returncode == 0
@@ -138,7 +144,7 @@ def test_a_dry_run_of_other_stages_has_no_price(folder):
     assert json.loads(dry_run_text(chosen, ["split"], as_json=True))["language_model"] is None
 
 
-def test_a_wrong_price_table_is_told_before_anything_is_done(folder):
+def test_a_wrong_price_table_is_told_before_anything_is_done(folder, apportion):
     (folder / "prices.toml").write_text("[models")
     for option in ("--dry-run", "--json"):
         result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "m")), option)
