@@ -12,7 +12,14 @@ class InputError(ApportionError):
 
 
 class UnitError(ApportionError):
-    """One session or one unit of work failed; it is quarantined and the rest goes on (exit code 1)."""
+    """One session or one unit of work failed; it is quarantined and the rest goes on (exit code 1).
+
+    ``evidence`` is what the failure rests on where a message would cut it short: the raw replies of a model.
+    """
+
+    def __init__(self, message: str = "", evidence: str | None = None) -> None:
+        super().__init__(message)
+        self.evidence = evidence
 
 
 class StoppedError(ApportionError):

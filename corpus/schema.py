@@ -115,4 +115,38 @@ REWARDS = _table(
 )
 """A decomposition's rewards, and a reward model's scores. A label stage fills ``raw_reward`` only;
 ``reward`` is null until the projection onto the score has been done."""
-RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS)
+SAMPLES = _table(
+    "samples",
+    {
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "turn": WHOLE,
+        "method": TEXT,
+        "sample": WHOLE,
+        "value": REAL,
+    },
+    (*EPISODE_KEY, "turn", "method", "sample"),
+    (*EPISODE_KEY, "turn", "method", "sample"),
+)
+"""What each of several samples of a method said of a turn, in its own units; null where it said nothing."""
+AUDIT = _table(
+    "audit",
+    {
+        "perturbation": TEXT,
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "turn": WHOLE,
+        "value": REAL,
+        "planted": FLAG,
+        "rationale": TEXT,
+    },
+    ("perturbation", *EPISODE_KEY, "turn"),
+    ("perturbation", *EPISODE_KEY, "turn", "planted"),
+)
+"""A language model's judgements of the same turns, asked in several ways; ``planted`` marks the turn that words were
+planted for. Names of people are those of the corpus, whatever the model was shown."""
+RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, SAMPLES, AUDIT)

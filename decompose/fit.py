@@ -11,12 +11,12 @@ import torch
 
 from corpus.errors import InputError, UnitError
 from corpus.session import Episode
+from decompose.learner import Task, learner_of, rewards_of
+from decompose.local import local_labels
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
-from reward_model.distil import mean_and_scale
-from reward_model.model import RewardModel
-from reward_model.objective import Objective
+from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
 from reward_model.training import Progress, history_table, predict, train
 from reward_model.windows import Windows
@@ -31,6 +31,8 @@ def fit_decomposer(
     model_settings: RewardModelSettings,
     seed: int,
     progress: Progress,
+    features: pa.Table | None = None,
+    reactions: pa.Table | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
@@ -38,11 +40,15 @@ def fit_decomposer(
     ----------
     method : str
         The name of a method of kind ``fit``; its code is called with its section of ``settings`` (with nothing where
-        it has none) and gives an `Objective`.
+        it has none) and gives an `Objective`. A mixed one is called with the objective of its global part first.
     splits : pa.Table
         SPLITS schema: ``train`` is learnt from, ``validation`` stops the training.
     embeddings : pa.Table, optional
         Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
+    features : pa.Table, optional
+        UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them.
+    reactions : pa.Table, optional
+        Of all sessions (`decompose.reactions.read_session`), for a method that ``uses_reactions``.
 
     Returns
     -------
@@ -56,26 +62,58 @@ def fit_decomposer(
     InputError
         No such method, one that is not fitted, or nothing can work before a setting is changed.
     UnitError
-        No training session, a score or loss that is not finite.
+        No training session, a score or loss that is not finite, no local label for any training turn.
     """
-    objective = _objective(find_method(method), settings)
+    declared = find_method(method)
+    if declared.uses_reactions:
+        return _from_reactions(declared, episodes, splits, reactions, settings, seed)
+    objective = _objective(declared, settings)
     reading = read_turns(episodes, embeddings, model_settings)
     windows = reading.windows
     train_rows = rows_of_split(windows, splits, "train")
-    returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
-    mean, scale = mean_and_scale((returns / np.diff(windows.offsets))[train_rows])
-    data = Dataset(windows, reading.inputs, returns=torch.from_numpy(returns))
-    model = RewardModel.new(model_settings, reading.width, seed, reading.backbone, mean, scale)
     validation_rows = rows_of_split(windows, splits, "validation")
-    history = train(model, objective, data, train_rows, validation_rows, model_settings, seed, progress)
-    return turn_values(windows, "raw_reward", predict(model, data).tolist(), method, seed), history_table(history)
+    returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
+    lengths = np.diff(windows.offsets).astype(np.float64)
+    labels = None
+    if declared.local is not None and train_rows:
+        shares = (returns / lengths)[train_rows]
+        labels = local_labels(find_method(declared.local), windows, episodes, features, train_rows, shares, settings)
+    learner = learner_of(
+        objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
+    )
+    data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), labels=labels)
+    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress)
+    everything = Batch(torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), labels)
+    rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
+    return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
+
+
+def _from_reactions(
+    method: Method,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    reactions: pa.Table | None,
+    settings: DecomposeSettings,
+    seed: int,
+) -> tuple[pa.Table, pa.Table]:
+    """A closed fit: its code takes the reactions and gives judgements and history itself."""
+    if reactions is None:
+        raise UnitError(
+            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
+        )
+    section = None if method.section is None else getattr(settings, method.section)
+    found: tuple[pa.Table, pa.Table] = method.resolve()(method.name, episodes, splits, reactions, section, seed)
+    return found
 
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:
     if method.kind != "fit":
         raise InputError(f"method {method.name!r} is not learned on a corpus: it labels one session at a time.")
     load = method.resolve()
-    objective: Objective = load() if method.section is None else load(getattr(settings, method.section))
+    parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
+    if method.section is not None:
+        parts.append(getattr(settings, method.section))
+    objective: Objective = load(*parts)
     return objective
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from decompose.methods import Method
+from decompose.methods import METHODS, Method
 from decompose.prompt import load_prompt
 from decompose.settings import DecomposeSettings
 
@@ -30,19 +30,26 @@ FETCHING_ONLY = frozenset(
 def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, Any]:
     """The settings that decide ``method``'s values, as plain JSON values, for an artifact's key.
 
-    Another method's settings, worker counts and addresses are not among them; the text of the prompt is.
+    Another method's settings, worker counts and addresses are not among them; the text of the prompt is, and the
+    settings of the methods that it mixes.
     """
+    parts = {part: getattr(method, part) for part in ("whole", "local") if getattr(method, part) is not None}
+    mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
     if method.section is None:
-        return {"load": method.load}
+        return {"load": method.load, **mixed}
     values: dict[str, Any] = json.loads(getattr(settings, method.section).model_dump_json())
     if method.section == "llm":
         values = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
         values["prompt"] = load_prompt(settings.llm.prompt).identity()
-    return {"load": method.load, **values}
+    return {"load": method.load, **values, **mixed}
 
 
 def configured(method: Method, settings: DecomposeSettings) -> Method:
-    """``method`` as these settings make it: a prompt that hands out the score itself gives reward units."""
-    if method.section == "llm" and load_prompt(settings.llm.prompt).units == "score":
-        return replace(method, reward_units=True)
-    return method
+    """``method`` as these settings make it: its prompt says whether it judges, hands out the score, or attributes."""
+    if method.section != "llm":
+        return method
+    prompt = load_prompt(settings.llm.prompt)
+    if prompt.units == "attribution":
+        return replace(method, attribution=settings.attribution, highest=prompt.high)
+    width = None if prompt.low is None or prompt.high is None else prompt.high - prompt.low
+    return replace(method, reward_units=prompt.units == "score", width=width)

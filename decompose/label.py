@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
 from corpus.errors import UnitError
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from corpus.session import Episode, Session
 from decompose.judgement import Judgement
-from decompose.methods import find_method
+from decompose.methods import Method, find_method
 from decompose.reply import LARGEST
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
@@ -22,12 +23,21 @@ class Label(Protocol):
     """The code of a method of kind ``label``."""
 
     def __call__(
-        self, episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools
+        self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
     ) -> list[Judgement]:
         """One judgement for each of ``episode.target_turns`` (T), in any order.
 
-        ``descriptors`` is None unless the method asks for them, and where the corpus has no recordings.
+        ``behaviour`` is what the method asks for: DESCRIPTORS (``uses_descriptors``) or UTTERANCE_FEATURES
+        (``uses_features``) of the session; None where it asks for neither, or the session has no recordings.
         """
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One session's ``judgements`` (REWARDS schema) and, of methods that sample, the ``samples`` (SAMPLES schema)."""
+
+    judgements: pa.Table
+    samples: pa.Table
 
 
 def label_session(
@@ -37,13 +47,29 @@ def label_session(
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
     tools: Tools,
+    features: pa.Table | None = None,
 ) -> pa.Table:
+    """The judgements of `judge_session` alone."""
+    return judge_session(method, session, rating_name, descriptors, settings, tools, features).judgements
+
+
+def judge_session(
+    method: str,
+    session: Session,
+    rating_name: str | None,
+    descriptors: pa.Table | None,
+    settings: DecomposeSettings,
+    tools: Tools,
+    features: pa.Table | None = None,
+) -> Labels:
     """Judge every target turn of every episode of ``session`` by one method.
+
+    ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses.
 
     Returns
     -------
-    pa.Table
-        REWARDS schema: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
+    Labels
+        ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
         ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
         in the order of the ratings, then of the turns.
 
@@ -55,23 +81,38 @@ def label_session(
         The method failed on this session, or its values are not one finite number or null for each target turn.
     """
     declared = find_method(method)
-    judge: Label = declared.resolve()
-    rows = []
+    behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
+    rows, sampled = [], []
     for episode in session.episodes(rating_name):
-        judgements = judge(episode, descriptors if declared.uses_descriptors else None, settings, tools)
-        for judgement in _checked(method, episode, judgements):
+        for judgement in judge_episode(declared, episode, behaviour, settings, tools):
+            key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
+            sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
             rows.append(
                 {
-                    **dict(zip(EPISODE_KEY, episode.key, strict=True)),
-                    "turn": judgement.turn,
-                    "method": method,
+                    **key,
                     "seed": 0,
                     "raw_reward": judgement.value,
                     "sd": judgement.sd,
                     "rationale": judgement.rationale,
                 }
             )
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    return Labels(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(sampled, schema=SAMPLES.arrow))
+
+
+def judge_episode(
+    method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
+) -> list[Judgement]:
+    """One judgement for each target turn (T), in their order; ``behaviour`` is what `Label` gets.
+
+    Raises
+    ------
+    InputError
+        Nothing can work before a setting is changed.
+    UnitError
+        The method failed, or its values are not one finite number or null for each target turn.
+    """
+    judge: Label = method.resolve()
+    return _checked(method.name, episode, judge(episode, behaviour, settings, tools))
 
 
 def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:

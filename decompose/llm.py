@@ -13,21 +13,23 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpus.errors import UnitError
 from corpus.session import Episode, Session
+from decompose.exchange import ask
 from decompose.judgement import Judgement
-from decompose.prompt import Prompt, load_prompt
-from decompose.reply import REPLY_SCHEMA, ReplyMistakeError, TurnAnswer, parse_reply
+from decompose.prompt import Part, Prompt, prompt_for
+from decompose.reply import REPLY_SCHEMA, TurnAnswer
 from decompose.settings import DecomposeSettings, LLMMethodSettings
 from decompose.tools import Tools
-from llm_client.request import ChatReply, ChatRequest, Message
-
-_SHOWN_OF_A_REPLY = 1000
+from decompose.windows import parts_of, reconcile
+from llm_client.request import ChatRequest
 
 
 @dataclass(frozen=True)
 class RequestMeta:
-    """Which episode and which sample a request is about, and the turns it asks for (T numbers)."""
+    """Which episode and which sample a request is about, and the turns it asks for (T numbers).
+
+    ``part`` counts the parts of a dialogue that is too long for the model's context, of which there are ``parts``.
+    """
 
     session_id: str
     rater: str
@@ -35,6 +37,8 @@ class RequestMeta:
     name: str
     sample: int
     turns: tuple[int, ...]
+    part: int = 0
+    parts: int = 1
 
 
 def requests_for(
@@ -43,14 +47,25 @@ def requests_for(
     """Every first request that labelling ``session`` makes, sent or not: for previews, prices and recordings.
 
     ``descriptors`` is None for the method ``llm``. An episode whose target says nothing needs no request.
+
+    Raises
+    ------
+    InputError
+        The prompt cannot be used.
+    UnitError
+        The model's context is too short for any part of the session.
     """
     found = []
     for episode in session.episodes(rating_name):
         if not episode.target_turns:
             continue
+        prompt = prompt_for(settings.llm.prompt, episode.rating.name)
+        parts = _parts(prompt, episode, descriptors, settings.llm)
         for sample in range(settings.llm.samples):
-            meta = RequestMeta(*episode.key, sample=sample, turns=episode.target_turns)
-            found.append((_request(episode, descriptors, settings.llm, sample), meta))
+            for number, part in enumerate(parts):
+                asked = episode.target_turns if part is None else part.asked
+                meta = RequestMeta(*episode.key, sample=sample, turns=asked, part=number, parts=len(parts))
+                found.append((_request(prompt, episode, descriptors, settings.llm, meta, part), meta))
     return found
 
 
@@ -62,78 +77,62 @@ def label(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSet
     InputError
         No request can succeed: no key, no consent, an unknown prompt.
     UnitError
-        No usable reply after ``settings.llm.attempts`` tries, or the server failed; what was last replied is told.
+        No usable reply after ``settings.llm.attempts`` tries, or the server failed; what was replied is its evidence.
     """
     if not episode.target_turns:
         return []
-    samples = [
-        _ask(_request(episode, descriptors, settings.llm, sample), episode.target_turns, settings.llm, tools)
-        for sample in range(settings.llm.samples)
-    ]
+    chosen = settings.llm
+    prompt = prompt_for(chosen.prompt, episode.rating.name)
+    parts = _parts(prompt, episode, descriptors, chosen)
+    samples = []
+    for sample in range(chosen.samples):
+        answers = []
+        for number, part in enumerate(parts):
+            turns = episode.target_turns if part is None else part.asked
+            meta = RequestMeta(*episode.key, sample=sample, turns=turns, part=number, parts=len(parts))
+            request = _request(prompt, episode, descriptors, chosen, meta, part)
+            answers.append(ask(request, turns, prompt, chosen.attempts, tools))
+        samples.append(answers[0] if len(answers) == 1 else _joined(answers, prompt))
     return [_combined(answers) for answers in zip(*samples, strict=True)]
 
 
-def _request(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings, sample: int) -> ChatRequest:
-    prompt = load_prompt(settings.prompt)
+def _parts(
+    prompt: Prompt, episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings
+) -> list[Part | None]:
+    return parts_of(prompt, episode, descriptors, settings.question, settings.context_tokens, settings.overlap_turns)
+
+
+def _request(
+    prompt: Prompt,
+    episode: Episode,
+    descriptors: pa.Table | None,
+    settings: LLMMethodSettings,
+    meta: RequestMeta,
+    part: Part | None,
+) -> ChatRequest:
+    of_parts = f", part {meta.part + 1} of {meta.parts}" if meta.parts > 1 else ""
     return ChatRequest(
         model=settings.model,
-        messages=prompt.messages(episode, descriptors, settings.question),
+        messages=prompt.messages(episode, descriptors, settings.question, part),
         schema=REPLY_SCHEMA,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
-        sample=sample,
-        label=f"session {episode.session_id}, {episode.rating.name} of {episode.rating.target} "
-        f"by {episode.rating.rater}, sample {sample}",
+        sample=meta.sample,
+        label=f"session {meta.session_id}, {meta.name} of {meta.target} by {meta.rater}, "
+        f"sample {meta.sample}{of_parts}",
     )
 
 
-def _ask(request: ChatRequest, turns: Sequence[int], settings: LLMMethodSettings, tools: Tools) -> list[TurnAnswer]:
-    prompt = load_prompt(settings.prompt)
-    for attempt in range(1, settings.attempts + 1):
-        reply = tools.complete(request)
-        try:
-            return _read(reply, turns, prompt)
-        except ReplyMistakeError as mistake:
-            if attempt == settings.attempts:
-                raise UnitError(_given_up(request, reply, str(mistake), attempt)) from None
-            request = _asked_again(request, reply, str(mistake), turns)
-    raise AssertionError("attempts is at least 1")  # pragma: no cover
-
-
-def _read(reply: ChatReply, turns: Sequence[int], prompt: Prompt) -> list[TurnAnswer]:
-    if reply.finish_reason == "length":
-        raise ReplyMistakeError("the reply was cut off at the limit of tokens; give shorter evidence, or null")
-    if reply.finish_reason in ("refusal", "content_filter"):
-        raise ReplyMistakeError(f"the request was declined ({reply.finish_reason})")
-    return parse_reply(reply.text, turns, prompt.low, prompt.high)
-
-
-def _asked_again(request: ChatRequest, reply: ChatReply, mistake: str, turns: Sequence[int]) -> ChatRequest:
-    correction = (
-        f"That reply cannot be used: {mistake}. Answer again with one JSON object of the given form and nothing else, "
-        f"with every one of these turns once: {list(turns)}"
-    )
-    said = reply.text.strip() or "(empty)"
-    messages = (*request.messages[:2], Message("assistant", said), Message("user", correction))
-    return ChatRequest(
-        request.model,
-        messages,
-        request.schema,
-        request.temperature,
-        request.max_tokens,
-        request.sample,
-        request.label,
-    )
-
-
-def _given_up(request: ChatRequest, reply: ChatReply, mistake: str, attempts: int) -> str:
-    text = reply.text
-    shown = text if len(text) <= _SHOWN_OF_A_REPLY else f"{text[:_SHOWN_OF_A_REPLY]}… ({len(text)} characters)"
-    return (
-        f"{request.label}: no usable reply of {reply.model} in {attempts} attempts. Last mistake: {mistake}. Ask more "
-        f"often with decompose.llm.attempts, or use another model or prompt. Request {request.key()}; "
-        f"its reply was: {shown!r}"
-    )
+def _joined(parts: Sequence[Sequence[TurnAnswer]], prompt: Prompt) -> list[TurnAnswer]:
+    """One answer a turn from those of overlapping parts."""
+    values = reconcile([{answer.turn: answer.value for answer in answers} for answers in parts])
+    if prompt.units == "attribution":
+        # Taking a part's level away must not make a contribution negative.
+        values = {turn: value and min(max(value, 0.0), prompt.high or value) for turn, value in values.items()}
+    evidence: dict[int, str | None] = {}
+    for answer in (answer for answers in parts for answer in answers):
+        evidence[answer.turn] = evidence.get(answer.turn) or answer.evidence
+    return [TurnAnswer(turn, values[turn], evidence[turn]) for turn in sorted(values)]
 
 
 def _combined(answers: Sequence[TurnAnswer]) -> Judgement:
@@ -142,4 +141,5 @@ def _combined(answers: Sequence[TurnAnswer]) -> Judgement:
     silent = all(answer.value is None for answer in answers)
     mean = None if silent else math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None
-    return Judgement(answers[0].turn, mean, answers[0].evidence, sd)
+    samples = tuple(answer.value for answer in answers) if len(answers) > 1 else ()
+    return Judgement(answers[0].turn, mean, answers[0].evidence, sd, samples)

@@ -21,10 +21,15 @@ class Method:
 
     ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``concurrent`` says that its sessions wait for a server, so that many run at once.
+    behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
+    that many run at once. ``uses_reactions`` asks for what was read of the replies; such a fit is called as
+    `decompose.reaction.fit_reactions` is.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
+    ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
+    it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
-    the part of ``DecomposeSettings`` that it reads.
+    the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
+    (``whole``) and the label method of its local one (``local``).
     """
 
     name: str
@@ -32,10 +37,17 @@ class Method:
     title: str
     load: str
     uses_descriptors: bool = False
+    uses_reactions: bool = False
     concurrent: bool = False
     reward_units: bool = False
+    attribution: Literal["share", "fraction"] | None = None
+    highest: float | None = None
+    width: float | None = None
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "llm", "rrd"] | None = None
+    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction"] | None = None
+    uses_features: bool = False
+    whole: str | None = None
+    local: str | None = None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -55,10 +67,24 @@ class Method:
             ) from None
 
 
+def _mix(name: str, title: str, whole: str, local: str) -> Method:
+    return Method(
+        name, "fit", title, "decompose.geli:GELI", reward_units=True, section="geli", whole=whole, local=local
+    )
+
+
 _OURS = (
     Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
     Method(
-        "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
+        "sentiment",
+        "label",
+        "Sentiment of the rater's next reply",
+        "decompose.sentiment:label",
+        width=2.0,
+        section="sentiment",
+    ),
+    Method(
+        "affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"
     ),
     Method("llm", "label", "LLM-GELI, text", "decompose.llm:label", concurrent=True, null="zero", section="llm"),
     Method(
@@ -72,6 +98,22 @@ _OURS = (
         section="llm",
     ),
     Method("rrd", "fit", "Randomized return decomposition", "decompose.rrd:RRD", reward_units=True, section="rrd"),
+    Method("ircr", "fit", "Iterative relative credit refinement", "decompose.ircr:IRCR", reward_units=True),
+    Method(
+        "rudder", "fit", "RUDDER: return decomposition", "decompose.rudder:RUDDER", reward_units=True, section="rudder"
+    ),
+    _mix("rrd-va", "GELI: RRD with visual affect", "rrd", "affect"),
+    _mix("rrd-ls", "GELI: RRD with language sentiment", "rrd", "sentiment"),
+    _mix("ircr-va", "GELI: IRCR with visual affect", "ircr", "affect"),
+    _mix("rudder-va", "GELI: RUDDER with visual affect", "rudder", "affect"),
+    Method(
+        "reaction",
+        "fit",
+        "Reaction-aware decomposition",
+        "decompose.reaction:fit_reactions",
+        uses_reactions=True,
+        section="reaction",
+    ),
 )
 
 
@@ -119,6 +161,12 @@ def unknown_method(name: str) -> str | None:
     near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
+
+
+def needs_features(name: str) -> bool:
+    """Whether this method, or the local part of its objective, learns from the rater's behaviour in numbers."""
+    method = METHODS[name]
+    return method.uses_features or (method.local is not None and METHODS[method.local].uses_features)
 
 
 @cache

@@ -37,12 +37,15 @@ class Residual:
 class Projection:
     """The constants that turned one method's judgements into rewards.
 
-    ``score_offset`` is taken from every score before it is spread: the mean of the training scores, or 0. ``spread``
-    is s, rewards a unit of judgement. ``residuals`` are R~ - s * sum of j, one an episode.
+    ``score_offset`` is taken from every score before it is spread: the mean of the training scores, or 0. ``rule``
+    says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
+    rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``spread``
+    is s where it is one number. ``residuals`` are R~ - s * sum of j, one an episode.
     """
 
     score_offset: float
-    spread: float
+    rule: Literal["spread", "own", "share", "fraction"]
+    spread: float | None
     residuals: tuple[Residual, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -91,6 +94,10 @@ def project(
     s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
     varies. A turn without a value counts as ``method.null`` says: zero, or the mean of its episode's values.
 
+    Attributions a (Sotopia-RL) have an s of each episode: ``share``, s = R~ / sum of a, gives a / sum of a of R~, its
+    variant that keeps sums (the same for every turn where all a are zero); ``fraction``, s = R~ / highest, gives
+    a / 3 of R~ as published, and what is missing from the sum evenly on top.
+
     Parameters
     ----------
     judgements : pa.Table
@@ -116,7 +123,8 @@ def project(
     InputError
         No training episode.
     UnitError
-        Judgements of an unknown episode, of other turns than the target's, twice the same, or not finite.
+        Judgements of an unknown episode, of other turns than the target's, twice the same, or not finite; attributions
+        below zero.
     """
     known = list(episodes.values() if isinstance(episodes, Mapping) else episodes)
     ordered = _ordered(judgements, known, method)
@@ -130,21 +138,66 @@ def project(
     mean = math.fsum(scores) / len(scores)
     offset = mean if target == "relative" else 0.0
     spread = 1.0 if method.reward_units else _spread(ordered, mean, trained)
+    return _applied(judgements, ordered, offset, spread, method)
+
+
+def apply_constants(
+    judgements: pa.Table, episodes: Iterable[Episode], score_offset: float, spread: float, method: Method
+) -> tuple[pa.Table, Projection]:
+    """Map judgements onto the scores as `project` does, with constants that are known already.
+
+    ``spread`` is s; attributions, which have an s of each episode, do not use it.
+
+    Raises
+    ------
+    UnitError
+        As `project`.
+    """
+    return _applied(judgements, _ordered(judgements, list(episodes), method), score_offset, spread, method)
+
+
+def _applied(
+    judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method
+) -> tuple[pa.Table, Projection]:
     totals = np.array([episode.score - offset for episode in ordered.judged], dtype=np.float64)
+    rule, scales = _scales(ordered, totals, spread, method)
+    each = scales[ordered.episode]
 
     shares = (totals / ordered.turns)[ordered.episode]
-    rewards = shares + spread * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
+    rewards = shares + each * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
 
-    residuals = totals - spread * ordered.sums(ordered.value)
+    residuals = totals - scales * ordered.sums(ordered.value)
     projection = Projection(
         score_offset=offset,
-        spread=spread,
+        rule=rule,
+        spread=None if method.attribution else spread,
         residuals=tuple(
             Residual(*episode.key, residual=float(residual))
             for episode, residual in zip(ordered.judged, residuals, strict=True)
         ),
     )
-    return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, spread), projection
+    return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, each), projection
+
+
+def _scales(
+    table: _Table, totals: Floats, spread: float, method: Method
+) -> tuple[Literal["spread", "own", "share", "fraction"], Floats]:
+    """Where s comes from, and s of each episode (E,) float64."""
+    if method.attribution is None:
+        return "own" if method.reward_units else "spread", np.full(len(table.judged), spread)
+    below = np.flatnonzero(table.value < 0)
+    if below.size:
+        episode = table.judged[int(table.episode[below[0]])]
+        raise UnitError(
+            f"session {episode.session_id}: attribution {table.value[below[0]]:g}; attributions are 0 or more. Make "
+            "them again with `apportion decompose`."
+        )
+    if method.attribution == "fraction":
+        return "fraction", totals / (method.highest or 1.0)  # r = a/3 * G, Sotopia-RL
+    sums = table.sums(table.value)
+    # Below that, they are zeros with the rounding of a mean over samples.
+    counted = sums > 1e-9
+    return "share", np.where(counted, totals / np.where(counted, sums, 1.0), 0.0)  # r = a/sum(a) * G
 
 
 def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) -> _Table:
@@ -223,8 +276,9 @@ def _spread(table: _Table, mean: float, trained: set[str]) -> float:
     return 0.0 if constant else between / within
 
 
-def _with_rewards(table: pa.Table, rewards: Floats, spread: float) -> pa.Table:
-    sd = [None if value is None else spread * value for value in table.column("sd").to_pylist()]
+def _with_rewards(table: pa.Table, rewards: Floats, scales: Floats) -> pa.Table:
+    units = np.abs(scales).tolist()
+    sd = [None if v is None else unit * v for unit, v in zip(units, table.column("sd").to_pylist(), strict=True)]
     columns = {name: table.column(name) for name in REWARDS.arrow.names}
     columns["reward"] = pa.array(rewards, pa.float64())
     columns["sd"] = pa.array(sd, pa.float64())

@@ -2,57 +2,82 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from corpus.errors import InputError
 from corpus.session import Episode
+from decompose.promptfile import FOLDER, Units, find_prompt, prompt_names, read_prompt
 from decompose.transcript import data_json, listener_descriptors, transcript_json
 from llm_client.request import Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FOLDER = Path(__file__).parent / "prompts"
-_SECTION = re.compile(r"^\[(system|user)\]\n", re.MULTILINE)
+__all__ = ["DEFAULT", "Part", "Prompt", "load_prompt", "prompt_for", "prompt_names"]
+
+DEFAULT = "default"
+"""The prompt whose wording follows the rating's name (``prompts/shared/wordings.toml``)."""
+
+BLANKS = frozenset(
+    {
+        *("rater", "target", "name", "question", "score", "given_score", "scale_low", "scale_high", "turned"),
+        *("behaviour", "low", "high", "transcript", "turns", "part"),
+    }
+)
+"""What a prompt's templates may use."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a long dialogue: turns [``start``:``stop``) are shown, the target turns ``asked`` are judged."""
+
+    start: int
+    stop: int
+    asked: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Prompt:
     """One way to ask.
 
-    ``units`` says what the answers are: ``judgement`` on the scale ``low`` to ``high``, or shares of the ``score``
-    itself, which have no bounds. ``system`` and ``user`` are Jinja templates.
+    ``units`` says what the answers are: a ``judgement`` on the scale ``low`` to ``high``, shares of the ``score``
+    itself, which have no bounds, or an ``attribution``, a whole number from 0 to ``high`` that tells how much a turn
+    contributed. ``system`` and ``user`` are Jinja templates. ``path`` is the file that it was read from.
     """
 
     name: str
     title: str
-    units: Literal["judgement", "score"]
+    units: Units
     low: float | None
     high: float | None
     system: str
     user: str
+    path: Path
 
     def messages(
-        self, episode: Episode, descriptors: pa.Table | None = None, question: str | None = None
+        self,
+        episode: Episode,
+        descriptors: pa.Table | None = None,
+        question: str | None = None,
+        part: Part | None = None,
     ) -> tuple[Message, ...]:
-        """The chat that asks for a value of every target turn.
+        """The chat that asks for a value of every target turn, or of those of ``part``.
 
         Without any descriptor of the rater the messages are those of the text-only question, byte for byte.
 
         Raises
         ------
         InputError
-            ``question`` is not a valid template.
+            ``question`` is not a valid template, or the prompt cannot be filled.
         """
         behaviour = listener_descriptors(episode, descriptors)
         rating = episode.rating
@@ -61,6 +86,8 @@ class Prompt:
             "target": data_json(rating.target),
             "name": data_json(rating.name),
         }
+        shown = slice(None) if part is None else slice(part.start, part.stop)
+        asked = episode.target_turns if part is None else part.asked
         blanks = {
             **names,
             "question": _question(rating.name, question, names),
@@ -72,52 +99,66 @@ class Prompt:
             "behaviour": bool(behaviour),
             "low": self.low if self.low is None else _number(self.low),
             "high": self.high if self.high is None else _number(self.high),
-            "transcript": transcript_json(episode, behaviour),
-            "turns": data_json(list(episode.target_turns)),
+            "transcript": transcript_json(replace(episode, turns=episode.turns[shown]), behaviour),
+            "turns": data_json(list(asked)),
+            "part": part and _part_blanks(episode, part),
         }
-        environment = _environment()
-        system = environment.from_string(self.system).render(blanks).strip()
-        user = environment.from_string(self.user).render(blanks).strip()
+        try:
+            system = str(_template(self.system).render(blanks)).strip()
+            user = str(_template(self.user).render(blanks)).strip()
+        except (TemplateError, ArithmeticError, TypeError, ValueError) as error:
+            raise InputError(
+                f"decompose.llm.prompt: {self.path} cannot be filled: {error}. Its blanks are "
+                f"{', '.join(sorted(BLANKS))}."
+            ) from None
         return (Message("system", system), Message("user", user))
 
     def identity(self) -> str:
         """sha256 of every file that the prompt is made of, so that an edited prompt is another prompt."""
         files = sorted(path for path in (FOLDER / "shared").iterdir() if path.suffix in (".txt", ".toml"))
-        content = b"\0".join(path.read_bytes() for path in (FOLDER / f"{self.name}.txt", *files))
+        others = [load_prompt(name).path for name in sorted(set(_wordings().values()))] if self.name == DEFAULT else []
+        content = b"\0".join(path.read_bytes() for path in (self.path, *others, *files))
         return hashlib.sha256(content).hexdigest()
-
-
-def prompt_names() -> list[str]:
-    """The names of all prompts, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.txt"))
 
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """Read the prompt ``name`` from its text file.
+    """Read a prompt from its text file: one of ours or of a package by its name, or the user's own by its path.
 
     Raises
     ------
     InputError
-        No such prompt.
+        No such prompt, or its file cannot be used.
     """
-    allowed = prompt_names()
-    if name not in allowed:
-        near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(f"decompose.llm.prompt: no prompt {name!r}{hint} Allowed: {', '.join(allowed)}.")
-    head, *sections = _SECTION.split((FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
-    header = dict(line.split(": ", 1) for line in head.strip().splitlines())
-    texts = dict(zip(sections[::2], sections[1::2], strict=True))
-    return Prompt(
-        name=name,
-        title=header["title"],
-        units="score" if header["units"] == "score" else "judgement",
-        low=float(header["low"]) if "low" in header else None,
-        high=float(header["high"]) if "high" in header else None,
-        system=texts["system"],
-        user=texts["user"],
-    )
+    path = find_prompt(name)
+    text = read_prompt(path, _environment(), BLANKS)
+    return Prompt(name, text.title, text.units, text.low, text.high, text.system, text.user, path)
+
+
+def prompt_for(name: str, rating_name: str) -> Prompt:
+    """The prompt ``name`` in the wording for this rating: ``default`` follows what the rating means, others do not.
+
+    Raises
+    ------
+    InputError
+        As `load_prompt`.
+    """
+    return load_prompt(_wordings().get(rating_name, name) if name == DEFAULT else name)
+
+
+def _wordings() -> dict[str, str]:
+    return tomllib.loads((FOLDER / "shared" / "wordings.toml").read_text(encoding="utf-8"))
+
+
+def _part_blanks(episode: Episode, part: Part) -> dict[str, str | int]:
+    turns: Sequence[int] = [turn.turn for turn in episode.turns[part.start : part.stop]]
+    share = episode.score * len(part.asked) / len(episode.target_turns)
+    return {
+        "first": turns[0] if turns else 0,
+        "last": turns[-1] if turns else 0,
+        "turns": len(episode.turns),
+        "score": _number(share),
+    }
 
 
 def _question(name: str, question: str | None, names: dict[str, str]) -> str:
@@ -125,12 +166,18 @@ def _question(name: str, question: str | None, names: dict[str, str]) -> str:
         known = tomllib.loads((FOLDER / "shared" / "questions.toml").read_text(encoding="utf-8"))
         question = known.get(name, known["other"])
     try:
-        return str(_environment().from_string(question).render(names))
+        return str(_template(question).render(names))
     except TemplateError as error:
         raise InputError(
             f"decompose.llm.question = {question!r}: {error}. Its blanks are {{{{ rater }}}}, {{{{ target }}}} and "
             "{{ name }}."
         ) from None
+
+
+@cache
+def _template(text: str) -> Any:
+    # Compiling takes milliseconds, and a corpus asks thousands of times.
+    return _environment().from_string(text)
 
 
 @cache

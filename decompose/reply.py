@@ -35,6 +35,9 @@ REPLY_SCHEMA: dict[str, Any] = {
 LARGEST = 1e6
 """Values beyond this are a mistake on any scale, and would cost the sums their exactness."""
 
+TOKENS_A_TURN, TOKENS_A_REPLY = 40, 10
+"""About what a turn's number, value and one line of evidence take as JSON, and what stands around them."""
+
 _FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 
 
@@ -52,12 +55,12 @@ class TurnAnswer:
 
 
 def parse_reply(
-    text: str, turns: Sequence[int], low: float | None = None, high: float | None = None
+    text: str, turns: Sequence[int], low: float | None = None, high: float | None = None, whole: bool = False
 ) -> list[TurnAnswer]:
     """The answers to ``turns`` (T), in that order.
 
     Text is taken as it stands, but for one code fence around the whole; nothing is searched for in prose, and
-    nothing that is missing is made up.
+    nothing that is missing is made up. ``whole`` asks for whole numbers without null.
 
     Raises
     ------
@@ -71,6 +74,9 @@ def parse_reply(
     _check_turns([answer.turn for answer in answers], turns)
     for answer in answers:
         _check_value(answer, low, high)
+        if whole and (answer.value is None or not answer.value.is_integer()):
+            said = "null" if answer.value is None else f"{answer.value:g}"
+            raise ReplyMistakeError(f"the value {said} of turn {answer.turn} is no whole number")
     by_turn = {answer.turn: answer for answer in answers}
     return [by_turn[turn] for turn in turns]
 
@@ -78,19 +84,29 @@ def parse_reply(
 def _entries(text: str) -> list[Any]:
     fenced = _FENCED.match(text)
     try:
-        document = json.loads(fenced[1] if fenced else text, parse_constant=_no_number)
+        document = json.loads(fenced[1] if fenced else text, parse_constant=_no_number, object_pairs_hook=_once)
     except RecursionError:
         raise ReplyMistakeError("the reply is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ReplyMistakeError(
             f"the reply is not one JSON object: {error.msg} at character {error.pos} of {len(text)}"
         ) from None
+    except ReplyMistakeError:
+        raise
     except ValueError as error:  # NaN, Infinity, or an integer of thousands of digits
         raise ReplyMistakeError(f"the reply holds a number that cannot be used: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("turns"), list):
         raise ReplyMistakeError('the reply is not an object of the form {"turns": [...]}')
     entries: list[Any] = document["turns"]
     return entries
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # JSON's readers silently take the last of several; which one the model meant is not ours to guess.
+    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    if twice:
+        raise ReplyMistakeError(f"the key {_short(twice[0])} stands twice in one object")
+    return dict(pairs)
 
 
 def _no_number(constant: str) -> float:

@@ -49,6 +49,11 @@ def listener_descriptors(episode: Episode, descriptors: pa.Table | None) -> Mapp
 
 def transcript_json(episode: Episode, behaviour: Mapping[tuple[int, str], str]) -> str:
     """The whole dialogue as a JSON list, one turn a line: number, speaker, text and what is known of the listener."""
+    return "[\n" + ",\n".join(transcript_lines(episode, behaviour)) + "\n]"
+
+
+def transcript_lines(episode: Episode, behaviour: Mapping[tuple[int, str], str]) -> list[str]:
+    """One JSON object a turn."""
     lines = []
     for turn in episode.turns:
         entry: dict[str, Any] = {"turn": turn.turn, "speaker": turn.speaker, "text": turn.text}
@@ -56,4 +61,4 @@ def transcript_json(episode: Episode, behaviour: Mapping[tuple[int, str], str]) 
             if (turn.turn, window) in behaviour:
                 entry[f"listener_{window}"] = behaviour[turn.turn, window]
         lines.append(data_json(entry))
-    return "[\n" + ",\n".join(lines) + "\n]"
+    return lines

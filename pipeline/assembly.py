@@ -53,6 +53,12 @@ def has_video(engine: Engine) -> bool:
     return any(media.kind == "video" for session in engine.sessions.values() for media in session.media)
 
 
+def has_face(engine: Engine) -> bool:
+    """Whether any face is filmed, or came measured with the corpus."""
+    media = (media for session in engine.sessions.values() for media in session.media)
+    return any(m.kind in ("video", "features") for m in media)
+
+
 def _emotion_warnings(engine: Engine) -> list[str]:
     missing = missing_emotion(engine.config.features.emotion_model)
     return [missing] if missing is not None and has_unmeasured_face(engine) else []
@@ -85,6 +91,7 @@ def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
             "unit": str(outcome.unit),
             "status": outcome.status,
             "cause": outcome.cause,
+            "evidence": outcome.evidence,
         }
         for outcome in engine.failures()
     ]

@@ -14,12 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from corpus.errors import InputError
 from corpus.settings import SplitSettings
+from decompose.promptfile import is_path
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
 from features.emotion_choice import AUTO, NONE
 from features.settings import DescriptorSettings, FeatureSettings
 from reward_model.settings import RewardModelSettings
 from rlhf.settings import AlignSettings
+
+AUDITED_SESSIONS = 20
+"""Sessions that `apportion decompose audit` takes where the configuration has no number."""
 
 
 class RunSettings(BaseModel):
@@ -88,12 +92,43 @@ class Config(BaseModel):
         given = {name: value for name, value in changes.items() if value is not None}
         return self.model_copy(update={"run": self.run.model_copy(update=given)})
 
+    def with_audit(self, sessions: int | None = None) -> Config:
+        """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
+
+        Raises
+        ------
+        InputError
+            No method of the configuration asks a language model.
+        """
+        if self.decompose.audited_method is None:
+            raise InputError(
+                f"decompose.methods = {', '.join(self.decompose.methods)}: none of them asks a language model, so "
+                "there is nothing to audit. Add llm or llm-multimodal."
+            )
+        count = sessions or self.decompose.audit.sessions or AUDITED_SESSIONS
+        audit = self.decompose.audit.model_copy(update={"sessions": count})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"audit": audit})})
+
     def with_emotion_model(self, setting: str, base: Path) -> Config:
         """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""
         if setting not in (AUTO, NONE):
             # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
             setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
         return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
+
+    def with_samples(self, samples: int) -> Config:
+        """A copy that asks the language model ``samples`` times."""
+        llm = self.decompose.llm.model_copy(update={"samples": samples})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+
+    def with_prompt_file(self, base: Path) -> Config:
+        """A copy whose prompt, where it is a file of the user's own, is found from ``base``."""
+        name = self.decompose.llm.prompt
+        if not is_path(name):
+            return self
+        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        llm = self.decompose.llm.model_copy(update={"prompt": found})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
 
 
 def load_config(path: str | Path) -> Config:
@@ -160,6 +195,7 @@ def _anchored(config: Config, base: Path) -> Config:
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})
+    config = config.with_prompt_file(base)
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 

@@ -20,17 +20,18 @@ from pipeline.stage import Inputs, Outputs, Progress, Stage, Unit, Work
 from pipeline.store import Artifact, Store, canonical_json, digest, write_atomically
 from pipeline.units import Plan, listed
 
-Status = Literal["done", "reused", "failed", "blocked"]
+Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one unit; ``cause`` is null when it is done."""
+    """What became of one unit; ``cause`` is null when it is done, ``evidence`` what a failure rests on, in full."""
 
     stage: str
     unit: Unit
     status: Status
     cause: str | None = None
+    evidence: str | None = None
 
 
 class BlockedError(UnitError):
@@ -63,8 +64,6 @@ class Engine:
         ------
         InputError
             What makes every further unit pointless: a full disk, no permission, a missing API key.
-        StoppedError
-            A limit that a person has set is reached.
         """
         try:
             key = self.key(stage.name, unit)
@@ -75,14 +74,16 @@ class Engine:
             self._make(stage, unit, key, progress)
         except BlockedError as error:
             return self._failed(stage, unit, "blocked", str(error))
-        except (InputError, StoppedError):
+        except InputError:
             raise
+        except StoppedError as error:
+            return self._failed(stage, unit, "stopped", str(error))
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
                 raise InputError(_disk_message(error, self.config.store)) from None
             return self._failed(stage, unit, "failed", f"{type(error).__name__}: {error}")
         except ApportionError as error:
-            return self._failed(stage, unit, "failed", str(error))
+            return self._failed(stage, unit, "failed", str(error), getattr(error, "evidence", None))
         except Exception as error:  # A stranger's recording can raise anything; it must not stop the others.
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"
@@ -126,6 +127,23 @@ class Engine:
         except (BlockedError, UnitError):
             return None
 
+    def inputs(self, stage: Stage, unit: Unit) -> Inputs:
+        """What a unit's function is called with.
+
+        Raises
+        ------
+        BlockedError
+            All units of one needed stage are missing.
+        """
+        return Inputs(
+            unit=unit,
+            sessions=self._sessions_of(unit),
+            upstream=self._upstream(stage, unit),
+            turn_labels=self.corpus.turn_labels if stage.turn_labels else None,
+            facts=self._facts(stage),
+            root=self.corpus.root,
+        )
+
     def finished(self, name: str) -> dict[Unit, Artifact]:
         """All finished units of a stage."""
         found = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
@@ -140,18 +158,11 @@ class Engine:
             for unit in units:
                 if f"{_unit_id(unit)}.json" in recorded:
                     note = json.loads((folder / f"{_unit_id(unit)}.json").read_text())
-                    outcomes.append(Outcome(name, unit, note["status"], note["cause"]))
+                    outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence")))
         return outcomes
 
     def _make(self, stage: Stage, unit: Unit, key: str, progress: Progress) -> None:
-        inputs = Inputs(
-            unit=unit,
-            sessions=self._sessions_of(unit),
-            upstream=self._upstream(stage, unit),
-            turn_labels=self.corpus.turn_labels if stage.turn_labels else None,
-            facts=self._facts(stage),
-            root=self.corpus.root,
-        )
+        inputs = self.inputs(stage, unit)
         out = self.store.scratch()
         try:
             work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key))
@@ -182,10 +193,10 @@ class Engine:
     def _failure_folder(self, stage: str) -> Path:
         return self.config.store / "failures" / stage
 
-    def _failed(self, stage: Stage, unit: Unit, status: Status, cause: str) -> Outcome:
-        note = canonical_json({"status": status, "cause": cause})
+    def _failed(self, stage: Stage, unit: Unit, status: Status, cause: str, evidence: str | None = None) -> Outcome:
+        note = canonical_json({"status": status, "cause": cause, "evidence": evidence})
         write_atomically(self._failure_folder(stage.name) / f"{_unit_id(unit)}.json", note)
-        return Outcome(stage.name, unit, status, cause)
+        return Outcome(stage.name, unit, status, cause, evidence)
 
     def _forget_failure(self, stage: str, unit: Unit) -> None:
         (self._failure_folder(stage) / f"{_unit_id(unit)}.json").unlink(missing_ok=True)

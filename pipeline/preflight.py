@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
+from decompose.prompt import load_prompt
 from features.emotion_choice import resolve_emotion_model
-from pipeline.assembly import has_unmeasured_face, has_video
+from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 
@@ -30,13 +31,19 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     ------
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
-        replies; a method to align with that is not made; a model of faces or emotions that does not load.
+        replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
+        with that is not made; a model of faces or emotions that does not load.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
-    if "label" in names and any(METHODS[name].concurrent for name in config.decompose.methods):
+    audits = "audit" in names and bool(engine.plan.units["audit"])
+    labelling = [METHODS[name] for name in config.decompose.methods] if "label" in names else []
+    if audits or any(method.section == "llm" for method in labelling):
+        load_prompt(config.decompose.llm.prompt)
+    if audits or any(method.concurrent for method in labelling):
         lacking = _lacking(engine, sends)
+    _check_faces(engine, names)
     chosen = config.align.reward_method
     if "align" in names and chosen is not None and chosen not in config.decompose.methods:
         raise InputError(
@@ -55,7 +62,28 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
-    return (*warnings, *lacking)
+    return (*warnings, *_sampling(config, names), *lacking)
+
+
+def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:
+    llm = config.decompose.llm
+    asked = "label" in stages and any(METHODS[name].section == "llm" for name in config.decompose.methods)
+    if not asked or llm.provider == "recorded" or llm.samples == 1 or llm.temperature > 0:
+        return ()
+    return (
+        f"decompose.llm: samples = {llm.samples} at temperature = 0, where a server may give the same reply every "
+        "time; that says nothing about stability. Set temperature above 0 (appendix J of LLM-GELI: 1).",
+    )
+
+
+def _check_faces(engine: Engine, stages: set[str]) -> None:
+    chosen = [name for name in engine.config.decompose.methods if needs_features(name)]
+    if not chosen or not stages & {"label", "fit"} or has_face(engine):
+        return
+    raise InputError(
+        f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of the corpus has "
+        "a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the recordings."
+    )
 
 
 def _lacking(engine: Engine, sends: bool) -> tuple[str, ...]:

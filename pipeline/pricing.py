@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpus.errors import InputError
+from corpus.errors import InputError, UnitError
+from decompose.audit.judge import audit_requests
 from decompose.llm import requests_for
 from decompose.methods import METHODS
+from decompose.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from llm_client.errors import SetupError
 from llm_client.estimate import Estimate, estimate
 from llm_client.prices import find_price
 from llm_client.request import ChatReply, ChatRequest
+from pipeline.stages import ASKING
 
 if TYPE_CHECKING:
     from pipeline.config import Config
     from pipeline.engine import Engine
     from pipeline.stage import Unit
 
-_TOKENS_A_TURN, _TOKENS_A_REPLY = 40, 10
-"""A turn's number, value and one line of evidence as JSON; corrected by the replies that are there."""
-
 
 @dataclass(frozen=True)
 class Pricing:
-    """The estimate, and how many of its sessions lack the descriptors that their question will hold."""
+    """The estimate, how many of its sessions lack the descriptors that their question will hold, and what is left out.
+
+    ``unaskable`` sessions do not fit into the model's context in parts either.
+    """
 
     estimate: Estimate
     recorded: bool
     without_descriptors: int
+    unaskable: int = 0
+    batch: bool = False
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -39,11 +44,15 @@ class Pricing:
             lines = [
                 f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
             ]
+        if self.batch:
+            lines.append("  at the prices of the Batch API; what is asked again after a bad reply costs the full price")
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
                 "alone; run `apportion describe` first to count them whole"
             )
+        if self.unaskable:
+            lines.append(f"  {self.unaskable:,} sessions do not fit into decompose.llm.context_tokens and are left out")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -51,36 +60,56 @@ class Pricing:
         return {
             **self.estimate.to_json(),
             "recorded": self.recorded,
+            "batch": self.batch,
             "sessions_without_descriptors": self.without_descriptors,
+            "unaskable_sessions": self.unaskable,
         }
 
 
-def price_labels(engine: Engine) -> Pricing | None:
-    """Count and price the first request of every label that a language model makes; None where none does.
+def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
+    """Every unit of ``stages`` that asks a language model, with its stage."""
+    return [
+        (stage, unit)
+        for stage in ASKING
+        if stage in stages
+        for unit in engine.plan.units[stage]
+        if METHODS[str(unit.method)].section == "llm"
+    ]
 
-    What is sent again after a mistake is not foreseen.
+
+def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = False) -> Pricing | None:
+    """Count and price the first requests of every unit of ``stages`` that asks a language model; None where none does.
+
+    What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
     Raises
     ------
     InputError
         A price table or the file of recorded replies cannot be read.
     """
-    units = [unit for unit in engine.plan.units["label"] if METHODS[str(unit.method)].section == "llm"]
-    if not units:
+    asking = asking_units(engine, stages)
+    if not asking:
         return None
     config = engine.config
     found: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
-    lacking = 0
-    for unit in units:
-        requests, lacks = _requests(engine, unit)
-        lacking += lacks
+    lacking: set[str] = set()
+    unaskable: set[str] = set()
+    for stage, unit in asking:
+        try:
+            requests, lacks = unit_requests(engine, stage, unit)
+        except UnitError:
+            unaskable.add(str(unit.session_id))
+            continue
+        lacking |= {str(unit.session_id)} if lacks else set()
         found += requests
-        if engine.artifact("label", unit) is not None:
+        if engine.artifact(stage, unit) is not None:
             finished.update(request.key() for request, _ in requests)
     settings = config.decompose.llm
     try:
         price = find_price(settings.model, config.run.prices)
+        if batch and price is not None:
+            price = price.batched()
         with _replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
@@ -90,22 +119,26 @@ def price_labels(engine: Engine) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", lacking)
+    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
 
 
-def _requests(engine: Engine, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
     config = engine.config
     session = engine.sessions[str(unit.session_id)]
     descriptors, lacks = None, False
     if METHODS[str(unit.method)].uses_descriptors:
-        planned = engine.plan.needed("label", unit).get("describe", [])
+        planned = engine.plan.needed(stage, unit).get("describe", [])
         artifacts = [engine.artifact("describe", other) for other in planned]
         lacks = None in artifacts
         made = [artifact for artifact in artifacts if artifact is not None]
         descriptors = made[0].table("descriptors") if made else None
-    requests = requests_for(session, config.rating, descriptors, config.decompose)
-    return [(request, _TOKENS_A_REPLY + _TOKENS_A_TURN * len(meta.turns)) for request, meta in requests], lacks
+    if unit.perturbation is None:
+        labelled = requests_for(session, config.rating, descriptors, config.decompose)
+        requests = [(request, len(meta.turns)) for request, meta in labelled]
+    else:
+        requests = audit_requests(unit.perturbation, session, config.rating, descriptors, config.decompose)
+    return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
 
 
 @contextmanager

@@ -27,9 +27,10 @@ TABLES = (
     ("utterance_features", "features", "utterance_features"),
     ("descriptors", "describe", "descriptors"),
     ("rewards", "rewards", "rewards"),
+    ("samples", "rewards", "samples"),
     ("scores", "train-reward", "scores"),
 )
-QUARANTINE = pa.schema([(name, pa.string()) for name in ("stage", "session_id", "unit", "status", "cause")])
+QUARANTINE = pa.schema([(name, pa.string()) for name in ("stage", "session_id", "unit", "status", "cause", "evidence")])
 
 
 def publish(engine: Engine) -> dict[str, int]:
@@ -52,10 +53,16 @@ def publish(engine: Engine) -> dict[str, int]:
     _withdraw(output / "frames", {f"{session_file_name(u.session_id or '')}.parquet" for u in finished["features"]})
     for unit, artifact in finished["train-reward"].items():
         _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/")
+    _publish_projections(output / "projections", finished["rewards"])
     for artifact in finished["align"].values():
         _publish_folder(output / "policy", artifact, "policy/")
     for artifact in finished["evaluate"].values():
         _publish_text(output / "evaluation.json", artifact.text("evaluation.json"))
+    for artifact in finished["stability"].values():
+        # Only where there is one: a run without the audit leaves the last one's files, which were paid for.
+        _publish_table(output / "audit.parquet", _tables(finished["audit"], "audit"))
+        _publish_text(output / "audit.json", artifact.text("audit.json"))
+        _publish_text(output / "audit.md", artifact.text("audit.md"))
     for artifact in finished["report"].values():
         _publish_text(output / "report.html", artifact.text("report.html"))
     quarantine = engine.facts["quarantine"](engine)
@@ -109,6 +116,16 @@ def _publish_text(path: Path, content: str | bytes) -> None:
 def _withdraw(folder: Path, current: set[str]) -> None:
     """Remove tables of sessions that this run did not measure: a failed one's old figures are no result of it."""
     for path in folder.glob("*.parquet"):
+        if path.name not in current:
+            path.unlink()
+
+
+def _publish_projections(folder: Path, finished: dict[Unit, Artifact]) -> None:
+    """The constants and residuals of each method's rewards, a file a method and seed."""
+    current = {f"{unit.method}-seed{unit.seed}.json": artifact for unit, artifact in finished.items()}
+    for name, artifact in current.items():
+        _publish_text(folder / name, artifact.text("projection.json"))
+    for path in folder.glob("*.json"):
         if path.name not in current:
             path.unlink()
 

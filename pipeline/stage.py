@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,14 +19,15 @@ Progress = Callable[[int, int, str], None]
 
 
 class Unit(NamedTuple):
-    """One piece of work of a stage: a session, a method, a seed, or None where the stage has no such axis."""
+    """One piece of work: a session, a method, a seed, a perturbation; None where its stage has no such axis."""
 
     session_id: str | None = None
     method: str | None = None
     seed: int | None = None
+    perturbation: str | None = None
 
     def __str__(self) -> str:
-        parts = (self.session_id, self.method, None if self.seed is None else f"seed {self.seed}")
+        parts = (self.session_id, self.method, None if self.seed is None else f"seed {self.seed}", self.perturbation)
         return ", ".join(part for part in parts if part) or "corpus"
 
 
@@ -91,7 +92,7 @@ class Outputs:
 
 
 StageFunction = Callable[[Inputs, "Config", Work], Outputs]
-Axis = Literal["method", "seed"]
+Axis = Literal["method", "seed", "perturbation"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Stage:
     ``needs`` names the stages it reads, ``per`` and ``over`` what it repeats for, ``reads`` the parts of a
     session it sees ("turns", "ratings", "media") and ``settings`` the configuration that enters its key.
     ``units`` leaves out combinations that do not apply (a recording's features where there is no recording),
+    ``chosen`` all but some sessions,
     ``wants`` the needs that one unit can do without (the descriptors, for a method that reads text alone).
     """
 
@@ -115,6 +117,7 @@ class Stage:
     reads: tuple[str, ...] = ("turns", "ratings")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
     applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True
+    chosen: Callable[[Config, Mapping[str, Session]], Collection[str]] = lambda config, sessions: sessions
     wants: Callable[[Unit, str], bool] = lambda unit, need: True
     facts: tuple[str, ...] = ()
     """Which facts of the run the stage reads: "versions", "quarantine", "recorded"."""
@@ -129,5 +132,5 @@ class Stage:
         return self.command or self.name
 
 
-def _unit_order(unit: Unit) -> tuple[str, str, int]:
-    return (unit.session_id or "", unit.method or "", -1 if unit.seed is None else unit.seed)
+def _unit_order(unit: Unit) -> tuple[str, str, int, str]:
+    return (unit.session_id or "", unit.method or "", -1 if unit.seed is None else unit.seed, unit.perturbation or "")

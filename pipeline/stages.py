@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpus.session import Session
+from decompose.audit.paraphrase import paraphrase_of
 from decompose.identity import configured, settings_identity
-from decompose.methods import METHODS
+from decompose.methods import METHODS, needs_features
+from decompose.prompt import load_prompt
 from features.emotion_choice import content_identity, emotion_identity
 from pipeline import steps
+from pipeline.auditing import asks, chosen_sessions
+from pipeline.auditing import notes as audit_notes
 from pipeline.config import Config, settings_of
 from pipeline.stage import Stage, Unit
 
@@ -27,12 +31,27 @@ def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
     return config.train_reward.freeze_backbone and _has_episode(config, unit, session)
 
 
+def _reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
+    asked = any(METHODS[name].uses_reactions for name in config.decompose.methods)
+    return asked and _has_episode(config, unit, session)
+
+
 def _is_labelled(config: Config, unit: Unit, session: Session | None) -> bool:
     return METHODS[_method(unit)].kind == "label" and _has_episode(config, unit, session)
 
 
 def _is_fitted(config: Config, unit: Unit, session: Session | None) -> bool:
     return METHODS[_method(unit)].kind == "fit"
+
+
+def _is_audited(config: Config, unit: Unit, session: Session | None) -> bool:
+    if session is None or unit.perturbation is None or unit.method != config.decompose.audited_method:
+        return False
+    return asks(config, unit.perturbation, session)
+
+
+def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:
+    return config.decompose.audit.sessions > 0
 
 
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -57,7 +76,27 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _label_wants(unit: Unit, need: str) -> bool:
-    return need != "describe" or METHODS[_method(unit)].uses_descriptors
+    method = METHODS[_method(unit)]
+    return method.uses_descriptors if need == "describe" else method.uses_features
+
+
+def _fit_wants(unit: Unit, need: str) -> bool:
+    """A method that reads reactions reads them instead of the turns themselves."""
+    if need == "features":
+        return needs_features(_method(unit))
+    return need not in ("embed", "react") or (need == "react") == METHODS[_method(unit)].uses_reactions
+
+
+def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    chosen = config.decompose
+    other = paraphrase_of(chosen.llm.prompt, str(config.rating))
+    return {
+        "rating": config.rating,
+        "own": settings_identity(METHODS[_method(unit)], chosen),
+        "paraphrase": load_prompt(other).identity() if other else None,
+        "seed": chosen.audit.seed,
+        "recorded": _recorded_digest(config),
+    }
 
 
 def _rewards_wants(unit: Unit, need: str) -> bool:
@@ -80,7 +119,10 @@ def _recorded_digest(config: Config) -> str | None:
 
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {**_train_settings(config, unit), "own": settings_identity(METHODS[_method(unit)], config.decompose)}
+    own = settings_identity(METHODS[_method(unit)], config.decompose)
+    if METHODS[_method(unit)].uses_reactions:
+        return {"rating": config.rating, "threads": config.run.threads, "own": own}
+    return {**_train_settings(config, unit), "own": own}
 
 
 def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -90,6 +132,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "target": config.decompose.target,
         "reward_units": method.reward_units,
         "null": method.null,
+        "attribution": [method.attribution, method.highest],
     }
 
 
@@ -103,8 +146,19 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
         "rating": config.rating,
         "backbone": model.backbone,
+        "scoring": model.scoring,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
+        "threads": config.run.threads,
+    }
+
+
+def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    own = config.decompose.reaction
+    return {
+        "rating": config.rating,
+        "backbone": own.backbone,
+        "max_tokens": own.max_tokens,
         "threads": config.run.threads,
     }
 
@@ -162,9 +216,18 @@ STAGES: tuple[Stage, ...] = (
         applies=_is_embedded,
     ),
     Stage(
+        "react",
+        steps.react,
+        needs=(),
+        per="session",
+        command="decompose",
+        settings=_react_settings,
+        applies=_reacted_to,
+    ),
+    Stage(
         "label",
         steps.label,
-        needs=("describe",),
+        needs=("features", "describe"),
         per="session",
         over=("method",),
         help="Turn each session's score into turn rewards, by every configured method.",
@@ -175,13 +238,41 @@ STAGES: tuple[Stage, ...] = (
         concurrent=_llm_concurrency,
     ),
     Stage(
+        "audit",
+        steps.audit,
+        needs=("describe",),
+        per="session",
+        over=("method", "perturbation"),
+        help="Ask the language model the same in several ways: does its order of the turns hold?",
+        command="decompose audit",
+        settings=_audit_settings,
+        chosen=chosen_sessions,
+        applies=_is_audited,
+        wants=_label_wants,
+        concurrent=_llm_concurrency,
+    ),
+    Stage(
+        "stability",
+        steps.stability,
+        needs=("audit",),
+        per="corpus",
+        command="decompose audit",
+        settings=lambda config, unit: {
+            "audit": settings_of(config.decompose.audit),
+            "evaluate": settings_of(config.evaluate),
+            "notes": list(audit_notes(config)),
+        },
+        applies=_has_audit,
+    ),
+    Stage(
         "fit",
         steps.fit,
-        needs=("split", "embed"),
+        needs=("split", "features", "embed", "react"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
         settings=_fit_settings,
+        wants=_fit_wants,
         applies=_is_fitted,
     ),
     Stage(
@@ -230,10 +321,13 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "report",
         steps.report,
-        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align"),
+        needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
         per="corpus",
         help="Write the report: one self-contained HTML page.",
         settings=_report_settings,
         facts=("versions", "quarantine", "warnings"),
     ),
 )
+
+ASKING = ("label", "audit")
+"""Those whose units may ask a language model."""

@@ -5,10 +5,13 @@ Packages are imported inside the calls, so that the list of stages costs nothing
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import UnitError
+from decompose.promptfile import is_path
 from features.emotion_choice import emotion_label
 from pipeline.config import Config, settings_of
 from pipeline.stage import Inputs, Outputs, Unit, Work
@@ -49,19 +52,67 @@ def embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
     return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
 
 
+def react(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's replies to what is read of them."""
+    _fix_threads(config)
+    from decompose.reactions import read_session
+
+    return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
+
+
 def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
-    from decompose.label import label_session
+    from decompose.label import judge_session
 
-    judgements = label_session(
+    labels = judge_session(
         _method(inputs.unit),
         inputs.session,
         config.rating,
         inputs.table("describe", "descriptors"),
         config.decompose,
         work.tools,
+        inputs.table("features", "utterance_features"),
     )
-    return Outputs({"judgements": judgements})
+    sampled = {"samples": labels.samples} if labels.samples.num_rows else {}
+    return Outputs({"judgements": labels.judgements, **sampled})
+
+
+def audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's turns judged once more, with the question changed in one way."""
+    from decompose.audit.judge import judge_session
+    from decompose.methods import METHODS
+
+    described = METHODS[_method(inputs.unit)].uses_descriptors
+    judgements = judge_session(
+        _perturbation(inputs.unit),
+        inputs.session,
+        config.rating,
+        inputs.table("describe", "descriptors") if described else None,
+        config.decompose,
+        work.tools,
+    )
+    return Outputs({"audit": judgements})
+
+
+def stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """All judgements of the audit to how far the order of the turns held."""
+    from decompose.audit.perturbations import PERTURBATIONS
+    from evaluation.stability import stability as compare
+    from evaluation.stability_table import stability_table
+    from pipeline.auditing import asked_sessions, notes
+
+    given = Counter(_perturbation(unit) for unit in inputs.upstream["audit"])
+    asked = asked_sessions(config, {session.session_id: session for session in inputs.sessions})
+    result = compare(
+        _required(inputs, "audit", "audit"),
+        {name: PERTURBATIONS[name].title for name in asked},
+        [name for name in asked if PERTURBATIONS[name].plants],
+        {name: len(sessions) - given[name] for name, sessions in asked.items()},
+        config.evaluate,
+    )
+    table = stability_table(result, notes(config))
+    (work.out / "audit.md").write_text(table.markdown() + "\n", encoding="utf-8")
+    return Outputs(documents={"audit": {**result.to_json(), "table": asdict(table)}})
 
 
 def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -78,6 +129,8 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         config.train_reward,
         _seed(inputs.unit),
         work.progress,
+        inputs.table("features", "utterance_features"),
+        reactions=inputs.table("react", "reactions"),
     )
     return Outputs({"judgements": judgements, "history": history})
 
@@ -102,7 +155,10 @@ def rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     seeds = pa.array([_seed(inputs.unit)] * len(table), pa.int32())
     table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
-    return Outputs({"rewards": table}, {"projection": projection.to_json()})
+    # Samples do not depend on the seed, so they are handed on once.
+    samples = inputs.table("label", "samples") if _seed(inputs.unit) == config.seeds[0] else None
+    sampled = {} if samples is None else {"samples": samples}
+    return Outputs({"rewards": table, **sampled}, {"projection": projection.to_json()})
 
 
 def train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -143,6 +199,7 @@ def evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         utterance_features=inputs.table("features", "utterance_features"),
         turn_labels=inputs.turn_labels,
         settings=config.evaluate,
+        samples=inputs.table("rewards", "samples"),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
 
@@ -175,6 +232,7 @@ def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
     (evaluated,) = inputs.artifacts("evaluate")
     samples = inputs.table("align", "samples")
+    audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
     page = render_report(
         ReportInputs(
             evaluation=evaluated.document("evaluation"),
@@ -189,6 +247,7 @@ def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             config=json.dumps(shown_config(config), indent=1, sort_keys=True),
             versions=inputs.facts["versions"],
             notes=config.notes,
+            audit=audits[0]["table"] if audits else None,
         )
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
@@ -203,6 +262,8 @@ def shown_config(config: Config) -> dict[str, Any]:
     shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
     for name in ("yunet_model", "landmarker_model"):
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
+    if is_path(config.decompose.llm.prompt):
+        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
     return shown
 
@@ -217,6 +278,11 @@ def _required(inputs: Inputs, stage: str, name: str) -> pa.Table:
 def _method(unit: Unit) -> str:
     assert unit.method is not None
     return unit.method
+
+
+def _perturbation(unit: Unit) -> str:
+    assert unit.perturbation is not None
+    return unit.perturbation
 
 
 def _seed(unit: Unit) -> int:

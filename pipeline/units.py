@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from corpus.session import Session
+from decompose.audit.perturbations import PERTURBATIONS
 from pipeline.config import Config
 from pipeline.stage import Stage, Unit
 
 
 class Plan:
-    """All units of every stage, sorted: by session id, then method, then seed."""
+    """All units of every stage, sorted: by session id, then method, then seed, then as the perturbations are listed."""
 
     def __init__(self, stages: Sequence[Stage], config: Config, sessions: Mapping[str, Session]) -> None:
         self.stages = {stage.name: stage for stage in stages}
@@ -56,10 +57,11 @@ def listed(units: Sequence[Unit]) -> str:
 
 
 def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
-    session_ids = sorted(sessions) if stage.per == "session" else [None]
+    session_ids = sorted(stage.chosen(config, sessions)) if stage.per == "session" else [None]
     methods = sorted(config.decompose.methods) if "method" in stage.over else [None]
     seeds = sorted(config.seeds) if "seed" in stage.over else [None]
-    units = (Unit(*axes) for axes in product(session_ids, methods, seeds))
+    perturbations = list(PERTURBATIONS) if "perturbation" in stage.over else [None]
+    units = (Unit(*axes) for axes in product(session_ids, methods, seeds, perturbations))
     return [
         unit for unit in units if stage.applies(config, unit, sessions[unit.session_id] if unit.session_id else None)
     ]

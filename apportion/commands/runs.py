@@ -28,23 +28,85 @@ RUN_OPTIONS = (
         metavar="FILE",
         help="ONNX file of the eight emotions, or `auto` or `none`; goes before features.emotion_model.",
     ),
+    click.option(
+        "--samples",
+        type=click.IntRange(1, 100),
+        metavar="K",
+        help="Ask the language model K times; mean and spread are kept. Goes before decompose.llm.samples.",
+    ),
     click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
 )
 
 
-_with_budget = click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="USD",
-    help="Stop before all that was ever paid into the reply cache passes USD; goes before run.budget_usd.",
+LLM_OPTIONS = (
+    click.option(
+        "--budget",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="Stop before all that was ever paid into the reply cache passes USD; goes before run.budget_usd.",
+    ),
+    click.option(
+        "--batch",
+        is_flag=True,
+        help="Ask the language model through the Batch API, for half the price: hands in, or collects what is ready. "
+        "Run the same command until it ends with 0; 3 means that a batch has to be waited for.",
+    ),
+    click.option("--forget-batch", metavar="ID", help="Give up a batch that cannot be collected any more, and stop."),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write the language model's replies to FILE, to serve as recorded replies; goes before run.record.",
+    ),
+)
+"""What commands have that may ask a language model, themselves or for a stage that they read."""
+
+
+def _with_options(options: Sequence[Any], command: Any) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+_with_sessions = click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
 )
 
 
+class CommandWithMore(click.Command):
+    """A command with arguments of its own and commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.more: dict[str, click.Command] = {}
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the command below that the first argument names, else of this one."""
+        if args and args[0] in self.more:
+            return self.more[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands below."""
+        super().format_epilog(context, formatter)
+        if self.more:
+            with formatter.section("Commands"):
+                rows = [(f"{name} CONFIG", command.get_short_help_str(80)) for name, command in self.more.items()]
+                formatter.write_dl(rows)
+
+
 def _with_run_options(command: Any) -> Any:
-    for option in reversed(RUN_OPTIONS):
-        command = option(command)
-    return command
+    return _with_options(RUN_OPTIONS, command)
+
+
+def _with_llm_options(command: Any) -> Any:
+    return _with_options(LLM_OPTIONS, command)
 
 
 @click.command("init")
@@ -84,14 +146,14 @@ def init_command(corpus: Path, output: Path, rating: str | None, force: bool) ->
 
 @click.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
-@_with_budget
+@_with_llm_options
 @_with_run_options
 def run_command(config: Path, **options: Any) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice."""
     from pipeline.config import load_config
     from pipeline.stages import STAGES
 
-    _run(load_config(config), [stage.name for stage in STAGES], str(config), **options)
+    _run(load_config(config), [stage.name for stage in STAGES], str(config), "run", **options)
 
 
 @click.command("demo")
@@ -105,7 +167,7 @@ def demo_command(output: Path | None, **options: Any) -> None:
     if not DEMO_CONFIG.is_file():
         raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
     config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
-    _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), **options)
+    _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), "run", **options)
 
 
 def stage_commands() -> list[click.Command]:
@@ -118,46 +180,84 @@ def stage_commands() -> list[click.Command]:
         names.setdefault(stage.cli, []).append(stage.name)
         if stage.help:
             helps.setdefault(stage.cli, stage.help)
-    return [_stage_command(name, stages, helps.get(name, "")) for name, stages in names.items()]
+    commands = {name: _stage_command(name, stages, helps.get(name, "")) for name, stages in names.items()}
+    for name in [name for name in commands if " " in name]:
+        first, _, second = name.partition(" ")
+        commands[first].more[second] = commands.pop(name)
+    return list(commands.values())
 
 
-def _stage_command(name: str, stages: Sequence[str], text: str) -> click.Command:
-    @click.command(name, help=f"{text}\n\nStages that it reads are run first where their output is missing.")
+def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMore:
+    @click.command(
+        name.rpartition(" ")[2],
+        cls=CommandWithMore,
+        help=f"{text}\n\nStages that it reads are run first where their output is missing.",
+    )
     @click.argument("config", type=click.Path(path_type=Path))
     @_with_run_options
-    def command(config: Path, **options: Any) -> None:
+    def command(config: Path, sessions: int | None = None, **options: Any) -> None:
         from pipeline.config import load_config
 
-        _run(load_config(config), stages, str(config), **options)
+        loaded = load_config(config)
+        _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
 
-    return _with_budget(command) if "label" in stages else command
+    if "audit" in stages:
+        command = _with_sessions(command)
+    return _with_llm_options(command) if _may_ask(stages) else command
+
+
+def _may_ask(stages: Sequence[str]) -> bool:
+    from pipeline.stages import ASKING, STAGES
+
+    needed = set(stages)
+    for stage in reversed(STAGES):
+        if stage.name in needed:
+            needed.update(stage.needs)
+    return not needed.isdisjoint(ASKING)
 
 
 def _run(
     config: Config,
     stages: Sequence[str],
     source: str,
+    command: str,
     *,
     dry_run: bool,
     limit: int | None,
     workers: int | None,
     emotion_model: str | None,
+    samples: int | None,
     allow_quarantine: bool,
     as_json: bool,
     budget: float | None = None,
+    batch: bool = False,
+    forget_batch: str | None = None,
+    record: Path | None = None,
 ) -> None:
     from pipeline.local import dry_run_text, run_locally
 
     if budget is not None and not math.isfinite(budget):
         raise InputError(f"--budget {budget}: give a number of US dollars.")
-    config = config.with_run(limit=limit, workers=workers, budget_usd=budget)
+    config = config.with_run(limit=limit, workers=workers, budget_usd=budget, record=record and record.absolute())
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
-    if dry_run:
-        click.echo(dry_run_text(config, stages, as_json=as_json))
+    if samples is not None:
+        config = config.with_samples(samples)
+        source = f"{source} --samples {samples}"
+    if forget_batch is not None:
+        _forget_batch(config, forget_batch, f"apportion {command} {source} --batch")
         return
-    summary = run_locally(config, stages, quiet=as_json)
-    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source))
-    if summary.quarantined and not allow_quarantine:
-        sys.exit(1)
+    if dry_run:
+        click.echo(dry_run_text(config, stages, as_json=as_json, batch=batch))
+        return
+    summary = run_locally(config, stages, quiet=as_json, batch=batch)
+    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source, command))
+    sys.exit(summary.exit_code(allow_quarantine=allow_quarantine))
+
+
+def _forget_batch(config: Config, batch_id: str, again: str) -> None:
+    from pipeline.batching import forget_batch
+
+    click.echo(f"gave up {batch_id}: {forget_batch(config, batch_id):,} requests may be asked again")
+    click.echo(f"next: {again}")

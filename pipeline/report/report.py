@@ -66,6 +66,8 @@ class ReportInputs:
         Package to version.
     notes : Sequence of str
         What the reader has to know of the data: that it is synthetic, that replies were recorded.
+    audit : mapping or None
+        The fields of ``evaluation.stability_table.StabilityTable``; None where nothing was audited.
     """
 
     evaluation: Mapping[str, Any]
@@ -80,6 +82,7 @@ class ReportInputs:
     config: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    audit: Mapping[str, Any] | None = None
 
 
 def render_report(inputs: ReportInputs) -> str:
@@ -104,6 +107,7 @@ def render_report(inputs: ReportInputs) -> str:
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
         "sessions": session_views(inputs.episodes, inputs.rewards, inputs.splits, inputs.descriptors, colours),
         "training": stage_charts(inputs.histories, colours),
+        "audit": _audit(inputs.audit) if inputs.audit else None,
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
         "samples_in_all": len(inputs.samples),
         "quarantine": [_quarantined(row) for row in inputs.quarantine[:MAX_QUARANTINE]],
@@ -156,6 +160,16 @@ def _comparison(comparison: Comparison) -> tuple[str, ...]:
         signed(difference.value),
         interval,
     )
+
+
+def _audit(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "header": [clean(cell, 80) for cell in table["header"]],
+        "rows": [[clean(cell, 120).replace("-", "−") for cell in row[1:]] for row in table["rows"]],
+        "names": [clean(row[0], 120) for row in table["rows"]],
+        "verdict": clean(table["verdict"], 1000),
+        "notes": [clean(note, 1000) for note in table["notes"]],
+    }
 
 
 def _sample(sample: Sample) -> dict[str, str]:

@@ -21,11 +21,10 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
 
 
 def test_every_stage_has_its_command_and_every_command_its_help(capsys):
-    assert {stage.cli for stage in STAGES} <= set(cli.commands)
-    for name in cli.commands:
-        code, out, _ = run(capsys, name, "--help")
+    for name in {stage.cli for stage in STAGES} | set(cli.commands):
+        code, out, _ = run(capsys, *name.split(), "--help")
         assert code == 0
-        assert "Usage: apportion" in out
+        assert f"Usage: apportion {name}" in out
 
 
 def test_help_loads_no_heavy_library():

@@ -22,6 +22,20 @@ def test_what_decides_the_values_is_in_the_identity():
         assert identity("llm", llm=changes) != identity("llm"), changes
     assert identity("sentiment", sentiment={"classifier": "x"}) != identity("sentiment")
     assert identity("rrd", rrd={"k": 5}) != identity("rrd")
+    assert identity("affect", affect={"window": "reply"}) != identity("affect")
+    assert identity("rudder", rudder={"auxiliary": 1.0}) != identity("rudder")
+
+
+def test_a_mix_depends_on_the_settings_of_both_its_parts():
+    for name, changes in (
+        ("rrd-va", {"geli": {"weight": 0.25}}),
+        ("rrd-va", {"rrd": {"k": 5}}),
+        ("rrd-va", {"affect": {"window": "reply"}}),
+        ("rrd-ls", {"sentiment": {"classifier": "x"}}),
+        ("rudder-va", {"rudder": {"auxiliary": 1.0}}),
+    ):
+        assert identity(name, **changes) != identity(name), name
+    assert identity("rrd-va", sentiment={"classifier": "x"}, rudder={"auxiliary": 1.0}) == identity("rrd-va")
 
 
 def test_how_a_reply_is_fetched_is_not():

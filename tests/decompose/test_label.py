@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from corpus.errors import InputError, UnitError
-from corpus.schema import REWARDS
+from corpus.schema import REWARDS, UTTERANCE_FEATURES
 from corpus.session import Rating
 from decompose import methods
 from decompose.judgement import Judgement
@@ -18,8 +18,8 @@ TOOLS = Tools(SETTINGS.llm)
 GIVEN = {}
 
 
-def given(episode, descriptors, settings, tools):
-    GIVEN["descriptors"] = descriptors
+def given(episode, behaviour, settings, tools):
+    GIVEN["behaviour"] = behaviour
     return GIVEN["judgements"]
 
 
@@ -81,7 +81,16 @@ def test_descriptors_are_given_to_those_who_ask(brought):
     for uses in (True, False):
         brought(*values, uses_descriptors=uses)
         label_session("mine", session(), None, table, SETTINGS, TOOLS)
-        assert (GIVEN["descriptors"] is table) == uses
+        assert (GIVEN["behaviour"] is table) == uses
+
+
+def test_features_are_given_to_those_who_ask(brought):
+    words, numbers = descriptors((1, "USER", "during", "x")), UTTERANCE_FEATURES.arrow.empty_table()
+    values = [Judgement(turn, 0.0) for turn in (1, 3, 5)]
+    for uses in (True, False):
+        brought(*values, uses_features=uses)
+        label_session("mine", session(), None, words, SETTINGS, TOOLS, numbers)
+        assert (GIVEN["behaviour"] is numbers) == uses
 
 
 @pytest.mark.parametrize("turns", [(1, 3), (1, 3, 5, 7), (1, 3, 3), (1, 3, 5, 5), (0, 2, 4)])

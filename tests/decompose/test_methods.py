@@ -4,7 +4,7 @@ import pytest
 
 from corpus.errors import InputError
 from decompose import methods
-from decompose.methods import METHODS, Method, find_method
+from decompose.methods import METHODS, Method, find_method, needs_features
 
 MINE = Method("mine", "label", "Mine", "tests.decompose.test_methods:MINE")
 NOT_A_METHOD = "text"
@@ -24,7 +24,7 @@ def test_ours_are_registered():
     assert len(METHODS) == len(list(METHODS))
 
 
-@pytest.mark.parametrize("name", ["uniform", "sentiment", "llm", "llm-multimodal"])
+@pytest.mark.parametrize("name", ["uniform", "sentiment", "affect", "llm", "llm-multimodal"])
 def test_a_label_method_can_be_called(name):
     assert callable(find_method(name).resolve())
 
@@ -34,7 +34,7 @@ def test_only_the_multimodal_method_reads_descriptors():
 
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all():
-    with pytest.raises(InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: llm, llm-multimodal, rrd,"):
+    with pytest.raises(InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, ircr,"):
         find_method("unifrom")
     with pytest.raises(InputError, match=r"'xyz'\. Allowed"):
         find_method("xyz")
@@ -72,3 +72,14 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
 def test_code_that_cannot_be_imported_is_told(load):
     with pytest.raises(InputError, match="method 'x': cannot load"):
         Method("x", "label", "X", load).resolve()
+
+
+def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
+    assert [name for name in METHODS if needs_features(name)] == ["affect", "rrd-va", "ircr-va", "rudder-va"]
+
+
+def test_a_mix_names_methods_that_there_are():
+    mixes = [method for method in METHODS.values() if method.whole is not None]
+    assert [mix.name for mix in mixes] == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va"]
+    for mix in mixes:
+        assert METHODS[mix.whole].kind == "fit" and METHODS[mix.local].kind == "label"

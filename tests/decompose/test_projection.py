@@ -10,6 +10,7 @@ from corpus.errors import InputError, UnitError
 from corpus.schema import REWARDS
 from decompose.methods import Method
 from decompose.projection import project
+from decompose.reply import ReplyMistakeError, parse_reply
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {
@@ -165,3 +166,77 @@ def test_missing_turns_and_strangers_are_named():
 def test_values_that_cannot_be_summed_are_named(value):
     with pytest.raises(UnitError, match="session a, turn 2: judgement"):
         project(judgements({A: [0.0, value], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+
+
+SHARE, FRACTION = (
+    Method("x", "label", "X", "x:x", null="zero", attribution=rule, highest=3.0) for rule in ("share", "fraction")
+)
+
+
+def test_attributions_share_out_the_score_and_keep_its_sum():
+    table, projection = project(judgements({A: [1.0, 3.0], B: [0.0] * 4}), [A, B], SPLITS, "score", SHARE)
+    assert rewards_of(table, A) == pytest.approx([1.0, 3.0])  # a / sum(a) * 4
+    assert rewards_of(table, B) == pytest.approx([0.5] * 4)  # nothing contributed: all the same
+    assert (projection.rule, projection.spread) == ("share", None)
+    assert [r.residual for r in projection.residuals] == pytest.approx([0.0, 2.0])
+
+
+def test_a_bad_score_is_shared_out_as_blame():
+    table, _ = project(judgements({A: [1.0, 3.0], B: [0.0, 0.0, 1.0, 3.0]}), [A, B], SPLITS, "relative", SHARE)
+    assert rewards_of(table, B) == pytest.approx([0.0, 0.0, -0.25, -0.75])
+
+
+def test_the_published_attribution_and_what_is_missing_from_its_sum():
+    values = {A: [1.0, 3.0], B: [3.0, 0.0, 2.0, 1.0]}
+    table, projection = project(judgements(values), [A, B], SPLITS, "score", FRACTION)
+    assert projection.rule == "fraction"
+    for episode, residual in zip((A, B), projection.residuals, strict=True):
+        published = [a / 3 * episode.score for a in values[episode]]  # r = a/3 * G, Sotopia-RL
+        assert residual.residual == pytest.approx(episode.score - sum(published))
+        even = residual.residual / len(published)
+        assert rewards_of(table, episode) == pytest.approx([r + even for r in published])
+
+
+def test_an_attribution_s_spread_is_in_units_of_reward():
+    table, _ = project(judgements({A: [1.0, 3.0], B: [1.0] * 4}, sd=0.5), [A, B], SPLITS, "relative", SHARE)
+    assert table["sd"].to_pylist() == pytest.approx([0.5 * 1 / 4] * 2 + [0.5 * 1 / 4] * 4)
+
+
+def test_an_attribution_below_zero_is_refused():
+    with pytest.raises(UnitError, match="session a: attribution -1; attributions are 0 or more"):
+        project(judgements({A: [1.0, -1.0]}), [A, B], SPLITS, "score", SHARE)
+
+
+REPLIED = st.one_of(
+    st.none(),
+    st.integers(-(10**12), 10**12),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from([0, 0.0, -0.0, 1e6, -1e6, 5e-324, 3]),
+)
+
+
+@given(st.data())
+def test_whatever_a_model_replies_the_rewards_sum_to_the_target_or_the_reply_is_refused(data):
+    count = data.draw(st.integers(1, 12))
+    episode, other = of_length("a", data.draw(st.floats(-1000, 1000)), count), of_length("b", 3.0, 2)
+    given_ = data.draw(st.lists(REPLIED, min_size=count, max_size=count))
+    order = data.draw(st.permutations(range(count)))
+    entries = [{"turn": 2 * i, "value": given_[i], "evidence": None} for i in order]
+    whole = data.draw(st.booleans())
+    bounds = (0.0, 3.0, True) if whole else (None, None, False)
+    try:
+        answers = parse_reply(json.dumps({"turns": entries}), episode.target_turns, *bounds)
+    except ReplyMistakeError:
+        return
+    assert [answer.turn for answer in answers] == list(episode.target_turns)
+    units = [SHARE, FRACTION] if whole else [IN_UNITS[u, "zero"] for u in (True, False)]
+    method, target = data.draw(st.sampled_from(units)), data.draw(st.sampled_from(["relative", "score"]))
+    values = {episode: [answer.value for answer in answers], other: [1.0, 2.0]}
+
+    table, projection = project(judgements(values), [episode, other], splits(a="train", b="train"), target, method)
+
+    kept = [row for row in table.to_pylist() if row["session_id"] == "a"]
+    assert [row["turn"] for row in kept] == list(episode.target_turns)
+    assert [row["raw_reward"] for row in kept] == values[episode]
+    assert abs(math.fsum(row["reward"] for row in kept) - (episode.score - projection.score_offset)) < 1e-6
+    json.dumps(projection.to_json(), allow_nan=False)

@@ -33,7 +33,7 @@ def test_paths_are_relative_to_the_file(tmp_path):
         ("corpus = 'c'\nseeds = []", "seeds"),
         ("corpus = 'c'\nseeds = [1, 1]", "repeat"),
         ("corpus = 'c'\n[split]\ntrain = 2.0", "split.train = 2.0"),
-        ("corpus = 'c'\n[decompose]\nmethods = ['rdd']", "did you mean 'rrd'"),
+        ("corpus = 'c'\n[decompose]\nmethods = ['rrdd']", "did you mean 'rrd'"),
         ("corpus = ", "not valid TOML"),
     ],
 )

@@ -92,3 +92,11 @@ def test_without_a_test_split_the_run_is_warned(corpus):
 def test_a_method_to_align_with_must_be_made(corpus):
     with pytest.raises(InputError, match=r"align.reward_method = 'llm': not among decompose.methods \(uniform\)"):
         check(config(corpus, decompose={"methods": ["uniform"]}, align={"reward_method": "llm"}))
+
+
+@pytest.mark.parametrize("name", ["affect", "rrd-va"])
+def test_a_method_that_looks_at_faces_needs_some(corpus, name):
+    chosen = config(corpus, decompose={"methods": ["uniform", name]})
+    with pytest.raises(InputError, match=f"decompose.methods: '{name}' look at the rater's face, and no session"):
+        check(chosen)
+    assert check(chosen, ["split"]) is not None

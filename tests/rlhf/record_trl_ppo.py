@@ -86,8 +86,11 @@ def record(seed: int) -> dict[str, torch.Tensor]:
     torch.manual_seed(seed)
     policy = LlamaForCausalLM(LlamaConfig(**MODEL))
     with torch.no_grad():
-        # A first component that is always high makes the padding token, which a reply must not hold, all but impossible.
+        # A first component that is always high all but rules out the padding token, which a reply must not hold.
         policy.model.embed_tokens.weight[:, 0] = 4.0
+        for layer in policy.model.layers:
+            layer.self_attn.o_proj.weight[0] = 0.0
+            layer.mlp.down_proj.weight[0] = 0.0
         policy.lm_head.weight[:, 0] = 0.0
         policy.lm_head.weight[0, 0] = -20.0
         policy.lm_head.weight[2, 0] = 0.3
@@ -98,7 +101,7 @@ def record(seed: int) -> dict[str, torch.Tensor]:
     prompts = [{"input_ids": [1, *torch.randint(3, VOCABULARY, (1 + i % 3,)).tolist()]} for i in range(2 * BATCH)]
     with tempfile.TemporaryDirectory() as folder:
         arguments = PPOConfig(
-            output_dir=folder, per_device_train_batch_size=BATCH // 2, gradient_accumulation_steps=1,
+            output_dir=folder, per_device_train_batch_size=BATCH, gradient_accumulation_steps=1,
             total_episodes=2 * BATCH, response_length=LENGTH, stop_token="eos", num_sample_generations=0,
             local_rollout_forward_batch_size=BATCH, save_strategy="no", report_to="none", use_cpu=True, bf16=False,
             seed=seed, **PPO,

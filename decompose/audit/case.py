@@ -1,0 +1,66 @@
+"""One episode as the model is to be asked about it: as it is, or with something changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from corpus.session import Episode, Session
+from decompose.llm import requests_for
+from decompose.pseudonyms import Renaming
+from decompose.settings import DecomposeSettings
+from llm_client.request import ChatRequest
+
+
+@dataclass(frozen=True)
+class Case:
+    """A session with one rating, the descriptors and settings that its question is made from.
+
+    ``first_sample`` is the index of the first reply asked for: another one asks the same question anew. ``planted`` is
+    the turn that an instruction was put in for, ``renamed`` how people were renamed, for the way back.
+    """
+
+    session: Session
+    descriptors: pa.Table | None
+    settings: DecomposeSettings
+    first_sample: int = 0
+    planted: int | None = None
+    renamed: Renaming | None = None
+
+    @property
+    def episode(self) -> Episode:
+        """The one episode."""
+        (episode,) = self.session.episodes()
+        return episode
+
+    def requests(self) -> list[ChatRequest]:
+        """Every first request that judging the case makes."""
+        found = requests_for(self.session, None, self.descriptors, self.settings)
+        return [shifted(request, self.first_sample) for request, _ in found]
+
+
+def unchanged(case: Case, seed: int) -> Case:
+    """The question as the method asks it."""
+    return case
+
+
+def asked_again(case: Case, seed: int) -> Case:
+    """The same question, for other samples of the model's replies: how far it agrees with itself."""
+    return replace(case, first_sample=case.settings.llm.samples)
+
+
+def shifted(request: ChatRequest, samples: int) -> ChatRequest:
+    """``request`` for a reply that comes ``samples`` later."""
+    return replace(request, sample=request.sample + samples) if samples else request
+
+
+def cases_of(
+    session: Session, rating_name: str | None, descriptors: pa.Table | None, settings: DecomposeSettings
+) -> list[Case]:
+    """One unchanged case for each episode whose target says something."""
+    return [
+        Case(replace(session, ratings=(episode.rating,)), descriptors, settings)
+        for episode in session.episodes(rating_name)
+        if episode.target_turns
+    ]

@@ -1,0 +1,45 @@
+"""Iterative relative credit refinement: every turn gets its dialogue's share (Gangwani et al., 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from reward_model.objective import Batch
+
+
+@dataclass(frozen=True)
+class IRCR:
+    """An objective for the training loop: (r_t - R~/T)^2, one term a turn; it needs the episodes' returns.
+
+    IRCR credits a turn with the mean return of all trajectories that hold it, scaled to 0 to 1 (guidance rewards of
+    Gangwani et al., 2020). No two dialogues hold the same turn, so here the mean is taken by the regression, over turns
+    that look alike; the target R~/T of each turn is that of GELI's code, and the scale stays that of the score.
+    """
+
+    name: str = "IRCR"
+    needs_labels: bool = False
+
+    @property
+    def hyper_parameters(self) -> Mapping[str, float | bool]:
+        """None."""
+        return {}
+
+    def sample(self, length: int, generator: torch.Generator) -> Tensor:
+        """All T turns."""
+        return torch.arange(length)
+
+    def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
+        """Squared errors of the N turns, in squared units of reward.
+
+        Raises
+        ------
+        ValueError
+            The batch has no returns.
+        """
+        if batch.returns is None:
+            raise ValueError("IRCR needs a batch with returns")
+        return (predicted - (batch.returns / batch.lengths)[batch.episode]) ** 2

@@ -1,0 +1,40 @@
+"""The recorded replies cover the demo's audit; what it says is computed from them and from nothing else."""
+
+import json
+from pathlib import Path
+
+from decompose.audit.judge import audit_cases, judge_session
+from decompose.audit.perturbations import PERTURBATIONS
+from decompose.tools import Tools
+from llm_client.recorded import RecordedReplies
+from pipeline.config import load_config
+from pipeline.shards import open_engine
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+
+
+def test_every_question_of_the_audit_about_the_chats_is_answered_as_it_was_written():
+    config = load_config(DEMO / "demo.toml")
+    engine = open_engine(config)
+    recorded = RecordedReplies(DEMO / "llm_replies.jsonl")
+    chats = [unit for unit in engine.plan.units["audit"] if not engine.sessions[unit.session_id].media]
+    assert len({unit.session_id for unit in chats}) == 16
+    with Tools(config.decompose.llm, recorded=DEMO / "llm_replies.jsonl") as tools:
+        for unit in chats:
+            given = (unit.perturbation, engine.sessions[unit.session_id], config.rating, None, config.decompose)
+            ((case, _),) = audit_cases(*given)
+            (request,) = case.requests()
+            said = {entry["turn"]: entry["value"] for entry in json.loads(recorded.find(request).text)["turns"]}
+            table = judge_session(*given, tools)
+            assert dict(zip(table.column("turn").to_pylist(), table.column("value").to_pylist(), strict=True)) == said
+
+
+def test_the_demo_asks_about_twenty_sessions_under_every_perturbation():
+    units = open_engine(load_config(DEMO / "demo.toml")).plan.units["audit"]
+    assert len({unit.session_id for unit in units}) == 20
+    assert {unit.perturbation for unit in units} == set(PERTURBATIONS)
+    assert len(units) == 20 * 8 + 4
+
+
+def test_the_recording_stays_small():
+    assert (DEMO / "llm_replies.jsonl").stat().st_size < 300_000
