@@ -93,7 +93,7 @@ def record(seed: int) -> dict[str, torch.Tensor]:
             layer.mlp.down_proj.weight[0] = 0.0
         policy.lm_head.weight[:, 0] = 0.0
         policy.lm_head.weight[0, 0] = -20.0
-        policy.lm_head.weight[2, 0] = 0.3
+        policy.lm_head.weight[2, 0] = 0.7
     value = LlamaForSequenceClassification(LlamaConfig(**MODEL, num_labels=1))
     reward = LlamaForSequenceClassification(LlamaConfig(**MODEL, num_labels=1))
     start = {f"policy.{name}": weight.clone() for name, weight in policy.state_dict().items()}
@@ -132,7 +132,7 @@ def useful(found: dict[str, torch.Tensor]) -> bool:
     for update in (1, 2):
         replies = found[f"update{update}.query_responses"][:, -LENGTH:]
         ended = (replies[:, :-1] == 2).any(dim=1)
-        if (replies == 0).any() or not 2 <= int(ended.sum()) <= BATCH - 2:
+        if (replies == 0).any() or not 2 <= int(ended.sum()) <= BATCH - 1:
             return False
     return True
 
