@@ -14,7 +14,7 @@ from decompose.learner import Learner, Task
 from decompose.settings import RudderSettings
 from reward_model.backbones import Backbone
 from reward_model.config import RewardModelConfig
-from reward_model.dataset import TurnInputs, among_dialogues
+from reward_model.dataset import TurnInputs
 from reward_model.distil import mean_and_scale
 from reward_model.model import RewardModel
 from reward_model.objective import Batch
@@ -130,11 +130,17 @@ class DialogueTurns:
 
     def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
         """g (K) of the turns at ``positions`` (K) int64."""
-        dialogues, places = among_dialogues(self.offsets, positions)
-        spans = [self.offsets[i : i + 2].tolist() for i in dialogues.tolist()]
-        rows = torch.cat([torch.arange(start, end) for start, end in spans])
+        dialogues, member = torch.unique(
+            torch.searchsorted(self.offsets, positions, right=True) - 1, return_inverse=True
+        )
+        starts = self.offsets[dialogues]
+        ends = starts.scatter_reduce(0, member, positions + 1, "amax")
+        lengths = ends - starts
+        rows = torch.cat([torch.arange(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         embeddings = self.turns.embed(model, rows)
-        return cast(ReturnPredictor, model).returns(embeddings, [end - start for start, end in spans])[places]
+        predicted = cast(ReturnPredictor, model).returns(embeddings, lengths.tolist())
+        places = torch.cumsum(lengths, 0) - lengths
+        return predicted[places[member] + positions - starts[member]]
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Embeddings (K, d), one turn at a time."""

@@ -135,7 +135,6 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
         "rating": config.rating,
         "backbone": model.backbone,
-        "scoring": model.scoring,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
         "threads": config.run.threads,

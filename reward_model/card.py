@@ -14,8 +14,8 @@ tags: [reward-model, dialogue, turn-level-rewards]
 ---
 # A reward for every turn of a dialogue
 
-r_theta(s_t, a_t) of LLM-GELI, section 4.2: it reads $reads
-and gives the reply one number. It reads text alone.
+r_theta(s_t, a_t) of LLM-GELI, section 4.2: it reads the last $history_turns turns and the reply (at most $max_tokens
+tokens, the oldest dropped first) and gives the reply one number. It reads text alone.
 
 | | |
 |---|---|
@@ -50,14 +50,6 @@ def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),
         **{name: f"{getattr(config, name):.6g}" for name in numbers},
-        reads=_reads(config),
         stored="frozen (stored by name)" if config.freeze_backbone else "trained (its weights are in this folder)",
         metrics="\n".join(["| figure | value |", "|---|---|", *rows]) if rows else "None were recorded.",
     )
-
-
-def _reads(config: RewardModelConfig) -> str:
-    if config.scoring == "one_pass":
-        return f"the dialogue up to the reply, once (in parts of {config.max_tokens} tokens)"
-    turns = f"the last {config.history_turns} turns and the reply"
-    return f"{turns} (at most {config.max_tokens}\ntokens, the oldest dropped first)"

@@ -22,7 +22,6 @@ class RewardModelConfig(BaseModel):
     backbone: str = Field(min_length=1)
     freeze_backbone: bool
     """A frozen backbone is named, not copied."""
-    scoring: Literal["windowed", "one_pass"] = "windowed"
     history_turns: int = Field(ge=0)
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
@@ -41,7 +40,6 @@ class RewardModelConfig(BaseModel):
         return cls(
             backbone=settings.backbone,
             freeze_backbone=settings.freeze_backbone,
-            scoring=settings.scoring,
             history_turns=settings.history_turns,
             max_tokens=settings.max_tokens,
             width=width,

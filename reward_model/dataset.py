@@ -14,9 +14,8 @@ from torch import Tensor
 from corpus.errors import UnitError
 from corpus.schema import EPISODE_KEY, REWARDS
 from reward_model.backbones import Backbone, frozen_backbone, load_backbone
-from reward_model.embed import embed_turns
+from reward_model.embed import embed_windows
 from reward_model.objective import Batch
-from reward_model.onepass import CausalBackbone, DialogueTokens
 from reward_model.settings import RewardModelSettings
 from reward_model.tokens import Encoded
 from reward_model.windows import EpisodeKey, Windows, episode_windows
@@ -67,32 +66,6 @@ class TokenizedTurns:
         """Their embeddings (K, d) float32, with gradients to the backbone."""
         embeddings: Tensor = model.backbone([self.encoded[i] for i in positions.tolist()])
         return embeddings
-
-
-@dataclass(frozen=True)
-class WholeDialogues:
-    """Dialogues (S) that a trained causal backbone reads anew, each once a step; ``offsets`` (S + 1) of their turns."""
-
-    encoded: Sequence[DialogueTokens]
-    offsets: Tensor
-
-    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """r_theta (K) by backbone and head."""
-        return model.of_embeddings(self.embed(model, positions))
-
-    def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """Their embeddings (K, d) float32, with gradients to the backbone."""
-        dialogues, places = among_dialogues(self.offsets, positions)
-        embeddings: Tensor = model.backbone([self.encoded[i] for i in dialogues.tolist()])
-        return embeddings[places]
-
-
-def among_dialogues(offsets: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """The dialogues (D) that turns at ``positions`` (K) belong to, and their places (K) among all turns of those."""
-    dialogues, member = torch.unique(torch.searchsorted(offsets, positions, right=True) - 1, return_inverse=True)
-    lengths = offsets[dialogues + 1] - offsets[dialogues]
-    before = torch.cumsum(lengths, 0) - lengths
-    return dialogues, before[member] + positions - offsets[dialogues[member]]
 
 
 @dataclass(frozen=True)
@@ -158,14 +131,10 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
         return _from_table(episodes, embeddings, settings.history_turns)
     windows = episode_windows(episodes, settings.history_turns)
     if settings.freeze_backbone:
-        frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)
-        vectors = torch.from_numpy(embed_turns(frozen, windows, episodes))
+        frozen = frozen_backbone(settings.backbone, settings.max_tokens)
+        vectors = torch.from_numpy(embed_windows(frozen, windows.pairs))
         return Reading(windows, EmbeddedTurns(vectors), frozen.width)
-    backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
-    backbone.train_upper(settings.trained_layers)
-    if isinstance(backbone, CausalBackbone):
-        dialogues = [backbone.encode_episode(episode) for episode in episodes if episode.target_turns]
-        return Reading(windows, WholeDialogues(dialogues, torch.tensor(windows.offsets)), backbone.width, backbone)
+    backbone = load_backbone(settings.backbone, settings.max_tokens).train_upper(settings.trained_layers)
     return Reading(windows, TokenizedTurns(backbone.tokens.encode(windows.pairs)), backbone.width, backbone)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
-from corpus.session import Episode, Session
+from corpus.session import Session
 from reward_model.settings import RewardModelSettings
 from reward_model.windows import Pair, Windows, episode_windows
 
@@ -37,21 +37,9 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     """
     from reward_model.backbones import frozen_backbone
 
-    episodes = session.episodes(rating_name)
-    windows = episode_windows(episodes, settings.history_turns)
-    backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)
-    return embedding_table(windows, embed_turns(backbone, windows, episodes))
-
-
-def embed_turns(backbone: Backbone, windows: Windows, episodes: Sequence[Episode]) -> Embeddings:
-    """Embeddings [shape=(N, d)] float32 of the N target turns, as the backbone reads: windows, or whole dialogues."""
-    from reward_model.onepass import CausalBackbone
-
-    if not isinstance(backbone, CausalBackbone):
-        return embed_windows(backbone, windows.pairs)
-    dialogues = [backbone.encode_episode(episode) for episode in episodes if episode.target_turns]
-    found: Embeddings = backbone.embed_dialogues(dialogues).numpy()
-    return found
+    windows = episode_windows(session.episodes(rating_name), settings.history_turns)
+    backbone = frozen_backbone(settings.backbone, settings.max_tokens)
+    return embedding_table(windows, embed_windows(backbone, windows.pairs))
 
 
 def embed_windows(backbone: Backbone, pairs: Sequence[Pair]) -> Embeddings:

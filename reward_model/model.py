@@ -16,10 +16,9 @@ from corpus.session import Episode
 from reward_model.backbones import Backbone, backbone_of_folder, frozen_backbone
 from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
 from reward_model.config import RewardModelConfig
-from reward_model.onepass import CausalBackbone
 from reward_model.settings import RewardModelSettings
 from reward_model.tokens import Encoded
-from reward_model.windows import Pair, history_text, reply_text
+from reward_model.windows import Pair, history_text, reply_text, window
 
 ROLES = ("user", "assistant", "system")
 
@@ -76,8 +75,7 @@ class RewardModel(nn.Module):
         InputError
             The frozen backbone cannot be loaded, or is not the size of the one that the head was trained on.
         """
-        chosen = self.config
-        backbone = self.trained_backbone or frozen_backbone(chosen.backbone, chosen.max_tokens, chosen.scoring)
+        backbone = self.trained_backbone or frozen_backbone(self.config.backbone, self.config.max_tokens)
         if backbone.width != self.config.width:
             raise InputError(
                 f"backbone {self.config.backbone!r} gives {backbone.width} numbers a window, and this reward model's "
@@ -102,8 +100,8 @@ class RewardModel(nn.Module):
 
     def score_episode(self, episode: Episode) -> NDArray[np.float64]:
         """r_theta [shape=(T,)] float64 of the target's turns."""
-        said = [(turn.speaker == episode.rating.target, turn.text) for turn in episode.turns]
-        return np.array(self._score_turns(said), dtype=np.float64)
+        pairs = [window(episode, position, self.config.history_turns) for position in episode.target_positions]
+        return np.array(self.score_windows(pairs), dtype=np.float64)
 
     def score(self, messages: Sequence[Mapping[str, str]]) -> list[float]:
         """r_theta of each assistant message of a chat, ``[{"role": "user", "content": "…"}, …]``.
@@ -116,21 +114,13 @@ class RewardModel(nn.Module):
             A message without role or content, or of another role than user, assistant or system.
         """
         said = [turn for number, message in enumerate(messages, 1) if (turn := _turn(number, message)) is not None]
-        return self._score_turns(said)
-
-    def _score_turns(self, said: Sequence[tuple[bool, str]]) -> list[float]:
-        """r_theta of the target's turns; ``said`` holds (is it the target's, text) of all."""
-        scored = [i for i, (by_target, _) in enumerate(said) if by_target]
         back = self.config.history_turns
-        if self.config.scoring == "windowed":
-            return self.score_windows(
-                [(history_text(said[max(0, i - back) : i]), reply_text(said[i][1])) for i in scored]
-            )
-        backbone = cast(CausalBackbone, self.backbone)
-        self.eval()
-        with torch.inference_mode():
-            embeddings = backbone.embed_dialogues([backbone.encode(said, scored)])
-            return [float(value) for value in self.of_embeddings(embeddings)]
+        pairs = [
+            (history_text(said[max(0, i - back) : i]), reply_text(text))
+            for i, (by_target, text) in enumerate(said)
+            if by_target
+        ]
+        return self.score_windows(pairs)
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
@@ -156,7 +146,7 @@ class RewardModel(nn.Module):
         weights = read_weights(folder)
         backbone = None
         if not config.freeze_backbone:
-            backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens, config.scoring)
+            backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens)
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
         fill(model, weights, folder)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -30,18 +28,9 @@ class RewardModelSettings(BaseModel):
         description="with freeze_backbone = false: how many of its upper layers are trained; "
         "0 trains everything, embeddings too",
     )
-    scoring: Literal["windowed", "one_pass"] = Field(
-        "windowed",
-        description="windowed: a window of history and reply is read for each turn; one_pass: the whole dialogue is "
-        "read once, which needs a causal backbone (GPT-2, Llama, ...)",
-    )
-    history_turns: int = Field(3, ge=0, le=100, description="windowed: turns of either speaker read before the reply")
+    history_turns: int = Field(3, ge=0, le=100, description="turns of either speaker that are read before the reply")
     max_tokens: int = Field(
-        128,
-        ge=8,
-        le=8192,
-        description="tokens of history and reply together, the oldest history is dropped first; "
-        "one_pass: tokens that are read at once, in a longer dialogue at least half as many are history",
+        128, ge=8, le=8192, description="tokens of history and reply together; the oldest history is dropped first"
     )
     head_hidden: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")

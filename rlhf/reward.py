@@ -27,8 +27,7 @@ class ModelReward:
 
     def history(self, episode: Episode, position: int) -> str:
         """The history that the model reads for the turn at ``position``."""
-        config = self._model.config
-        return window(episode, position, position if config.scoring == "one_pass" else config.history_turns)[0]
+        return window(episode, position, self._model.config.history_turns)[0]
 
     def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
