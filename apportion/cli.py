@@ -11,6 +11,7 @@ from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
 from apportion.commands import machine, models, runs
 from apportion.commands import probe as probe_commands
+from apportion.commands import score as score_commands
 from corpus.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -34,6 +35,7 @@ for _command in (
     runs.run_command,
     runs.demo_command,
     *runs.stage_commands(),
+    score_commands.score_command,
     export_commands.export_command,
     probe_commands.probe_command,
     models.models_group,

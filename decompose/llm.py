@@ -141,4 +141,5 @@ def _combined(answers: Sequence[TurnAnswer]) -> Judgement:
     silent = all(answer.value is None for answer in answers)
     mean = None if silent else math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None
-    return Judgement(answers[0].turn, mean, answers[0].evidence, sd)
+    samples = tuple(answer.value for answer in answers) if len(answers) > 1 else ()
+    return Judgement(answers[0].turn, mean, answers[0].evidence, sd, samples)

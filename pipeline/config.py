@@ -116,6 +116,11 @@ class Config(BaseModel):
             setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
         return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
 
+    def with_samples(self, samples: int) -> Config:
+        """A copy that asks the language model ``samples`` times."""
+        llm = self.decompose.llm.model_copy(update={"samples": samples})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+
     def with_prompt_file(self, base: Path) -> Config:
         """A copy whose prompt, where it is a file of the user's own, is found from ``base``."""
         name = self.decompose.llm.prompt

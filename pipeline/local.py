@@ -6,9 +6,9 @@ import fcntl
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
 from pipeline.config import Config
@@ -19,6 +19,9 @@ from pipeline.publish import publish
 from pipeline.runner import RunResult, run_stages
 from pipeline.shards import open_engine
 from pipeline.spending import Spending, newest_reply, spending_since
+
+if TYPE_CHECKING:
+    from evaluation.consistency import Consistency
 
 SHOWN_FAILURES = 10
 
@@ -32,6 +35,7 @@ class RunSummary:
     broken_sessions: tuple[str, ...]
     warnings: tuple[str, ...]
     evaluation: str | None
+    consistency: tuple[Consistency, ...] = ()
     audit: str | None = None
     spending: Spending | None = None
 
@@ -48,6 +52,7 @@ class RunSummary:
             "units": self.result.counts(),
             "warnings": list(self.warnings),
             "language_model": self.spending.to_json() if self.spending else None,
+            "consistency": [asdict(one) for one in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
                 *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
@@ -62,6 +67,7 @@ class RunSummary:
         lines += self._failures()
         if self.spending is not None:
             lines.append(f"{'language model':<14} {self.spending.text()}")
+        lines += [f"{'consistency':<14} {one.text()}" for one in self.consistency]
         files = self._files()
         lines += [f"{name:<14} {path}" for name, path in files.items()]
         if "report" in files:
@@ -92,6 +98,7 @@ class RunSummary:
             "evaluation": output / "evaluation.json",
             "audit": output / "audit.md",
             "rewards": output / "rewards.parquet",
+            "samples": output / "samples.parquet",
             "reward models": output / "reward_models",
             "policy": output / "policy",
             "descriptors": output / "descriptors.parquet",
@@ -142,7 +149,14 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
 def _summary(config: Config, result: RunResult, warnings: Sequence[str], spending: Spending | None) -> RunSummary:
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
-    table = None
+    table: str | None = None
+    found: tuple[Consistency, ...] = ()
+    if (config.output / "samples.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        from evaluation.consistency import consistency
+
+        found = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):
         from evaluation.table import render
 
@@ -151,7 +165,7 @@ def _summary(config: Config, result: RunResult, warnings: Sequence[str], spendin
     audit = None
     if any(outcome.stage == "stability" for outcome in result.outcomes):
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
-    return RunSummary(config, result, broken, tuple(warnings), table, audit, spending)
+    return RunSummary(config, result, broken, tuple(warnings), table, found, audit, spending)
 
 
 @contextmanager

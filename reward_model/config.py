@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reward_model.settings import RewardModelSettings
+from reward_model.settings import RewardModelSettings, Scoring
 
 
 class RewardModelConfig(BaseModel):
@@ -22,6 +22,7 @@ class RewardModelConfig(BaseModel):
     backbone: str = Field(min_length=1)
     freeze_backbone: bool
     """A frozen backbone is named, not copied."""
+    scoring: Scoring = "windowed"
     history_turns: int = Field(ge=0)
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
@@ -40,6 +41,7 @@ class RewardModelConfig(BaseModel):
         return cls(
             backbone=settings.backbone,
             freeze_backbone=settings.freeze_backbone,
+            scoring=settings.scoring,
             history_turns=settings.history_turns,
             max_tokens=settings.max_tokens,
             width=width,

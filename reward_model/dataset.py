@@ -14,11 +14,12 @@ from torch import Tensor
 from corpus.errors import UnitError
 from corpus.schema import EPISODE_KEY, REWARDS
 from reward_model.backbones import Backbone, frozen_backbone, load_backbone
-from reward_model.embed import embed_windows
+from reward_model.dialogue import EncodedDialogue
+from reward_model.embed import embed_episodes
 from reward_model.objective import Batch
 from reward_model.settings import RewardModelSettings
 from reward_model.tokens import Encoded
-from reward_model.windows import EpisodeKey, Windows, episode_windows
+from reward_model.windows import EpisodeKey, Windows, episode_windows, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +67,29 @@ class TokenizedTurns:
         """Their embeddings (K, d) float32, with gradients to the backbone."""
         embeddings: Tensor = model.backbone([self.encoded[i] for i in positions.tolist()])
         return embeddings
+
+
+@dataclass(frozen=True)
+class OnePassTurns:
+    """Turns of S dialogues that a trained causal backbone reads anew in every step, each dialogue once.
+
+    ``offsets`` (S + 1) int64: where the dialogues begin among the N turns.
+    """
+
+    dialogues: Sequence[EncodedDialogue]
+    offsets: Tensor
+
+    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """r_theta (K) by backbone and head."""
+        return model.of_embeddings(self.embed(model, positions))
+
+    def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """Their embeddings (K, d) float32, with gradients to the backbone."""
+        rows, member = torch.unique(torch.searchsorted(self.offsets, positions, right=True) - 1, return_inverse=True)
+        embeddings = model.backbone.read([self.dialogues[row] for row in rows.tolist()])
+        lengths = torch.diff(self.offsets)[rows]
+        starts = torch.cumsum(lengths, 0) - lengths
+        return embeddings[starts[member] + positions - self.offsets[rows][member]]
 
 
 @dataclass(frozen=True)
@@ -129,13 +153,20 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     """
     if settings.freeze_backbone and embeddings is not None:
         return _from_table(episodes, embeddings, settings.history_turns)
-    windows = episode_windows(episodes, settings.history_turns)
     if settings.freeze_backbone:
-        frozen = frozen_backbone(settings.backbone, settings.max_tokens)
-        vectors = torch.from_numpy(embed_windows(frozen, windows.pairs))
-        return Reading(windows, EmbeddedTurns(vectors), frozen.width)
-    backbone = load_backbone(settings.backbone, settings.max_tokens).train_upper(settings.trained_layers)
-    return Reading(windows, TokenizedTurns(backbone.tokens.encode(windows.pairs)), backbone.width, backbone)
+        frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)
+        windows, vectors = embed_episodes(frozen, episodes, settings.history_turns)
+        return Reading(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
+    backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
+    backbone.train_upper(settings.trained_layers)
+    if settings.scoring == "one_pass":
+        windows = episode_windows(episodes, 0)
+        dialogues = [backbone.dialogues.encode(said_by(e)) for e in episodes if e.target_turns]
+        inputs: TurnInputs = OnePassTurns(dialogues, torch.tensor(windows.offsets))
+    else:
+        windows = episode_windows(episodes, settings.history_turns)
+        inputs = TokenizedTurns(backbone.tokens.encode(windows.pairs))
+    return Reading(windows, inputs, backbone.width, backbone)
 
 
 def _from_table(episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int) -> Reading:

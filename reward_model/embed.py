@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
-from corpus.session import Session
+from corpus.session import Episode, Session
 from reward_model.settings import RewardModelSettings
-from reward_model.windows import Pair, Windows, episode_windows
+from reward_model.windows import Windows, episode_windows, said_by
 
 if TYPE_CHECKING:
     from reward_model.backbones import Backbone
 
 Embeddings = NDArray[np.float32]
+T = TypeVar("T", bound=Hashable)
 
 
 def embed_session(session: Session, rating_name: str | None, settings: RewardModelSettings) -> pa.Table:
@@ -37,16 +38,38 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     """
     from reward_model.backbones import frozen_backbone
 
-    windows = episode_windows(session.episodes(rating_name), settings.history_turns)
-    backbone = frozen_backbone(settings.backbone, settings.max_tokens)
-    return embedding_table(windows, embed_windows(backbone, windows.pairs))
+    backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)
+    return embedding_table(*embed_episodes(backbone, session.episodes(rating_name), settings.history_turns))
 
 
-def embed_windows(backbone: Backbone, pairs: Sequence[Pair]) -> Embeddings:
-    """Embeddings [shape=(N, d)] float32 of N windows; equal windows (one target, many raters) are computed once."""
-    places = {pair: i for i, pair in enumerate(dict.fromkeys(pairs))}
-    found: Embeddings = backbone.embed(list(places)).numpy()
-    return found[np.array([places[pair] for pair in pairs], dtype=np.int64)]
+def embed_episodes(backbone: Backbone, episodes: Sequence[Episode], history_turns: int) -> tuple[Windows, Embeddings]:
+    """The N target turns of ``episodes`` and their embeddings [shape=(N, d)] float32.
+
+    What is equal (one target, many raters) is computed once.
+    """
+    if backbone.scoring == "one_pass":
+        windows = episode_windows(episodes, 0)
+        return windows, _read_episodes(backbone, [e for e in episodes if e.target_turns])
+    windows = episode_windows(episodes, history_turns)
+    unique, places = _distinct(windows.pairs)
+    found: Embeddings = backbone.embed(unique).numpy()
+    return windows, found[np.array(places, dtype=np.int64)]
+
+
+def _read_episodes(backbone: Backbone, episodes: Sequence[Episode]) -> Embeddings:
+    import torch
+
+    dialogues, places = _distinct([tuple(said_by(episode)) for episode in episodes])
+    backbone.eval()
+    with torch.inference_mode():
+        found = [backbone.read([backbone.dialogues.encode(said)]).float().numpy() for said in dialogues]
+    return np.concatenate([np.zeros((0, backbone.width), np.float32), *(found[place] for place in places)])
+
+
+def _distinct(values: Sequence[T]) -> tuple[list[T], list[int]]:
+    """The different ones among ``values``, and the place of each value among them."""
+    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return list(places), [places[value] for value in values]
 
 
 def embedding_table(windows: Windows, embeddings: Embeddings) -> pa.Table:

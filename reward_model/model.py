@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -16,9 +17,10 @@ from corpus.session import Episode
 from reward_model.backbones import Backbone, backbone_of_folder, frozen_backbone
 from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
 from reward_model.config import RewardModelConfig
+from reward_model.dialogue import EncodedDialogue
+from reward_model.embed import embed_episodes
 from reward_model.settings import RewardModelSettings
-from reward_model.tokens import Encoded
-from reward_model.windows import Pair, history_text, reply_text, window
+from reward_model.windows import Pair, Said, Windows, last_window, said_by, said_in, window
 
 ROLES = ("user", "assistant", "system")
 
@@ -75,11 +77,12 @@ class RewardModel(nn.Module):
         InputError
             The frozen backbone cannot be loaded, or is not the size of the one that the head was trained on.
         """
-        backbone = self.trained_backbone or frozen_backbone(self.config.backbone, self.config.max_tokens)
-        if backbone.width != self.config.width:
+        config = self.config
+        backbone = self.trained_backbone or frozen_backbone(config.backbone, config.max_tokens, config.scoring)
+        if backbone.width != config.width:
             raise InputError(
-                f"backbone {self.config.backbone!r} gives {backbone.width} numbers a window, and this reward model's "
-                f"head reads {self.config.width}: it is not the backbone that it was trained on. Restore that one, or "
+                f"backbone {config.backbone!r} gives {backbone.width} numbers a turn, and this reward model's "
+                f"head reads {config.width}: it is not the backbone that it was trained on. Restore that one, or "
                 "train the reward model again."
             )
         return backbone
@@ -88,20 +91,57 @@ class RewardModel(nn.Module):
         """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""
         return self.config.reward_mean + self.config.reward_scale * cast(Tensor, self.head(embeddings)).squeeze(-1)
 
-    def forward(self, encoded: Sequence[Encoded]) -> Tensor:
-        """r_theta [shape=(N,)] of N tokenized windows, with gradients to whatever is trained."""
-        return self.of_embeddings(self.backbone(encoded))
+    def window(self, episode: Episode, position: int) -> Pair:
+        """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
+        whole = self.config.scoring == "one_pass"
+        return window(episode, position, position if whole else self.config.history_turns)
 
     def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
         """r_theta of (history, reply) texts; the history is made by `reward_model.windows.history_text`."""
+        if self.config.scoring == "one_pass":
+            encode = self.backbone.dialogues.encode
+            return self._read([encode(said_in(pair), only_last=True) for pair in pairs])
         self.eval()
         with torch.inference_mode():
-            return [float(value) for value in self.of_embeddings(self.backbone.embed(pairs))]
+            return self.of_embeddings(self.backbone.embed(pairs)).tolist()
+
+    def score_dialogue(self, said: Sequence[Said]) -> list[float]:
+        """r_theta of the target's T turns among those ``said``: a window for each, or all of them in one pass.
+
+        Warns where one pass over them is more than ``max_tokens``.
+        """
+        if self.config.scoring == "one_pass":
+            encoded = self.backbone.dialogues.encode(said)
+            if encoded.shortened:
+                warnings.warn(
+                    f"the dialogue is longer than the {self.config.max_tokens} tokens that this model reads at once: "
+                    "its later turns are scored with the last half of that, or more, as history",
+                    stacklevel=2,
+                )
+            return self._read([encoded])
+        back = self.config.history_turns
+        ends = [i + 1 for i, (by_target, _) in enumerate(said) if by_target]
+        return self.score_windows([last_window(said[max(0, end - 1 - back) : end], back) for end in ends])
+
+    def score_last(self, dialogues: Sequence[Sequence[Said]]) -> list[float]:
+        """r_theta of the last turn of each dialogue, which is the target's."""
+        back = None if self.config.scoring == "one_pass" else self.config.history_turns
+        return self.score_windows([last_window(said, back) for said in dialogues])
 
     def score_episode(self, episode: Episode) -> NDArray[np.float64]:
         """r_theta [shape=(T,)] float64 of the target's turns."""
-        pairs = [window(episode, position, self.config.history_turns) for position in episode.target_positions]
-        return np.array(self.score_windows(pairs), dtype=np.float64)
+        return np.array(self.score_dialogue(said_by(episode)), dtype=np.float64)
+
+    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[Windows, list[float]]:
+        """The N target turns of some episodes and r_theta of each; what is equal in them is read once."""
+        self.eval()
+        windows, embeddings = embed_episodes(self.backbone, episodes, self.config.history_turns)
+        with torch.inference_mode():
+            return windows, self.of_embeddings(torch.from_numpy(embeddings)).tolist()
+
+    def shortens(self, episode: Episode) -> bool:
+        """Whether one pass over the episode is more than ``max_tokens``, so that later turns have less history."""
+        return self.config.scoring == "one_pass" and self.backbone.dialogues.encode(said_by(episode)).shortened
 
     def score(self, messages: Sequence[Mapping[str, str]]) -> list[float]:
         """r_theta of each assistant message of a chat, ``[{"role": "user", "content": "…"}, …]``.
@@ -113,14 +153,9 @@ class RewardModel(nn.Module):
         InputError
             A message without role or content, or of another role than user, assistant or system.
         """
-        said = [turn for number, message in enumerate(messages, 1) if (turn := _turn(number, message)) is not None]
-        back = self.config.history_turns
-        pairs = [
-            (history_text(said[max(0, i - back) : i]), reply_text(text))
-            for i, (by_target, text) in enumerate(said)
-            if by_target
-        ]
-        return self.score_windows(pairs)
+        return self.score_dialogue(
+            [turn for number, message in enumerate(messages, 1) if (turn := _turn(number, message)) is not None]
+        )
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
@@ -146,11 +181,16 @@ class RewardModel(nn.Module):
         weights = read_weights(folder)
         backbone = None
         if not config.freeze_backbone:
-            backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens)
+            backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens, config.scoring)
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
         fill(model, weights, folder)
         return model.eval()
+
+    def _read(self, dialogues: Sequence[EncodedDialogue]) -> list[float]:
+        self.eval()
+        with torch.inference_mode():
+            return self.of_embeddings(self.backbone.read(dialogues)).tolist()
 
 
 def _turn(number: int, message: Mapping[str, str]) -> tuple[bool, str] | None:

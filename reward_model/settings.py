@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
+
+Scoring = Literal["windowed", "one_pass"]
 
 
 class RewardModelSettings(BaseModel):
@@ -28,9 +32,20 @@ class RewardModelSettings(BaseModel):
         description="with freeze_backbone = false: how many of its upper layers are trained; "
         "0 trains everything, embeddings too",
     )
-    history_turns: int = Field(3, ge=0, le=100, description="turns of either speaker that are read before the reply")
+    scoring: Scoring = Field(
+        "windowed",
+        description="windowed reads a window of history and reply for each turn; one_pass reads the dialogue once and "
+        "scores at each turn's last token, which needs a causal language model",
+    )
+    history_turns: int = Field(
+        3, ge=0, le=100, description="turns of either speaker that are read before the reply; one_pass reads them all"
+    )
     max_tokens: int = Field(
-        128, ge=8, le=8192, description="tokens of history and reply together; the oldest history is dropped first"
+        128,
+        ge=8,
+        le=131_072,
+        description="tokens of history and reply together, the oldest history is dropped first; with one_pass the "
+        "tokens of a dialogue that are read at once: give what the model has room for, e.g. 1024",
     )
     head_hidden: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from corpus.session import Episode
 from reward_model.model import RewardModel
-from reward_model.windows import reply_text, window
+from reward_model.windows import reply_text
 
 
 class Reward(Protocol):
@@ -27,7 +27,7 @@ class ModelReward:
 
     def history(self, episode: Episode, position: int) -> str:
         """The history that the model reads for the turn at ``position``."""
-        return window(episode, position, self._model.config.history_turns)[0]
+        return self._model.window(episode, position)[0]
 
     def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""

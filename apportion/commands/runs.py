@@ -28,6 +28,12 @@ RUN_OPTIONS = (
         metavar="FILE",
         help="ONNX file of the eight emotions, or `auto` or `none`; goes before features.emotion_model.",
     ),
+    click.option(
+        "--samples",
+        type=click.IntRange(1, 100),
+        metavar="K",
+        help="Ask the language model K times; mean and spread are kept. Goes before decompose.llm.samples.",
+    ),
     click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
 )
@@ -185,6 +191,7 @@ def _run(
     limit: int | None,
     workers: int | None,
     emotion_model: str | None,
+    samples: int | None,
     allow_quarantine: bool,
     as_json: bool,
     budget: float | None = None,
@@ -197,6 +204,9 @@ def _run(
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
+    if samples is not None:
+        config = config.with_samples(samples)
+        source = f"{source} --samples {samples}"
     if dry_run:
         click.echo(dry_run_text(config, stages, as_json=as_json))
         return

@@ -174,4 +174,4 @@ def test_a_model_that_is_no_text_model_is_refused(bert: Path, monkeypatch: pytes
         config = type("Config", (), {})()
 
     with pytest.raises(InputError, match="no single hidden size"):
-        _built("picture", Model(), None, 32)
+        _built("picture", Model(), None, 32, "windowed")

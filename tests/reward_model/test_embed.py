@@ -11,8 +11,8 @@ from corpus.errors import InputError
 from corpus.schema import EPISODE_KEY
 from corpus.session import Rating, Session, Turn
 from reward_model.backbones import load_backbone
-from reward_model.embed import embed_session, embed_windows
-from tests.reward_model.tiny import small
+from reward_model.embed import embed_episodes, embed_session
+from tests.reward_model.tiny import episode, small
 
 TURNS = tuple(
     Turn(i, who, text) for i, (who, text) in enumerate([("user", "hotel ?"), ("bot", "yes"), ("bot", "good")])
@@ -49,7 +49,7 @@ def test_equal_windows_are_computed_once(bert: Path, monkeypatch: pytest.MonkeyP
     seen: list[int] = []
     embed = backbone.embed
     monkeypatch.setattr(backbone, "embed", lambda pairs: seen.append(len(pairs)) or embed(pairs))
-    found = embed_windows(backbone, [("", "yes"), ("", "no"), ("", "yes")])
+    _, found = embed_episodes(backbone, [episode("s", [("bot", text)]) for text in ("yes", "no", "yes")], 3)
     assert seen == [2]
     assert found.dtype == np.float32
     assert np.array_equal(found[0], found[2]) and not np.array_equal(found[0], found[1])

@@ -86,7 +86,7 @@ def test_a_frozen_backbone_has_no_weights_of_its_own_in_the_model(bert: Path) ->
 
 
 def test_a_frozen_backbone_of_another_size_is_refused(bert: Path) -> None:
-    with pytest.raises(InputError, match="gives 32 numbers a window, and this reward model's head reads 8"):
+    with pytest.raises(InputError, match="gives 32 numbers a turn, and this reward model's head reads 8"):
         RewardModel.new(small(bert), 8, 0).score(MESSAGES)
 
 

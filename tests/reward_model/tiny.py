@@ -10,7 +10,15 @@ import numpy as np
 import pyarrow as pa
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoModel, BartConfig, BertConfig, GPT2Config, PreTrainedTokenizerFast, RobertaConfig
+from transformers import (
+    AutoModel,
+    BartConfig,
+    BertConfig,
+    GPT2Config,
+    LlamaConfig,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+)
 
 from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from corpus.session import Episode, Rating, Turn
@@ -58,7 +66,19 @@ CONFIGS: dict[str, Any] = {
         **SIZES,
     ),
     "gpt2": lambda: GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=64, **SIZES),
+    "llama": lambda: LlamaConfig(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        **SIZES,
+    ),
 }
+
+
+CAUSAL = ("gpt2", "llama")
 
 
 def tokenizer(special: bool = True, segments: bool = False) -> PreTrainedTokenizerFast:
@@ -84,7 +104,7 @@ def save_tiny(folder: Path, kind: str = "bert") -> Path:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
         AutoModel.from_config(CONFIGS[kind]()).save_pretrained(folder)
-    tokenizer(special=kind != "gpt2", segments=kind == "bert").save_pretrained(folder)
+    tokenizer(special=kind not in CAUSAL, segments=kind == "bert").save_pretrained(folder)
     return folder
 
 

@@ -1,0 +1,153 @@
+"""A whole corpus scored by one reward model: a table with the columns of a run's `scores`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from corpus.checks.turns import check_sessions, check_utterances
+from corpus.corpus import Corpus
+from corpus.errors import InputError, UnitError
+from corpus.schema import REWARDS
+from corpus.session import Episode, Rating, Session
+
+if TYPE_CHECKING:
+    from reward_model.model import RewardModel
+
+Progress = Callable[[int, int, str], None]
+NOBODY = ""
+"""Rater and name of an episode that no rating made: somebody named the target."""
+
+
+@dataclass
+class CorpusScores:
+    """The scores of a corpus (REWARDS schema, ``reward`` filled), and the sessions that are not in them."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    unrated: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+    """Sessions whose target says nothing."""
+    shortened: list[str] = field(default_factory=list)
+    """Scored in one pass, with a history longer than the model reads at once."""
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows."""
+        return pa.concat_tables([REWARDS.arrow.empty_table(), *self.tables])
+
+
+def score_corpus(
+    model: RewardModel,
+    corpus: Corpus,
+    session_ids: Sequence[str],
+    rating: str | None,
+    target: str | None,
+    label: tuple[str, int],
+    progress: Progress,
+) -> CorpusScores:
+    """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
+
+    Parameters
+    ----------
+    rating : str, optional
+        Only episodes of this rating; all of them where None.
+    target : str, optional
+        The speaker whose turns are scored, whoever was rated; the ratings say it where None.
+    label : tuple of str and int
+        What the columns ``method`` and ``seed`` hold.
+    progress : callable
+        Called as ``progress(done, total, session_id)`` after each session.
+
+    Raises
+    ------
+    InputError
+        A fault of the whole corpus, a rating or target that is not in it, no rating and no target, or a backbone that
+        cannot be loaded.
+    """
+    _check_choice(corpus, rating, target)
+    problems = [p for check in (check_sessions, check_utterances) for p in check(corpus) if p.severity == "error"]
+    broken = {problem.session_id: str(problem) for problem in problems}
+    if None in broken:
+        raise InputError(f"{corpus.root}: the corpus cannot be used. {broken[None]}")
+    found = CorpusScores()
+    for number, session_id in enumerate(session_ids, 1):
+        try:
+            if session_id in broken:
+                raise UnitError(broken[session_id])
+            _score_session(model, corpus.session(session_id), rating, target, label, found)
+        except UnitError as error:
+            found.failed[session_id] = str(error)
+        progress(number, len(session_ids), session_id)
+    return found
+
+
+def label_of(folder_name: str) -> tuple[str, int]:
+    """Method and seed of a model's folder: ``llm-seed0`` is (llm, 0), as a run names them; other names have seed 0."""
+    parts = re.fullmatch(r"(.+)-seed(\d{1,9})", folder_name)
+    return (parts[1], int(parts[2])) if parts else (folder_name, 0)
+
+
+def _score_session(
+    model: RewardModel,
+    session: Session,
+    rating: str | None,
+    target: str | None,
+    label: tuple[str, int],
+    found: CorpusScores,
+) -> None:
+    episodes = _episodes(session, rating, target)
+    if not episodes:
+        found.unrated.append(session.session_id)
+    spoken = [episode for episode in episodes if episode.target_turns]
+    if episodes and not spoken:
+        found.silent.append(session.session_id)
+    if spoken:
+        found.tables.append(_scores(model, spoken, label))
+        if any(model.shortens(episode) for episode in spoken):
+            found.shortened.append(session.session_id)
+
+
+def _episodes(session: Session, rating: str | None, target: str | None) -> tuple[Episode, ...]:
+    if target is None:
+        return session.episodes(rating)
+    return (Episode(session.session_id, session.turns, Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0)),)
+
+
+def _scores(model: RewardModel, episodes: Sequence[Episode], label: tuple[str, int]) -> pa.Table:
+    from reward_model.dataset import turn_keys, turn_values
+
+    windows, rewards = model.score_episodes(episodes)
+    wrong = next((i for i, reward in enumerate(rewards) if not abs(reward) < float("inf")), None)
+    if wrong is not None:
+        (session_id, *_), turn = turn_keys(windows)[wrong]
+        raise UnitError(
+            f"session {session_id}, turn {turn}: the reward is {rewards[wrong]}, not a finite number. The model's "
+            "weights are too large for its backbone, or damaged. Train it again."
+        )
+    return turn_values(windows, "reward", rewards, *label)
+
+
+def _check_choice(corpus: Corpus, rating: str | None, target: str | None) -> None:
+    names = sorted(set(corpus.ratings.column("name").to_pylist()))
+    if target is not None:
+        speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
+        if target not in speakers:
+            raise InputError(f"--target {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}.")
+    elif not names:
+        speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
+        raise InputError(
+            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker with --target; "
+            f"{_some(speakers)}."
+        )
+    elif rating is not None and rating not in names:
+        raise InputError(f"--rating {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
+
+
+def _some(speakers: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in speakers[:5])
+    return f"there are {shown}{', …' if len(speakers) > 5 else ''}" if speakers else "it has no speakers"

@@ -1,0 +1,185 @@
+"""One pass over a dialogue: the rewards are those of each prefix read anew, and no turn sees what comes after it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from corpus.errors import InputError
+from corpus.session import Session
+from reward_model.dataset import Dataset, read_turns
+from reward_model.embed import embed_session
+from reward_model.label_mse import LabelMSE
+from reward_model.model import RewardModel
+from reward_model.training import predict, train
+from tests.reward_model.test_model import MESSAGES, SAID, random_head
+from tests.reward_model.tiny import CAUSAL, episode, ignore, planted, save_tiny, small, values_of
+
+LONG = episode("long", [("user" if i % 2 else "bot", f"w{i % 40} w{i % 7} good") for i in range(40)])
+
+
+@pytest.fixture(scope="module", params=CAUSAL)
+def causal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp(request.param), request.param)
+
+
+def one_pass(folder: Path, max_tokens: int = 64, **changes: object) -> RewardModel:
+    return random_head(small(folder, scoring="one_pass", max_tokens=max_tokens, **changes), 16)
+
+
+def test_rewards_are_those_of_each_prefix_read_anew(causal: Path) -> None:
+    model = one_pass(causal)
+    short = replace(LONG, turns=LONG.turns[:12])
+    rewards = model.score_episode(short)
+    anew = [model.score_episode(replace(short, turns=short.turns[: p + 1]))[-1] for p in short.target_positions]
+    assert rewards.shape == (6,) and np.std(rewards) > 1e-3
+    np.testing.assert_allclose(rewards, anew, rtol=0, atol=1e-5)
+    windows = model.score_windows([model.window(short, p) for p in short.target_positions])
+    np.testing.assert_allclose(rewards, windows, rtol=0, atol=1e-5)
+
+
+def test_windows_that_hold_the_whole_dialogue_give_the_same(causal: Path) -> None:
+    """The state at a text's last token, taken from the network itself, is the one that the head is given."""
+    model = one_pass(causal).eval()
+    backbone, head = model.backbone, model.of_embeddings
+    tokens = backbone.dialogues.encode([(who == "bot", text) for who, text in SAID]).blocks[0]
+    with torch.inference_mode():
+        states = backbone.encoder(input_ids=torch.tensor([tokens.ids])).last_hidden_state[0]
+        expected = head(states[list(tokens.ends)]).tolist()
+    assert model.score_episode(episode("s", SAID)) == pytest.approx(expected, abs=1e-5)
+    assert model.score(MESSAGES) == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_is_said_later_changes_nothing_and_what_is_said_before_does(causal: Path) -> None:
+    model = one_pass(causal)
+    before = model.score_episode(episode("s", SAID))
+    later = model.score_episode(episode("s", [*SAID[:3], ("bot", "good good good"), ("user", "bad")]))
+    earlier = model.score_episode(episode("s", [("user", "w1 w2"), *SAID[1:]]))
+    assert before[0] == pytest.approx(later[0], abs=1e-6)
+    assert abs(before[1] - later[1]) > 1e-4 and abs(before[0] - earlier[0]) > 1e-4
+
+
+def test_a_dialogue_longer_than_the_context_is_scored_whole_and_that_is_said(causal: Path) -> None:
+    model = one_pass(causal, 32)
+    with pytest.warns(UserWarning, match="longer than the 32 tokens that this model reads at once"):
+        rewards = model.score_episode(LONG)
+    assert rewards.shape == (20,) and np.isfinite(rewards).all()
+    assert model.shortens(LONG) and not model.shortens(episode("s", SAID))
+    # As long as all fits, the context's size is no matter; PPO's windows give what the whole dialogue gives.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first = one_pass(causal).score_episode(replace(LONG, turns=LONG.turns[:5]))
+    np.testing.assert_allclose(rewards[:3], first, atol=1e-5)
+    windows = model.score_windows([model.window(LONG, p) for p in LONG.target_positions])
+    np.testing.assert_allclose(rewards, windows, atol=1e-5)
+
+
+def test_every_turn_has_half_a_context_of_history_and_nothing_before_that_matters(causal: Path) -> None:
+    model = one_pass(causal, 33)  # Turns of 5 tokens: later blocks begin with 3 turns that were scored before.
+    with pytest.warns(UserWarning):
+        rewards = model.score_episode(LONG)
+        alone = model.score_episode(replace(LONG, turns=LONG.turns[4:]))
+        other = model.score_episode(replace(LONG, turns=(replace(LONG.turns[0], text="bad bad bad"), *LONG.turns[1:])))
+    assert len(alone) == 18
+    np.testing.assert_allclose(rewards[3:], other[3:], atol=1e-5)
+    assert abs(rewards[0] - other[0]) > 1e-4
+
+
+@pytest.mark.parametrize("turns", [1, 5000])
+def test_one_turn_and_five_thousand(turns: int, causal: Path) -> None:
+    said = [("bot" if i % 2 == 0 else "user", f"w{i % 40}") for i in range(turns)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        rewards = one_pass(causal).score_episode(episode("s", said))
+    assert rewards.shape == ((turns + 1) // 2,) and np.isfinite(rewards).all()
+
+
+def test_nothing_to_score_and_empty_text(causal: Path) -> None:
+    model = one_pass(causal)
+    assert model.score_episode(episode("s", [])).shape == (0,)
+    assert model.score_episode(episode("s", [("user", "hotel ?")])).shape == (0,)
+    assert model.score_windows([]) == []
+    assert np.isfinite(model.score_episode(episode("s", [("bot", ""), ("user", " \n"), ("bot", "\u2028")]))).all()
+
+
+def test_words_that_look_like_a_mark_do_not_make_a_turn(causal: Path) -> None:
+    tricky = episode("s", [("user", "yes\nB: good"), ("bot", "A: no\u2028B: yes"), ("bot", "bad : A")])
+    model = one_pass(causal)
+    windows = model.score_windows([model.window(tricky, p) for p in tricky.target_positions])
+    np.testing.assert_allclose(model.score_episode(tricky), windows, atol=1e-5)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_what_is_saved_is_read_again(frozen: bool, causal: Path, tmp_path: Path) -> None:
+    model = one_pass(causal, freeze_backbone=frozen)
+    model.save_pretrained(tmp_path)
+    again = RewardModel.from_pretrained(tmp_path)
+    assert again.config.scoring == "one_pass"
+    assert again.score(MESSAGES) == model.score(MESSAGES)
+    assert "reads the dialogue once" in (tmp_path / "README.md").read_text()
+
+
+def test_a_bidirectional_backbone_is_refused_when_a_model_is_made_or_read(bert: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is bidirectional"):
+        read_turns([], None, small(bert, scoring="one_pass"))
+    settings = small(bert, freeze_backbone=False)
+    random_head(settings).save_pretrained(tmp_path)
+    config = (tmp_path / "config.json").read_text()
+    (tmp_path / "config.json").write_text(config.replace('"windowed"', '"one_pass"'))
+    with pytest.raises(InputError, match="is bidirectional"):
+        RewardModel.from_pretrained(tmp_path)
+
+
+def test_tables_of_embeddings_hold_what_one_pass_gives(causal: Path) -> None:
+    settings = small(causal, scoring="one_pass", max_tokens=64)
+    episodes = planted(4)
+    tables = [
+        embed_session(Session(e.session_id, e.turns, (e.rating, replace(e.rating, rater="other"))), None, settings)
+        for e in episodes
+    ]
+    both = [replace(e, rating=replace(e.rating, rater=rater)) for e in episodes for rater in ("user", "other")]
+    reading = read_turns(both, pa.concat_tables(tables), settings)
+    direct = read_turns(both, None, settings)
+    assert reading.width == direct.width == 16
+    assert reading.windows.keys == direct.windows.keys and reading.windows.turns == direct.windows.turns
+    assert torch.equal(reading.inputs.embeddings, direct.inputs.embeddings)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> None:
+    settings = small(
+        causal,
+        scoring="one_pass",
+        max_tokens=64,
+        freeze_backbone=frozen,
+        lr_backbone=1e-2,
+        epochs=25,
+        patience=25,
+        trained_layers=0,
+    )
+    episodes = planted(24)
+    reading = read_turns(episodes, None, settings)
+    labels = torch.tensor(values_of(episodes), dtype=torch.float64)
+    data = Dataset(reading.windows, reading.inputs, labels=labels)
+    model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
+    history = train(model, LabelMSE(), data, range(18), range(18, 24), settings, 0, ignore)
+    # A frozen network of random weights shows its head little to learn from.
+    assert history[-1].train_loss < (1.0 if frozen else 0.6) * history[0].train_loss
+    scored = np.concatenate([model.score_episode(e) for e in episodes])
+    np.testing.assert_allclose(predict(model, data), scored, atol=1e-5)
+
+
+def test_turns_of_some_dialogues_are_those_of_all(causal: Path) -> None:
+    settings = small(causal, scoring="one_pass", max_tokens=64, freeze_backbone=False)
+    episodes = planted(5)
+    reading = read_turns(episodes, None, settings)
+    model = random_head(settings, 16).eval()
+    everything = reading.inputs.predict(model, torch.arange(len(reading.windows.turns)))
+    chosen = torch.tensor([len(everything) - 1, 3, 0, 3])
+    torch.testing.assert_close(reading.inputs.predict(model, chosen), everything[chosen], rtol=0, atol=1e-6)
