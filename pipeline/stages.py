@@ -328,3 +328,6 @@ STAGES: tuple[Stage, ...] = (
         facts=("versions", "quarantine", "warnings"),
     ),
 )
+
+ASKING = ("label", "audit")
+"""Those whose units may ask a language model."""
