@@ -69,6 +69,16 @@ class LLMMethodSettings(LLMSettings):
         description="target turns that two parts share, at most half of a part; they bring the parts to one scale",
     )
 
+    pseudonyms: bool = Field(
+        default=False,
+        description="show the model other names than the speakers', also in the texts; results have the real ones",
+    )
+    names: tuple[str, ...] = Field(
+        default=(),
+        description="further names to replace with pseudonyms = true: of people who are talked about, or of speakers "
+        "whose ids are numbers",
+    )
+
 
 class RRDSettings(BaseModel):
     """Randomized return decomposition (Ren et al., 2021)."""

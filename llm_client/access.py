@@ -20,8 +20,9 @@ def require_consent(settings: LLMSettings) -> None:
         return
     given = f"consent was given for {settings.send_to!r} only" if settings.send_to else "you have not agreed to that"
     raise SetupError(
-        f"the text of your sessions would leave this machine for {settings.host}, and {given}. If the data's licence "
-        f"allows it, set send_to = {settings.host!r}; otherwise use a server on this machine. Nothing was sent."
+        f"the text of your sessions would leave this machine for {settings.host}, and {given}. --preview 3 shows what "
+        f"would be sent. If the data's licence allows it, give --send-to {settings.host} or set send_to = "
+        f"{settings.host!r}; otherwise use a server on this machine. Nothing was sent."
     )
 
 

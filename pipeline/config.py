@@ -92,6 +92,12 @@ class Config(BaseModel):
         given = {name: value for name, value in changes.items() if value is not None}
         return self.model_copy(update={"run": self.run.model_copy(update=given)})
 
+    def with_llm(self, **changes: Any) -> Config:
+        """A copy with other settings of the language model (the command line's --send-to, --pseudonyms)."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        llm = self.decompose.llm.model_copy(update=given)
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+
     def with_audit(self, sessions: int | None = None) -> Config:
         """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
 

@@ -68,6 +68,7 @@ class Engine:
         try:
             key = self.key(stage.name, unit)
             if self.store.find(stage.name, key) is not None:
+                self.store.drop_checkpoints(stage.name, key)
                 self._forget_failure(stage.name, unit)
                 return Outcome(stage.name, unit, "reused")
             self._make(stage, unit, key, progress)
@@ -164,8 +165,10 @@ class Engine:
         inputs = self.inputs(stage, unit)
         out = self.store.scratch()
         try:
-            outputs: Outputs = stage.fn(inputs, self.config, Work(out, progress, self.tools))
+            work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key))
+            outputs: Outputs = stage.fn(inputs, self.config, work)
             self.store.commit(stage.name, key, out, outputs.tables, outputs.documents)
+            self.store.drop_checkpoints(stage.name, key)
         except BaseException:
             shutil.rmtree(out, ignore_errors=True)
             raise

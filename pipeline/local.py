@@ -213,6 +213,22 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 
+def preview_text(config: Config, stages: Sequence[str], count: int, as_json: bool) -> str:
+    """The first ``count`` requests that a run would send to the language model, word for word; nothing is sent.
+
+    Raises
+    ------
+    InputError
+        See ``pipeline.preview.preview``.
+    """
+    from pipeline.preview import preview
+
+    engine = open_engine(config)
+    names = {name for stage in stages for name in engine.plan.upstream(stage)}
+    found = preview(engine, names, count)
+    return json.dumps(found.to_json(), indent=1, ensure_ascii=False) if as_json else found.text()
+
+
 def _summary(
     config: Config,
     result: RunResult,

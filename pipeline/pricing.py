@@ -110,7 +110,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
         price = find_price(settings.model, config.run.prices)
         if batch and price is not None:
             price = price.batched()
-        with _replies(config) as kept:
+        with kept_replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
                 done = ChatReply("", "") if request.key() in finished else None
@@ -142,7 +142,7 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
 
 
 @contextmanager
-def _replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+def kept_replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
     """Looks up what is there already; makes no file."""
     from llm_client.cache import ReplyCache
     from llm_client.recorded import RecordedReplies

@@ -33,11 +33,16 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is."""
+    """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is.
+
+    ``checkpoints`` is a folder of this unit alone that outlives a kill and goes when the unit is finished; it is made
+    by the unit, if at all.
+    """
 
     out: Path
     progress: Progress
     tools: Any = None
+    checkpoints: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,7 @@ def align(inputs: Inputs, config: Config, work: Work) -> Outputs:
         _seed(inputs.unit),
         work.out / "policy",
         work.progress,
+        work.checkpoints,
     )
     return Outputs({"history": history, "samples": samples})
 

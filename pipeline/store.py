@@ -118,6 +118,14 @@ class Store:
         self._verified[key] = artifact
         return artifact
 
+    def checkpoints(self, stage: str, key: str) -> Path:
+        """Where an unfinished unit keeps what it needs to go on after a kill."""
+        return self.root / "checkpoints" / stage / key
+
+    def drop_checkpoints(self, stage: str, key: str) -> None:
+        """Remove the checkpoints of a unit that is finished."""
+        shutil.rmtree(self.checkpoints(stage, key), ignore_errors=True)
+
     def scratch(self) -> Path:
         """A new empty folder on the store's own disk, for one unit's output."""
         folder = self.root / "tmp" / f"{os.getpid()}.{platform.node()}.{uuid.uuid4().hex}"

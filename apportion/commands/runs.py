@@ -41,10 +41,33 @@ RUN_OPTIONS = (
 
 LLM_OPTIONS = (
     click.option(
+        "--preview",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Show the first N requests to the language model word for word, and stop.",
+    ),
+    click.option(
+        "--send-to",
+        metavar="HOST",
+        help="Your consent to send conversation text to HOST, the host of decompose.llm.base_url; goes before "
+        "decompose.llm.send_to.",
+    ),
+    click.option(
+        "--pseudonyms",
+        is_flag=True,
+        help="Show the language model other names than the speakers'; results have the real ones.",
+    ),
+    click.option(
         "--budget",
         type=click.FloatRange(min=0, min_open=True),
         metavar="USD",
         help="Stop before all that was ever paid into the reply cache passes USD; goes before run.budget_usd.",
+    ),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write the language model's replies to FILE, to serve as recorded replies; goes before run.record.",
     ),
     click.option(
         "--batch",
@@ -53,28 +76,22 @@ LLM_OPTIONS = (
         "Run the same command until it ends with 0; 3 means that a batch has to be waited for.",
     ),
     click.option("--forget-batch", metavar="ID", help="Give up a batch that cannot be collected any more, and stop."),
-    click.option(
-        "--record",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Write the language model's replies to FILE, to serve as recorded replies; goes before run.record.",
-    ),
 )
 """What commands have that may ask a language model, themselves or for a stage that they read."""
+AUDIT_OPTIONS = (
+    click.option(
+        "--sessions",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
+    ),
+)
 
 
 def _with_options(options: Sequence[Any], command: Any) -> Any:
     for option in reversed(options):
         command = option(command)
     return command
-
-
-_with_sessions = click.option(
-    "--sessions",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
-)
 
 
 class CommandWithMore(click.Command):
@@ -202,7 +219,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
 
     if "audit" in stages:
-        command = _with_sessions(command)
+        command = _with_options(AUDIT_OPTIONS, command)
     return _with_llm_options(command) if _may_ask(stages) else command
 
 
@@ -233,8 +250,11 @@ def _run(
     batch: bool = False,
     forget_batch: str | None = None,
     record: Path | None = None,
+    preview: int | None = None,
+    send_to: str | None = None,
+    pseudonyms: bool = False,
 ) -> None:
-    from pipeline.local import dry_run_text, run_locally
+    from pipeline.local import dry_run_text, preview_text, run_locally
 
     if budget is not None and not math.isfinite(budget):
         raise InputError(f"--budget {budget}: give a number of US dollars.")
@@ -242,9 +262,15 @@ def _run(
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
+    config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None)
+    source += f" --send-to {shlex.quote(send_to)}" if send_to else ""
+    source += " --pseudonyms" if pseudonyms else ""
     if samples is not None:
         config = config.with_samples(samples)
         source = f"{source} --samples {samples}"
+    if preview is not None:
+        click.echo(preview_text(config, stages, preview, as_json=as_json))
+        return
     if forget_batch is not None:
         _forget_batch(config, forget_batch, f"apportion {command} {source} --batch")
         return
