@@ -57,8 +57,8 @@ def fit_reactions(
     The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
     mean of w . x_t over its turns, later ones weighing more (people rate a conversation by its end: a turn at the place
     p from 0 to 1 weighs (0.1 + p)^late). So w is a ridge regression of scores on pooled reactions. It is closed: no
-    epochs, random numbers or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of the
-    session scores, which is exact and costs nothing. The one training loop with a linear head on the same features
+    epochs, random numbers or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of
+    the session scores, which is exact and costs nothing. The one training loop with a linear head on the same features
     approaches the same minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an
     argument.
 

@@ -184,10 +184,11 @@ def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) ->
     """The rater's smile shows the planted feeling, where it was measured; the target's own smile shows the opposite."""
     rng = np.random.default_rng(5)
     rows = []
-    for value, (e, turn) in zip(felt, ((e, t) for e in episodes for t in e.target_turns), strict=True):
+    keys = [(e.session_id, turn) for e in episodes for turn in e.target_turns]
+    for value, (session_id, turn) in zip(felt, keys, strict=True):
         smile = value + 0.3 * rng.normal() if rng.random() < measured else None
         for person, mean in (("user", smile), ("bot", -value)):
-            rows.append({"session_id": e.session_id, "turn": turn, "person": person, "window": "during"})
+            rows.append({"session_id": session_id, "turn": turn, "person": person, "window": "during"})
             rows[-1].update(feature="smile", mean=mean, coverage=1.0)
     return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
 
