@@ -115,6 +115,22 @@ REWARDS = _table(
 )
 """A decomposition's rewards, and a reward model's scores. A label stage fills ``raw_reward`` only;
 ``reward`` is null until the projection onto the score has been done."""
+SAMPLES = _table(
+    "samples",
+    {
+        "session_id": TEXT,
+        "rater": TEXT,
+        "target": TEXT,
+        "name": TEXT,
+        "turn": WHOLE,
+        "method": TEXT,
+        "sample": WHOLE,
+        "value": REAL,
+    },
+    (*EPISODE_KEY, "turn", "method", "sample"),
+    (*EPISODE_KEY, "turn", "method", "sample"),
+)
+"""What each of several samples of a method said of a turn, in its own units; null where it said nothing."""
 AUDIT = _table(
     "audit",
     {
@@ -133,4 +149,4 @@ AUDIT = _table(
 )
 """A language model's judgements of the same turns, asked in several ways; ``planted`` marks the turn that words were
 planted for. Names of people are those of the corpus, whatever the model was shown."""
-RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, AUDIT)
+RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, SAMPLES, AUDIT)

@@ -71,11 +71,7 @@ def _asked_again(request: ChatRequest, bad: BadReply, turns: Sequence[int]) -> C
 
 
 def _evidence(bad: Sequence[BadReply]) -> str | None:
-    if not bad:
-        return None
-    # Half a surrogate pair, which no file takes, becomes the JSON escape that means the same.
-    text = json.dumps([asdict(reply) for reply in bad], ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace").decode()
+    return json.dumps([asdict(reply) for reply in bad], ensure_ascii=False) if bad else None
 
 
 def _given_up(request: ChatRequest, bad: Sequence[BadReply]) -> str:

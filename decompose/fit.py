@@ -33,6 +33,7 @@ def fit_decomposer(
     seed: int,
     progress: Progress,
     features: pa.Table | None = None,
+    reactions: pa.Table | None = None,
     state: Path | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
@@ -47,7 +48,10 @@ def fit_decomposer(
     embeddings : pa.Table, optional
         Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
     features : pa.Table, optional
-        UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them.
+        UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them,
+        and as a part of reactions.
+    reactions : pa.Table, optional
+        Of all sessions (`decompose.reactions.read_session`), for a method that ``uses_reactions``.
     state : Path, optional
         A file for the state of the unfinished training (`reward_model.training.train`).
 
@@ -66,6 +70,8 @@ def fit_decomposer(
         No training session, a score or loss that is not finite, no local label for any training turn.
     """
     declared = find_method(method)
+    if declared.uses_reactions:
+        return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
     objective = _objective(declared, settings)
     reading = read_turns(episodes, embeddings, model_settings)
     windows = reading.windows
@@ -85,6 +91,26 @@ def fit_decomposer(
     everything = Batch(torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), labels)
     rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
+
+
+def _from_reactions(
+    method: Method,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    reactions: pa.Table | None,
+    settings: DecomposeSettings,
+    seed: int,
+    features: pa.Table | None,
+) -> tuple[pa.Table, pa.Table]:
+    """A closed fit: its code takes the reactions and gives judgements and history itself."""
+    if reactions is None:
+        raise UnitError(
+            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
+        )
+    section = None if method.section is None else getattr(settings, method.section)
+    fit = method.resolve()
+    found: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
+    return found
 
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:

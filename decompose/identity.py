@@ -51,4 +51,5 @@ def configured(method: Method, settings: DecomposeSettings) -> Method:
     prompt = load_prompt(settings.llm.prompt)
     if prompt.units == "attribution":
         return replace(method, attribution=settings.attribution, highest=prompt.high)
-    return replace(method, reward_units=prompt.units == "score")
+    width = None if prompt.low is None or prompt.high is None else prompt.high - prompt.low
+    return replace(method, reward_units=prompt.units == "score", width=width)

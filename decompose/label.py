@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
 from corpus.errors import UnitError
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from corpus.session import Episode, Session
 from decompose.judgement import Judgement
 from decompose.methods import Method, find_method
@@ -31,6 +32,14 @@ class Label(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Labels:
+    """One session's ``judgements`` (REWARDS schema) and, of methods that sample, the ``samples`` (SAMPLES schema)."""
+
+    judgements: pa.Table
+    samples: pa.Table
+
+
 def label_session(
     method: str,
     session: Session,
@@ -40,14 +49,27 @@ def label_session(
     tools: Tools,
     features: pa.Table | None = None,
 ) -> pa.Table:
+    """The judgements of `judge_session` alone."""
+    return judge_session(method, session, rating_name, descriptors, settings, tools, features).judgements
+
+
+def judge_session(
+    method: str,
+    session: Session,
+    rating_name: str | None,
+    descriptors: pa.Table | None,
+    settings: DecomposeSettings,
+    tools: Tools,
+    features: pa.Table | None = None,
+) -> Labels:
     """Judge every target turn of every episode of ``session`` by one method.
 
     ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses.
 
     Returns
     -------
-    pa.Table
-        REWARDS schema: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
+    Labels
+        ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
         ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
         in the order of the ratings, then of the turns.
 
@@ -60,21 +82,21 @@ def label_session(
     """
     declared = find_method(method)
     behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
-    rows = []
+    rows, sampled = [], []
     for episode in session.episodes(rating_name):
         for judgement in judge_episode(declared, episode, behaviour, settings, tools):
+            key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
+            sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
             rows.append(
                 {
-                    **dict(zip(EPISODE_KEY, episode.key, strict=True)),
-                    "turn": judgement.turn,
-                    "method": method,
+                    **key,
                     "seed": 0,
                     "raw_reward": judgement.value,
                     "sd": judgement.sd,
                     "rationale": judgement.rationale,
                 }
             )
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    return Labels(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(sampled, schema=SAMPLES.arrow))
 
 
 def judge_episode(

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from corpus.errors import UnitError
 from corpus.session import Episode, Session
 from decompose.exchange import ask
 from decompose.judgement import Judgement
 from decompose.prompt import Part, Prompt, prompt_for
 from decompose.reply import REPLY_SCHEMA, TurnAnswer
 from decompose.settings import DecomposeSettings, LLMMethodSettings
+from decompose.shown import Shown, shown
 from decompose.tools import Tools
 from decompose.windows import parts_of, reconcile
 from llm_client.request import ChatRequest
@@ -60,12 +62,13 @@ def requests_for(
         if not episode.target_turns:
             continue
         prompt = prompt_for(settings.llm.prompt, episode.rating.name)
-        parts = _parts(prompt, episode, descriptors, settings.llm)
+        view = shown(episode, descriptors, settings.llm)
+        parts = _parts(prompt, view, settings.llm)
         for sample in range(settings.llm.samples):
             for number, part in enumerate(parts):
                 asked = episode.target_turns if part is None else part.asked
                 meta = RequestMeta(*episode.key, sample=sample, turns=asked, part=number, parts=len(parts))
-                found.append((_request(prompt, episode, descriptors, settings.llm, meta, part), meta))
+                found.append((_request(prompt, view, settings.llm, meta, part), meta))
     return found
 
 
@@ -81,44 +84,53 @@ def label(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSet
     """
     if not episode.target_turns:
         return []
-    chosen = settings.llm
+    view = shown(episode, descriptors, settings.llm)
+    try:
+        judgements = _judgements(view, settings.llm, tools)
+    except UnitError as error:
+        raise UnitError(view.told(str(error)), error.evidence) from None
+    return [replace(judgement, rationale=_told(view, judgement.rationale)) for judgement in judgements]
+
+
+def _told(view: Shown, rationale: str | None) -> str | None:
+    return rationale if rationale is None else view.told(rationale)
+
+
+def _judgements(view: Shown, chosen: LLMMethodSettings, tools: Tools) -> list[Judgement]:
+    episode = view.episode
     prompt = prompt_for(chosen.prompt, episode.rating.name)
-    parts = _parts(prompt, episode, descriptors, chosen)
+    parts = _parts(prompt, view, chosen)
     samples = []
     for sample in range(chosen.samples):
         answers = []
         for number, part in enumerate(parts):
             turns = episode.target_turns if part is None else part.asked
             meta = RequestMeta(*episode.key, sample=sample, turns=turns, part=number, parts=len(parts))
-            request = _request(prompt, episode, descriptors, chosen, meta, part)
+            request = _request(prompt, view, chosen, meta, part)
             answers.append(ask(request, turns, prompt, chosen.attempts, tools))
         samples.append(answers[0] if len(answers) == 1 else _joined(answers, prompt))
     return [_combined(answers) for answers in zip(*samples, strict=True)]
 
 
-def _parts(
-    prompt: Prompt, episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings
-) -> list[Part | None]:
-    return parts_of(prompt, episode, descriptors, settings.question, settings.context_tokens, settings.overlap_turns)
+def _parts(prompt: Prompt, view: Shown, settings: LLMMethodSettings) -> list[Part | None]:
+    limits = (settings.context_tokens, settings.overlap_turns)
+    return parts_of(prompt, view.episode, view.descriptors, view.question, *limits)
 
 
 def _request(
-    prompt: Prompt,
-    episode: Episode,
-    descriptors: pa.Table | None,
-    settings: LLMMethodSettings,
-    meta: RequestMeta,
-    part: Part | None,
+    prompt: Prompt, view: Shown, settings: LLMMethodSettings, meta: RequestMeta, part: Part | None
 ) -> ChatRequest:
+    rating = view.episode.rating
     of_parts = f", part {meta.part + 1} of {meta.parts}" if meta.parts > 1 else ""
     return ChatRequest(
         model=settings.model,
-        messages=prompt.messages(episode, descriptors, settings.question, part),
+        messages=prompt.messages(view.episode, view.descriptors, view.question, part),
         schema=REPLY_SCHEMA,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         sample=meta.sample,
-        label=f"session {meta.session_id}, {meta.name} of {meta.target} by {meta.rater}, "
+        # With the names that the model is shown: recordings keep the label beside its words.
+        label=f"session {meta.session_id}, {rating.name} of {rating.target} by {rating.rater}, "
         f"sample {meta.sample}{of_parts}",
     )
 
@@ -141,4 +153,5 @@ def _combined(answers: Sequence[TurnAnswer]) -> Judgement:
     silent = all(answer.value is None for answer in answers)
     mean = None if silent else math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None
-    return Judgement(answers[0].turn, mean, answers[0].evidence, sd)
+    samples = tuple(answer.value for answer in answers) if len(answers) > 1 else ()
+    return Judgement(answers[0].turn, mean, answers[0].evidence, sd, samples)

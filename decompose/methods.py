@@ -22,10 +22,11 @@ class Method:
     ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
     behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
-    that many run at once.
+    that many run at once. ``uses_reactions`` asks for what was read of the replies; such a fit is called as
+    `decompose.reaction.fit_reactions` is.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
-    it out (``decompose.projection``);
+    it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
     (``whole``) and the label method of its local one (``local``).
@@ -36,12 +37,14 @@ class Method:
     title: str
     load: str
     uses_descriptors: bool = False
+    uses_reactions: bool = False
     concurrent: bool = False
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     highest: float | None = None
+    width: float | None = None
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli"] | None = None
+    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction"] | None = None
     uses_features: bool = False
     whole: str | None = None
     local: str | None = None
@@ -73,7 +76,12 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
 _OURS = (
     Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
     Method(
-        "sentiment", "label", "Sentiment of the rater's next reply", "decompose.sentiment:label", section="sentiment"
+        "sentiment",
+        "label",
+        "Sentiment of the rater's next reply",
+        "decompose.sentiment:label",
+        width=2.0,
+        section="sentiment",
     ),
     Method(
         "affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"
@@ -98,6 +106,14 @@ _OURS = (
     _mix("rrd-ls", "GELI: RRD with language sentiment", "rrd", "sentiment"),
     _mix("ircr-va", "GELI: IRCR with visual affect", "ircr", "affect"),
     _mix("rudder-va", "GELI: RUDDER with visual affect", "rudder", "affect"),
+    Method(
+        "reaction",
+        "fit",
+        "Reaction-aware decomposition",
+        "decompose.reaction:fit_reactions",
+        uses_reactions=True,
+        section="reaction",
+    ),
 )
 
 

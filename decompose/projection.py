@@ -137,8 +137,30 @@ def project(
         )
     mean = math.fsum(scores) / len(scores)
     offset = mean if target == "relative" else 0.0
+    spread = 1.0 if method.reward_units else _spread(ordered, mean, trained)
+    return _applied(judgements, ordered, offset, spread, method)
+
+
+def apply_constants(
+    judgements: pa.Table, episodes: Iterable[Episode], score_offset: float, spread: float, method: Method
+) -> tuple[pa.Table, Projection]:
+    """Map judgements onto the scores as `project` does, with constants that are known already.
+
+    ``spread`` is s; attributions, which have an s of each episode, do not use it.
+
+    Raises
+    ------
+    UnitError
+        As `project`.
+    """
+    return _applied(judgements, _ordered(judgements, list(episodes), method), score_offset, spread, method)
+
+
+def _applied(
+    judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method
+) -> tuple[pa.Table, Projection]:
     totals = np.array([episode.score - offset for episode in ordered.judged], dtype=np.float64)
-    rule, scales = _scales(ordered, totals, mean, trained, method)
+    rule, scales = _scales(ordered, totals, spread, method)
     each = scales[ordered.episode]
 
     shares = (totals / ordered.turns)[ordered.episode]
@@ -148,7 +170,7 @@ def project(
     projection = Projection(
         score_offset=offset,
         rule=rule,
-        spread=None if method.attribution else float(scales[0]) if scales.size else 0.0,
+        spread=None if method.attribution else spread,
         residuals=tuple(
             Residual(*episode.key, residual=float(residual))
             for episode, residual in zip(ordered.judged, residuals, strict=True)
@@ -158,13 +180,11 @@ def project(
 
 
 def _scales(
-    table: _Table, totals: Floats, mean: float, trained: set[str], method: Method
+    table: _Table, totals: Floats, spread: float, method: Method
 ) -> tuple[Literal["spread", "own", "share", "fraction"], Floats]:
     """Where s comes from, and s of each episode (E,) float64."""
-    episodes = np.ones(len(table.judged), dtype=np.float64)
     if method.attribution is None:
-        rule: Literal["spread", "own"] = "own" if method.reward_units else "spread"
-        return rule, episodes * (1.0 if method.reward_units else _spread(table, mean, trained))
+        return "own" if method.reward_units else "spread", np.full(len(table.judged), spread)
     below = np.flatnonzero(table.value < 0)
     if below.size:
         episode = table.judged[int(table.episode[below[0]])]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from corpus.schema import DESCRIPTORS
-from corpus.session import Session
+from corpus.session import Episode
 
 ROLES = frozenset(
     {
@@ -36,6 +36,7 @@ POOL = (
 """Names of people that do not tell a gender, so that nothing is made up but the name."""
 
 _WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
+_BLANK = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.DOTALL)
 _SHORTEST_LITERAL = 6
 
 
@@ -73,32 +74,37 @@ class Renaming:
 
         return _WORD.sub(original, text)
 
-    def session(self, session: Session) -> Session:
-        """``session`` under the other names: speakers, texts, who rated whom, who was recorded."""
+    def episode(self, episode: Episode) -> Episode:
+        """``episode`` under the other names: speakers, texts, who rated whom."""
+        rating = episode.rating
         return replace(
-            session,
-            turns=tuple(replace(t, speaker=self.speaker(t.speaker), text=self.text(t.text)) for t in session.turns),
-            ratings=tuple(
-                replace(r, rater=self.speaker(r.rater), target=self.speaker(r.target)) for r in session.ratings
-            ),
-            media=tuple(replace(m, speaker=self.speaker(m.speaker)) for m in session.media),
+            episode,
+            turns=tuple(replace(t, speaker=self.speaker(t.speaker), text=self.text(t.text)) for t in episode.turns),
+            rating=replace(rating, rater=self.speaker(rating.rater), target=self.speaker(rating.target)),
         )
 
     def descriptors(self, table: pa.Table | None) -> pa.Table | None:
         """DESCRIPTORS rows of the session under the same names."""
         if table is None:
             return None
-        rows = [{**row, "person": self.speaker(row["person"])} for row in table.to_pylist()]
+        rows = [
+            {**row, "person": self.speaker(row["person"]), "text": self.text(row["text"])} for row in table.to_pylist()
+        ]
         return pa.Table.from_pylist(rows, schema=DESCRIPTORS.arrow)
 
+    def template(self, template: str) -> str:
+        """A Jinja template with the names in its words replaced; its blanks stay."""
+        parts = _BLANK.split(template)
+        return "".join(part if at % 2 else self.text(part) for at, part in enumerate(parts))
 
-def renaming(session: Session, names: Iterable[str] = (), *, roles: bool = False, first: int = 0) -> Renaming:
-    """Pseudonyms for everybody in ``session``, the same at every call.
+
+def renaming(episode: Episode, names: Iterable[str] = (), *, roles: bool = False, first: int = 0) -> Renaming:
+    """Pseudonyms for everybody in ``episode``, the same at every call and for every rating of its session.
 
     Parameters
     ----------
-    session : Session
-        Whose speakers, raters and targets get other names; no pseudonym occurs in its texts.
+    episode : Episode
+        Whose speakers, rater and target get other names; no pseudonym occurs in its texts.
     names : iterable of str
         Names to replace in the texts besides those of the speakers.
     roles : bool
@@ -106,15 +112,22 @@ def renaming(session: Session, names: Iterable[str] = (), *, roles: bool = False
     first : int
         Where in ``POOL`` to begin.
     """
-    rated = [person for rating in session.ratings for person in (rating.rater, rating.target)]
-    people = dict.fromkeys([*(turn.speaker for turn in session.turns), *rated, *(m.speaker for m in session.media)])
+    rating = episode.rating
+    people = dict.fromkeys([*(turn.speaker for turn in episode.turns), rating.rater, rating.target])
     opaque = [person for person in people if _is_opaque(person) or (roles and _is_role(person))]
-    named = [*(person for person in people if person not in opaque), *names]
-    words = dict.fromkeys(word for name in named for word in _WORD.findall(name) if _is_name(word))
+    found = _assigned(episode, list(people), opaque, list(names), first)
+    if len({found.speaker(person) for person in people}) < len(people):
+        # Ids that differ in case or encoding alone: two people must stay two.
+        found = _assigned(episode, list(people), list(people), list(names), first)
+    return found
+
+
+def _assigned(episode: Episode, people: list[str], opaque: list[str], names: list[str], first: int) -> Renaming:
+    spoken = [word for person in people if not _is_opaque(person) for word in _WORD.findall(person) if _is_name(word)]
     written: dict[str, str] = {}
-    for word in words:
+    for word in [*spoken, *(word for name in names for word in _WORD.findall(name))]:
         written.setdefault(folded(word), word)
-    taken = {folded(word) for turn in session.turns for word in _WORD.findall(turn.text)}
+    taken = {folded(word) for turn in episode.turns for word in _WORD.findall(turn.text)}
     taken |= {folded(word) for person in [*people, *names] for word in _WORD.findall(person)}
     free = _pseudonyms(taken, len(written) + len(opaque), first)
     return Renaming(

@@ -69,6 +69,16 @@ class LLMMethodSettings(LLMSettings):
         description="target turns that two parts share, at most half of a part; they bring the parts to one scale",
     )
 
+    pseudonyms: bool = Field(
+        default=False,
+        description="show the model other names than the speakers', also in the texts; results have the real ones",
+    )
+    names: tuple[str, ...] = Field(
+        default=(),
+        description="further names to replace with pseudonyms = true: of people who are talked about, or of speakers "
+        "whose ids are numbers",
+    )
+
 
 class RRDSettings(BaseModel):
     """Randomized return decomposition (Ren et al., 2021)."""
@@ -101,6 +111,33 @@ class GELISettings(BaseModel):
     )
 
 
+class ReactionSettings(BaseModel):
+    """What is read of the rater's reaction to a turn, and how a session's score is made of its turns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    backbone: str = Field(
+        default="minilm",
+        min_length=1,
+        description="reads the replies, always frozen: minilm (embedded), or a Hugging Face model by name or folder",
+    )
+    max_tokens: int = Field(default=128, ge=8, le=8192, description="tokens of an utterance that are read")
+    late: tuple[float, ...] = Field(
+        default=(0.0, 1.0, 2.0),
+        min_length=1,
+        description="how much more later turns weigh in the score (0: all alike), tried one after the other; "
+        "the leave-one-out error of the training sessions' scores decides",
+    )
+
+    @field_validator("late")
+    @classmethod
+    def _powers(cls, powers: tuple[float, ...]) -> tuple[float, ...]:
+        wrong = [power for power in powers if not 0 <= power <= 8]
+        if wrong:
+            raise ValueError(f"{wrong[0]:g} is not from 0 to 8")
+        return powers
+
+
 class AuditSettings(BaseModel):
     """Asking a language model the same in several ways, to see whether its order of the turns holds."""
 
@@ -126,7 +163,7 @@ class DecomposeSettings(BaseModel):
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, affect, llm, llm-multimodal, rrd, "
-        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va",
+        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -144,6 +181,7 @@ class DecomposeSettings(BaseModel):
     rrd: RRDSettings = RRDSettings()
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()
+    reaction: ReactionSettings = ReactionSettings()
     audit: AuditSettings = AuditSettings()
 
     @property

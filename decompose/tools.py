@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from corpus.errors import InputError, StoppedError, UnitError
-from llm_client.errors import BudgetError, RequestError, SetupError
+from llm_client.errors import BudgetError, ContextLengthError, RequestError, SetupError
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
@@ -80,6 +80,11 @@ class Tools:
             raise InputError(f"decompose.llm: {error}") from None
         except BudgetError as error:
             raise StoppedError(str(error)) from None
+        except ContextLengthError as error:
+            raise UnitError(
+                f"{request.label}: {error} Long dialogues are asked in parts where decompose.llm.context_tokens says "
+                "what the model takes."
+            ) from None
         except RequestError as error:
             raise UnitError(f"{request.label}: {error}") from None
 

@@ -13,6 +13,7 @@ from evaluation import baselines
 from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.caution import cautions
+from evaluation.consistency import consistency
 from evaluation.evaluation import Comparison, Evaluation, HeldOutCounts, MethodFigures
 from evaluation.figure import Estimate, Missing
 from evaluation.panel import Floats, HeldOut, Panel, align
@@ -31,6 +32,7 @@ def evaluate(
     utterance_features: pa.Table | None,
     turn_labels: pa.Table | None,
     settings: EvaluationSettings,
+    samples: pa.Table | None = None,
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
 
@@ -53,6 +55,8 @@ def evaluate(
         For the local difference; None without recordings.
     turn_labels : pa.Table or None
         For the agreement with people; None where nobody judged turns.
+    samples : pa.Table or None
+        SAMPLES schema, of all splits; None where no method was asked more than once.
 
     Raises
     ------
@@ -86,6 +90,7 @@ def evaluate(
         one_annotator=bench.one_annotator(),
         warnings=cautions(held, scored, decomposed, models, constant[baselines.MEAN], settings),
         settings=settings,
+        consistency=() if samples is None else consistency(samples),
     )
 
 

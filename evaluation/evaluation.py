@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from evaluation.agreement import AgreementCounts
+from evaluation.consistency import Consistency
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
 
@@ -97,6 +98,7 @@ class Evaluation:
     one_annotator: OneAnnotator
     warnings: tuple[str, ...]
     settings: EvaluationSettings
+    consistency: tuple[Consistency, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""

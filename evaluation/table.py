@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.consistency import Consistency
 from evaluation.evaluation import Evaluation, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
 
@@ -21,6 +22,15 @@ TITLES = {
 """Fields of ``MethodFigures`` and what their columns are called."""
 MODEL_COLUMNS = ("global_loss", "below_mean", "local_difference", "spearman", "auc")
 DECOMPOSITION_COLUMNS = ("sum_residual", "local_difference", "spearman", "auc")
+CONSISTENCY_HEADER = (
+    "Method",
+    "Samples",
+    "Conversations",
+    "Turns",
+    "Agreement",
+    "SD of conversations",
+    "SD of pairs of samples",
+)
 MEANING = {
     "global_loss": "Global loss: mean (score - predicted score)^2, lower is better (Eq. 6).",
     "below_mean": "Below Mean: the Mean baseline's global loss less this one, paired; above 0 is better.",
@@ -58,6 +68,8 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
         rows = [*map(_row, evaluation.decompositions), *people]
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
         found.append(_grid(title, DECOMPOSITION_COLUMNS, rows))
+    if evaluation.consistency:
+        found.append(_consistency_grid(evaluation.consistency))
     return tuple(found)
 
 
@@ -122,6 +134,27 @@ def render_markdown(evaluation: Evaluation | Mapping[str, Any]) -> str:
 def read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
     """The evaluation itself, given it or its document."""
     return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_json(evaluation)
+
+
+def _consistency_grid(found: Sequence[Consistency]) -> Grid:
+    def percent(share: float | None) -> str:
+        return NONE if share is None else f"{share:.1%}"
+
+    rows = tuple(
+        (
+            one.method,
+            str(one.samples),
+            f"{one.episodes:,}",
+            f"{one.turns:,}",
+            *(percent(share) for share in (one.agreement, one.sd_episodes, one.sd_pairs)),
+        )
+        for one in found
+    )
+    note = (
+        "Agreement: share of turns that two samples put into the same class: above zero, below zero, null or zero "
+        "(appendix J). Over all conversations, not the held-out ones alone; no agreement with people."
+    )
+    return Grid("Repeated samples of one judge", CONSISTENCY_HEADER, rows, (note,))
 
 
 def _row(figures: MethodFigures) -> Row:

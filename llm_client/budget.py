@@ -15,7 +15,8 @@ class Budget:
     """Lets a try out only if all that was paid, all that is under way at its dearest, and it, stay within the ceiling.
 
     What counts is everything that the cache file holds, whichever run or process paid it. A try whose reply never came
-    (a timeout, a kill) may have been paid and stays counted at its dearest. Must be used on one event loop.
+    (a timeout, a kill) may have been paid and stays counted at its dearest. Once a request did not fit, none is sent
+    any more: going on with the small ones would leave a choice of short questions. Must be used on one event loop.
 
     Parameters
     ----------
@@ -51,8 +52,10 @@ class Budget:
                 f"a budget of {usd_text(ceiling_usd)} cannot be kept: nothing says how long a reply of {model!r} can "
                 "be. Set decompose.llm.max_tokens, or max_output_tokens in your price table."
             )
-        self._ceiling_usd, self._price, self._cache = ceiling_usd, price, cache
+        self.ceiling_usd = ceiling_usd
+        self._price, self._cache = price, cache
         self._under_way: dict[str, int] = {}
+        self._spent: str | None = None
         self._changed = asyncio.Event()
         # One waits for room at a time, in the order in which they came.
         self._turn = asyncio.Lock()
@@ -65,17 +68,19 @@ class Budget:
         BudgetError
             There is no room, and nothing is under way that could give some back.
         """
-        most_usd = self._price.most_usd(request)
-        assert most_usd is not None  # The constructor has seen to it.
+        most_usd = self.most_usd(request)
         async with self._turn:
             while True:
+                if self._spent is not None:
+                    raise BudgetError(self._spent)
                 self._changed.clear()
-                reservation = self._cache.reserve(most_usd, self._ceiling_usd)
+                reservation = self._cache.reserve(most_usd, self.ceiling_usd)
                 if reservation is not None:
                     self._under_way[request.key()] = reservation
                     return
                 if not self._under_way:
-                    raise BudgetError(self._reached(most_usd))
+                    self._spent = self.reached(most_usd)
+                    continue
                 await self._changed.wait()
 
     def end_try(self, key: str, *, paid: bool) -> None:
@@ -94,7 +99,14 @@ class Budget:
         """The reservation under which ``key`` was sent."""
         return self._under_way.get(key)
 
-    def _reached(self, most_usd: float) -> str:
+    def most_usd(self, request: ChatRequest) -> float:
+        """What one try of ``request`` cannot cost more than."""
+        most_usd = self._price.most_usd(request)
+        assert most_usd is not None  # The constructor has seen to it.
+        return most_usd
+
+    def reached(self, most_usd: float) -> str:
+        """Why a request that may cost ``most_usd`` was not sent, for a person."""
         used = self._cache.usage()
         unpriced = f", and {used.unpriced:,} replies of unknown cost not counted" if used.unpriced else ""
         lost = (
@@ -103,6 +115,6 @@ class Budget:
             else ""
         )
         return (
-            f"stopped before the budget of {usd_text(self._ceiling_usd)} is passed: {usd_text(used.usd)} paid for "
+            f"stopped before the budget of {usd_text(self.ceiling_usd)} is passed: {usd_text(used.usd)} paid for "
             f"{used.replies:,} replies{lost}{unpriced}; the next request may cost up to {usd_text(most_usd)}."
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from llm_client.usage import Usage
 _INSERT = """
 INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET usd = coalesce(usd + excluded.usd, usd, excluded.usd)
+RETURNING reply
 """
 _USAGE = """
 SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0),
@@ -27,6 +29,16 @@ FROM replies WHERE rowid > ?
 _SPENT = "SELECT (SELECT total(usd) FROM replies) + (SELECT total(usd) FROM reserved)"
 _LOCK_WAIT_S = 60.0
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class KeptReply:
+    """A reply to be kept under ``key``; ``usd`` is its cost where known, ``reservation`` what was set aside for it."""
+
+    key: str
+    reply: ChatReply
+    usd: float | None = None
+    reservation: int | None = None
 
 
 class ReplyCache:
@@ -58,8 +70,12 @@ class ReplyCache:
         The reply is on the disk when this returns, its cost ``usd`` (None where unknown) beside it, and
         ``reservation`` is settled. A reply that came second was paid as well, and its cost is added to the first's.
         """
-        self._guarded(lambda: self._insert(key, reply, usd, reservation))
-        return self.get(key) or reply
+        (kept,) = self.put_all([KeptReply(key, reply, usd, reservation)])
+        return kept
+
+    def put_all(self, entries: Sequence[KeptReply]) -> list[ChatReply]:
+        """Keep several replies with one sync of the disk, all or none; what ``put`` says holds for each."""
+        return self.transact(lambda connection: [insert_reply(connection, entry) for entry in entries])
 
     def last(self) -> int:
         """A mark for ``usage``: the number of the newest reply."""
@@ -76,11 +92,20 @@ class ReplyCache:
 
         None where it would pass the ceiling together with all that was paid and is set aside, by any process.
         """
-        return self._guarded(lambda: self._reserve(usd, ceiling_usd))
+        return self.transact(lambda connection: insert_reservation(connection, usd, ceiling_usd))
 
     def release(self, reservation: int) -> None:
         """Give back what was set aside for a try that is not paid."""
         self._guarded(lambda: self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,)))
+
+    def transact(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns."""
+
+        def whole() -> _Result:
+            with self._transaction():
+                return action(self._connection)
+
+        return self._guarded(whole)
 
     def close(self) -> None:
         """Close the file."""
@@ -104,20 +129,6 @@ class ReplyCache:
                     raise
                 time.sleep(0.01)
 
-    def _insert(self, key: str, reply: ChatReply, usd: float | None, reservation: int | None) -> None:
-        tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
-        with self._transaction():
-            self._connection.execute(_INSERT, (key, reply.to_json(), *tokens, usd))
-            if reservation is not None:
-                self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
-
-    def _reserve(self, usd: float, ceiling_usd: float) -> int | None:
-        with self._transaction():
-            (spent_usd,) = self._connection.execute(_SPENT).fetchone()
-            if spent_usd + usd > ceiling_usd:
-                return None
-            return self._connection.execute("INSERT INTO reserved (usd) VALUES (?)", (usd,)).lastrowid
-
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -139,3 +150,21 @@ class ReplyCache:
                 f"the reply cache {self._path} cannot be used: {error}. Replies already in it are kept; free disk "
                 "space, correct its permissions, or name another file."
             ) from None
+
+
+def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:
+    """``ReplyCache.put`` as a part of a transaction."""
+    reply = entry.reply
+    tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
+    (text,) = connection.execute(_INSERT, (entry.key, reply.to_json(), *tokens, entry.usd)).fetchone()
+    if entry.reservation is not None:
+        connection.execute("DELETE FROM reserved WHERE id = ?", (entry.reservation,))
+    return ChatReply.from_json(text)
+
+
+def insert_reservation(connection: sqlite3.Connection, usd: float, ceiling_usd: float) -> int | None:
+    """``ReplyCache.reserve`` as a part of a transaction."""
+    (spent_usd,) = connection.execute(_SPENT).fetchone()
+    if spent_usd + usd > ceiling_usd:
+        return None
+    return connection.execute("INSERT INTO reserved (usd) VALUES (?)", (usd,)).lastrowid

@@ -10,13 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from llm_client.access import check_access
+from llm_client.batch_book import keys_in_batches
 from llm_client.budget import Budget
-from llm_client.cache import ReplyCache
+from llm_client.cache import KeptReply, ReplyCache
 from llm_client.errors import RequestError, SetupError
+from llm_client.keeper import Keeper
 from llm_client.prices import find_price
-from llm_client.recorded import RecordedReplies, Recorder, RecordingHeader, today
+from llm_client.recorded import RecordedReplies, Recorder, live_header
 from llm_client.request import ChatReply, ChatRequest
-from llm_client.server import Server, check_access
+from llm_client.server import Server
 from llm_client.settings import LLMSettings
 
 _Result = TypeVar("_Result")
@@ -79,7 +82,9 @@ class Client:
         if budget_usd is not None and live:
             self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
         self._provider = _provider(settings, recorded, self._budget)
-        self._recorder = Recorder(record, _header(settings)) if record is not None and live else None
+        self._recorder = Recorder(record, live_header(settings)) if record is not None and live else None
+        self._keeper = Keeper(self._cache) if self._cache is not None else None
+        self._in_batches = keys_in_batches(self._cache) if self._cache is not None else {}
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="llm-client", daemon=True)
@@ -137,16 +142,23 @@ class Client:
     async def _obtain(self, key: str, request: ChatRequest) -> ChatReply:
         reply = self._cache.get(key) if self._cache is not None else None
         if reply is None:
+            if key in self._in_batches:
+                self._refuse_what_is_in_a_batch(key)
             reply = await self._provider.fetch(request)
-            if self._cache is not None:
-                # On this thread, before anything is handed out: a few milliseconds against a paid reply.
+            if self._keeper is not None:
                 reservation = self._budget.reservation(key) if self._budget is not None else None
-                reply = self._cache.put(key, reply, self._usd(request, reply), reservation)
+                reply = await self._keeper.keep(KeptReply(key, reply, self._usd(request, reply), reservation))
                 if self._budget is not None:
                     self._budget.settle(key)
         if self._recorder is not None:
             self._recorder.add(request, reply)
         return reply
+
+    def _refuse_what_is_in_a_batch(self, key: str) -> None:
+        assert self._cache is not None
+        self._in_batches = keys_in_batches(self._cache)  # It may have ended since.
+        if key in self._in_batches:
+            raise SetupError(_in_batch(self._in_batches[key], len(self._in_batches)))
 
     def _usd(self, request: ChatRequest, reply: ChatReply) -> float | None:
         if self._price is None:
@@ -156,10 +168,16 @@ class Client:
         return self._price.most_usd(request) if usd is None and self._budget is not None else usd
 
     async def _finish(self) -> None:
+        if self._keeper is not None:
+            # What is being written may still be handed out.
+            await self._keeper.finish()
+            await asyncio.sleep(0)
         under_way = list(self._under_way.values())
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
+        if self._keeper is not None:
+            await self._keeper.finish()
         await self._provider.close()
 
 
@@ -174,5 +192,8 @@ def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | Non
     return RecordedReplies(recorded)
 
 
-def _header(settings: LLMSettings) -> RecordingHeader:
-    return RecordingHeader(settings.model, today(), f"recorded from {settings.host} while it answered live requests")
+def _in_batch(batch: str, requests: int) -> str:
+    return (
+        f"{requests:,} requests are in a batch ({batch}), and to ask one of them directly would pay it twice. Collect "
+        "the batch with the same command and --batch, or give it up with --forget-batch."
+    )

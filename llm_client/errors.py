@@ -19,5 +19,9 @@ class RequestError(LLMError):
     """This one request has failed after all retries; others may succeed."""
 
 
+class ContextLengthError(RequestError):
+    """The request does not fit into the model's context; the same request never will."""
+
+
 class MissingReplyError(RequestError):
     """The file of recorded replies has none for this request."""

@@ -74,6 +74,11 @@ class RateLimits:
         # asyncio's lock wakes those who wait in their order, so no large request starves behind small ones.
         self._turn = asyncio.Lock()
 
+    @property
+    def count_tokens(self) -> bool:
+        """Whether tokens are limited, so that a request's have to be estimated."""
+        return self._tokens is not None
+
     async def admit(self, tokens: int) -> None:
         """Wait until one more request with about ``tokens`` tokens may go out, and count it."""
         async with self._turn:

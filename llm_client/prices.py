@@ -25,6 +25,12 @@ class Price(BaseModel):
     output: float = Field(ge=0, description="tokens of the reply")
     cached_input: float | None = Field(default=None, ge=0, description="tokens of the question in the server's cache")
     max_output_tokens: int | None = Field(default=None, ge=1, description="longest reply")
+    batch: float = Field(default=1.0, ge=0, le=1, description="share of these prices that the Batch API takes")
+
+    def batched(self) -> Price:
+        """The prices of the Batch API; tokens in the server's cache are taken to be no cheaper there."""
+        changed = {"input": self.input * self.batch, "output": self.output * self.batch}
+        return self.model_copy(update={**changed, "cached_input": None, "batch": 1.0})
 
     def usd(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0) -> float:
         """The cost of so many tokens; ``cached_tokens`` are among ``input_tokens``."""

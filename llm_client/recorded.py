@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_client.errors import MissingReplyError, SetupError
-from llm_client.request import ChatReply, ChatRequest
+from llm_client.request import ChatReply, ChatRequest, json_line
+from llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,12 @@ class Recorder:
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         # One write of a whole line on a file opened for appending: lines of several processes do not mix.
-        os.write(self._descriptor, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
+        os.write(self._descriptor, (json_line(entry) + "\n").encode())
+
+
+def live_header(settings: LLMSettings) -> RecordingHeader:
+    """The header of replies that are recorded while a server gives them."""
+    return RecordingHeader(settings.model, today(), f"recorded from {settings.host} while it answered live requests")
 
 
 def today() -> str:

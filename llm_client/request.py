@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,19 @@ class ChatRequest:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def json_line(values: Mapping[str, Any]) -> str:
+    """One line of JSON that any file takes: half a surrogate pair becomes the escape that means the same."""
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
 @dataclass(frozen=True)
 class ChatReply:
     """What a model answered.
 
     ``model`` is the name that the server gave back, ``finish_reason`` the server's word for why it stopped
     (``stop``, ``length``, ``content_filter``), or ``refusal`` where the model declined. Token counts are None where
-    they are not known; ``cached_tokens`` are those of ``prompt_tokens`` that the server had in its own cache.
+    they are not known; ``cached_tokens`` are those of ``prompt_tokens`` that the server had in its own cache. Half a
+    surrogate pair in ``text``, which no file and no later request can hold, becomes U+FFFD.
     """
 
     text: str
@@ -71,9 +80,14 @@ class ChatReply:
     finish_reason: str = "stop"
     cached_tokens: int | None = None
 
+    def __post_init__(self) -> None:
+        # A server may send anything; that it is no text at all is told where the reply is read.
+        if isinstance(self.text, str):
+            object.__setattr__(self, "text", _SURROGATE.sub("\ufffd", self.text))
+
     def to_json(self) -> str:
         """One line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return json_line(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> ChatReply:

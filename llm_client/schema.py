@@ -6,7 +6,7 @@ import sqlite3
 
 from llm_client.errors import SetupError
 
-VERSION = 1
+VERSION = 2
 _COLUMNS = {"prompt_tokens": "INTEGER", "cached_tokens": "INTEGER", "completion_tokens": "INTEGER", "usd": "REAL"}
 
 
@@ -53,6 +53,13 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX IF NOT EXISTS costs ON replies (usd)")
     # One row for each try that may have to be paid and has no reply yet.
     connection.execute("CREATE TABLE IF NOT EXISTS reserved (id INTEGER PRIMARY KEY AUTOINCREMENT, usd REAL NOT NULL)")
+    # A batch without batch_id may or may not be at the server: sent_at (Unix seconds) says since when that is so.
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE, "
+        "url TEXT NOT NULL, dialect TEXT NOT NULL, sent_at REAL, input_file TEXT, batch_id TEXT)"
+    )
+    # One row for each request in a batch; without a batch it is one that a batch did not answer, to be asked directly.
+    connection.execute("CREATE TABLE IF NOT EXISTS batched (key TEXT PRIMARY KEY, batch INTEGER, reservation INTEGER)")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 

@@ -92,6 +92,12 @@ class Config(BaseModel):
         given = {name: value for name, value in changes.items() if value is not None}
         return self.model_copy(update={"run": self.run.model_copy(update=given)})
 
+    def with_llm(self, **changes: Any) -> Config:
+        """A copy with other settings of the language model (the command line's --send-to, --pseudonyms)."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        llm = self.decompose.llm.model_copy(update=given)
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+
     def with_audit(self, sessions: int | None = None) -> Config:
         """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
 
@@ -115,6 +121,11 @@ class Config(BaseModel):
             # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
             setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
         return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
+
+    def with_samples(self, samples: int) -> Config:
+        """A copy that asks the language model ``samples`` times."""
+        llm = self.decompose.llm.model_copy(update={"samples": samples})
+        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
 
     def with_prompt_file(self, base: Path) -> Config:
         """A copy whose prompt, where it is a file of the user's own, is found from ``base``."""

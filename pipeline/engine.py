@@ -20,7 +20,7 @@ from pipeline.stage import Inputs, Outputs, Progress, Stage, Unit, Work
 from pipeline.store import Artifact, Store, canonical_json, digest, write_atomically
 from pipeline.units import Plan, listed
 
-Status = Literal["done", "reused", "failed", "blocked"]
+Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,20 @@ class Engine:
         ------
         InputError
             What makes every further unit pointless: a full disk, no permission, a missing API key.
-        StoppedError
-            A limit that a person has set is reached.
         """
         try:
             key = self.key(stage.name, unit)
             if self.store.find(stage.name, key) is not None:
+                self.store.drop_checkpoints(stage.name, key)
                 self._forget_failure(stage.name, unit)
                 return Outcome(stage.name, unit, "reused")
             self._make(stage, unit, key, progress)
         except BlockedError as error:
             return self._failed(stage, unit, "blocked", str(error))
-        except (InputError, StoppedError):
+        except InputError:
             raise
+        except StoppedError as error:
+            return self._failed(stage, unit, "stopped", str(error))
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
                 raise InputError(_disk_message(error, self.config.store)) from None
@@ -126,6 +127,23 @@ class Engine:
         except (BlockedError, UnitError):
             return None
 
+    def inputs(self, stage: Stage, unit: Unit) -> Inputs:
+        """What a unit's function is called with.
+
+        Raises
+        ------
+        BlockedError
+            All units of one needed stage are missing.
+        """
+        return Inputs(
+            unit=unit,
+            sessions=self._sessions_of(unit),
+            upstream=self._upstream(stage, unit),
+            turn_labels=self.corpus.turn_labels if stage.turn_labels else None,
+            facts=self._facts(stage),
+            root=self.corpus.root,
+        )
+
     def finished(self, name: str) -> dict[Unit, Artifact]:
         """All finished units of a stage."""
         found = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
@@ -144,19 +162,13 @@ class Engine:
         return outcomes
 
     def _make(self, stage: Stage, unit: Unit, key: str, progress: Progress) -> None:
-        inputs = Inputs(
-            unit=unit,
-            sessions=self._sessions_of(unit),
-            upstream=self._upstream(stage, unit),
-            turn_labels=self.corpus.turn_labels if stage.turn_labels else None,
-            facts=self._facts(stage),
-            root=self.corpus.root,
-        )
-        out, unfinished = self.store.scratch(), self.store.unfinished(key)
+        inputs = self.inputs(stage, unit)
+        out = self.store.scratch()
         try:
-            outputs: Outputs = stage.fn(inputs, self.config, Work(out, progress, unfinished, self.tools))
+            work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key))
+            outputs: Outputs = stage.fn(inputs, self.config, work)
             self.store.commit(stage.name, key, out, outputs.tables, outputs.documents)
-            shutil.rmtree(unfinished, ignore_errors=True)
+            self.store.drop_checkpoints(stage.name, key)
         except BaseException:
             shutil.rmtree(out, ignore_errors=True)
             raise

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from corpus.errors import InputError, UnitError
 from pipeline.progress import StageProgress
@@ -182,7 +182,7 @@ def _export_session(run: RunFolder, session: Session, force: bool, report: Expor
         report.untimed_sessions.append(name)
         return
     content = _render(run, session, made, report)
-    _write(report.out / f"{session_file_name(name)}{SUFFIXES[report.kind]}", content, force, report)
+    write_once(report.out / f"{session_file_name(name)}{SUFFIXES[report.kind]}", content, force, report)
     report.untimed_turns += made.untimed
     if all(tier.kind == UTTERANCE for tier in made.tiers):
         report.unmeasured_sessions.append(name)
@@ -226,7 +226,22 @@ def _media(run: RunFolder, session: Session, report: ExportReport) -> Iterable[L
         yield LinkedMedia(url if not relative else f"./{url}", relative, max(0, round(-media.offset_s * 1000)))
 
 
-def _write(path: Path, content: bytes, force: bool, report: ExportReport) -> None:
+class Written(Protocol):
+    """A report that files are noted in by what became of them."""
+
+    written: list[Path]
+    unchanged: list[Path]
+    refused: list[Path]
+
+
+def write_once(path: Path, content: bytes, force: bool, report: Written) -> None:
+    """Write a file unless it has that content already; one with another is replaced only with ``force``.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written to.
+    """
     try:
         if path.is_file() and path.read_bytes() == content:
             report.unchanged.append(path)

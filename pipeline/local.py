@@ -6,21 +6,29 @@ import fcntl
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
+from pipeline.batching import BatchStatus, advance_batches, check_batch
 from pipeline.config import Config
 from pipeline.preflight import check
 from pipeline.pricing import price_requests
 from pipeline.progress import StageProgress
 from pipeline.publish import publish
+from pipeline.recording import check_record, complete_recording
 from pipeline.runner import RunResult, run_stages
 from pipeline.shards import open_engine
 from pipeline.spending import Spending, newest_reply, spending_since
+from pipeline.stages import ASKING
+from pipeline.units import listed
+
+if TYPE_CHECKING:
+    from evaluation.consistency import Consistency
 
 SHOWN_FAILURES = 10
+EXIT_LEFT, EXIT_WAITING = 1, 3
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,11 @@ class RunSummary:
     broken_sessions: tuple[str, ...]
     warnings: tuple[str, ...]
     evaluation: str | None
+    consistency: tuple[Consistency, ...] = ()
     audit: str | None = None
     spending: Spending | None = None
+    batch: BatchStatus | None = None
+    recording: str | None = None
 
     @property
     def quarantined(self) -> int:
@@ -48,13 +59,24 @@ class RunSummary:
             "units": self.result.counts(),
             "warnings": list(self.warnings),
             "language_model": self.spending.to_json() if self.spending else None,
+            "batch": self.batch.to_json() if self.batch else None,
+            "stopped": self.result.stopped,
+            "consistency": [asdict(one) for one in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
                 *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
             ],
         }
 
-    def text(self, source: str) -> str:
+    def exit_code(self, *, allow_quarantine: bool = False) -> int:
+        """0 for done, 1 where something was left out or stopped, 3 where a batch has to be waited for."""
+        if self.result.stopped or (self.batch and self.batch.failed):
+            return EXIT_LEFT
+        if self.quarantined and not allow_quarantine:
+            return EXIT_LEFT
+        return EXIT_WAITING if self.batch and self.batch.waiting else 0
+
+    def text(self, source: str, command: str = "run") -> str:
         """The summary for a person: the table, what was written, what failed, what to do next."""
         lines = [self.evaluation, ""] if self.evaluation else []
         lines += [self.audit] if self.audit else []
@@ -62,9 +84,20 @@ class RunSummary:
         lines += self._failures()
         if self.spending is not None:
             lines.append(f"{'language model':<14} {self.spending.text()}")
+        if self.batch is not None:
+            lines.append(self.batch.text())
+        if self.recording is not None:
+            lines.append(f"{'recording':<14} {self.recording}")
+        lines += [f"{'consistency':<14} {one.text()}" for one in self.consistency]
         files = self._files()
         lines += [f"{name:<14} {path}" for name, path in files.items()]
-        if "report" in files:
+        if self.batch is not None and not self.batch.report.finished:
+            lines.append(f"next: apportion {command} {source} --batch (the same again, later; OpenAI takes up to 24 h)")
+        elif self.result.stopped:
+            lines.append(f"stopped: {self.result.stopped}")
+            again = f"{source} --batch" if self.batch is not None else source
+            lines.append(f"next: apportion {command} {again} --budget USD (more than before)")
+        elif "report" in files:
             lines.append(f"next: open {files['report']}")
         elif self.audit:
             lines.append(
@@ -92,6 +125,7 @@ class RunSummary:
             "evaluation": output / "evaluation.json",
             "audit": output / "audit.md",
             "rewards": output / "rewards.parquet",
+            "samples": output / "samples.parquet",
             "reward models": output / "reward_models",
             "policy": output / "policy",
             "descriptors": output / "descriptors.parquet",
@@ -101,34 +135,74 @@ class RunSummary:
         return {name: path for name, path in candidates.items() if path.exists()}
 
 
-def run_locally(config: Config, stages: Sequence[str], quiet: bool = False) -> RunSummary:
+def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, batch: bool = False) -> RunSummary:
     """Check the input, run ``stages`` and what they need, publish the run folder.
+
+    With ``batch`` the language model's first requests go through the Batch API; while one is to be waited for, the
+    labels and what builds on them are left alone.
 
     Raises
     ------
     InputError
         The input cannot be used, another run holds the folder, the disk is full or read-only.
+    UnitError
+        A server failed that batches are handed in to or collected from.
     """
+    if batch:
+        check_batch(config)
+    check_record(config)
     with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
         warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
         mark = newest_reply(config)
+        status = None
+        if batch:
+            described, status = _batched(config, stages, progress)
+            if not status.report.finished:
+                return _summary(config, described, warnings, spending_since(config, mark), status)
         result = run_stages(config, stages, progress)
         publish(open_engine(config))
-        return _summary(config, result, warnings, spending_since(config, mark))
+        recording = _recorded(config, stages, progress)
+        return _summary(config, result, warnings, spending_since(config, mark), status, recording)
 
 
-def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
+def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> tuple[RunResult, BatchStatus]:
+    plan = open_engine(config).plan
+    asking = [name for name in _names(config, stages) if name in ASKING]
+    before = [name for stage in asking for name in plan.upstream(stage) if name not in ASKING]
+    described = run_stages(config, before, progress) if before else RunResult(())
+    return described, advance_batches(open_engine(config), asking)
+
+
+def _names(config: Config, stages: Sequence[str]) -> list[str]:
+    """``stages`` and everything that they need, in the order of the declaration."""
+    plan = open_engine(config).plan
+    return [name for name in plan.stages if any(name in plan.upstream(stage) for stage in stages)]
+
+
+def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) -> str | None:
+    if config.run.record is None:
+        return None
+    covered, missing = complete_recording(open_engine(config), _names(config, stages))
+    if missing:
+        progress.warn(
+            f"{len(missing)} units rest on replies that are not in {config.llm_cache} any more and are not in the "
+            f"recording ({listed(missing)})."
+        )
+    return f"{config.run.record}: the replies of {covered:,} units; use it with provider = 'recorded' and run.recorded"
+
+
+def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch: bool = False) -> str:
     """What a run would do: units of each stage, how many are finished already, and what the language model would cost.
 
     No key and no consent is needed for that; what the run itself would lack is among the warnings.
     """
     warnings = check(config, stages, sends=False)
     engine = open_engine(config)
-    names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in stages)]
+    names = _names(config, stages)
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
-    pricing = price_requests(engine, names)
+    pricing = price_requests(engine, names, batch=batch)
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
         priced = pricing.to_json() if pricing else None
@@ -139,10 +213,40 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool) -> str:
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 
-def _summary(config: Config, result: RunResult, warnings: Sequence[str], spending: Spending | None) -> RunSummary:
+def preview_text(config: Config, stages: Sequence[str], count: int, as_json: bool) -> str:
+    """The first ``count`` requests that a run would send to the language model, word for word; nothing is sent.
+
+    Raises
+    ------
+    InputError
+        See ``pipeline.preview.preview``.
+    """
+    from pipeline.preview import preview
+
+    engine = open_engine(config)
+    names = {name for stage in stages for name in engine.plan.upstream(stage)}
+    found = preview(engine, names, count)
+    return json.dumps(found.to_json(), indent=1, ensure_ascii=False) if as_json else found.text()
+
+
+def _summary(
+    config: Config,
+    result: RunResult,
+    warnings: Sequence[str],
+    spending: Spending | None,
+    batch: BatchStatus | None = None,
+    recording: str | None = None,
+) -> RunSummary:
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
-    table = None
+    table: str | None = None
+    found: tuple[Consistency, ...] = ()
+    if (config.output / "samples.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        from evaluation.consistency import consistency
+
+        found = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):
         from evaluation.table import render
 
@@ -151,7 +255,7 @@ def _summary(config: Config, result: RunResult, warnings: Sequence[str], spendin
     audit = None
     if any(outcome.stage == "stability" for outcome in result.outcomes):
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
-    return RunSummary(config, result, broken, tuple(warnings), table, audit, spending)
+    return RunSummary(config, result, broken, tuple(warnings), table, found, audit, spending, batch, recording)
 
 
 @contextmanager

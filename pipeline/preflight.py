@@ -62,7 +62,18 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
-    return (*warnings, *lacking)
+    return (*warnings, *_sampling(config, names), *lacking)
+
+
+def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:
+    llm = config.decompose.llm
+    asked = "label" in stages and any(METHODS[name].section == "llm" for name in config.decompose.methods)
+    if not asked or llm.provider == "recorded" or llm.samples == 1 or llm.temperature > 0:
+        return ()
+    return (
+        f"decompose.llm: samples = {llm.samples} at temperature = 0, where a server may give the same reply every "
+        "time; that says nothing about stability. Set temperature above 0 (appendix J of LLM-GELI: 1).",
+    )
 
 
 def _check_faces(engine: Engine, stages: set[str]) -> None:
@@ -70,7 +81,7 @@ def _check_faces(engine: Engine, stages: set[str]) -> None:
     if not chosen or not stages & {"label", "fit"} or has_face(engine):
         return
     raise InputError(
-        f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of the corpus has "
+        f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of this run has "
         "a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the recordings."
     )
 

@@ -16,6 +16,7 @@ from llm_client.errors import SetupError
 from llm_client.estimate import Estimate, estimate
 from llm_client.prices import find_price
 from llm_client.request import ChatReply, ChatRequest
+from pipeline.stages import ASKING
 
 if TYPE_CHECKING:
     from pipeline.config import Config
@@ -34,6 +35,7 @@ class Pricing:
     recorded: bool
     without_descriptors: int
     unaskable: int = 0
+    batch: bool = False
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -42,6 +44,8 @@ class Pricing:
             lines = [
                 f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
             ]
+        if self.batch:
+            lines.append("  at the prices of the Batch API; what is asked again after a bad reply costs the full price")
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
@@ -56,28 +60,34 @@ class Pricing:
         return {
             **self.estimate.to_json(),
             "recorded": self.recorded,
+            "batch": self.batch,
             "sessions_without_descriptors": self.without_descriptors,
             "unaskable_sessions": self.unaskable,
         }
 
 
-def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
+def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
+    """Every unit of ``stages`` that asks a language model, with its stage."""
+    return [
+        (stage, unit)
+        for stage in ASKING
+        if stage in stages
+        for unit in engine.plan.units[stage]
+        if METHODS[str(unit.method)].section == "llm"
+    ]
+
+
+def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = False) -> Pricing | None:
     """Count and price the first requests of every unit of ``stages`` that asks a language model; None where none does.
 
-    What is sent again after a mistake is not foreseen.
+    What is sent again after a mistake is not foreseen. ``batch`` takes the Batch API's prices.
 
     Raises
     ------
     InputError
         A price table or the file of recorded replies cannot be read.
     """
-    asking = [
-        (stage, unit)
-        for stage in ("label", "audit")
-        if stage in stages
-        for unit in engine.plan.units[stage]
-        if METHODS[str(unit.method)].section == "llm"
-    ]
+    asking = asking_units(engine, stages)
     if not asking:
         return None
     config = engine.config
@@ -87,7 +97,7 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
     unaskable: set[str] = set()
     for stage, unit in asking:
         try:
-            requests, lacks = _requests(engine, stage, unit)
+            requests, lacks = unit_requests(engine, stage, unit)
         except UnitError:
             unaskable.add(str(unit.session_id))
             continue
@@ -98,7 +108,9 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
     settings = config.decompose.llm
     try:
         price = find_price(settings.model, config.run.prices)
-        with _replies(config) as kept:
+        if batch and price is not None:
+            price = price.batched()
+        with kept_replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
                 done = ChatReply("", "") if request.key() in finished else None
@@ -107,10 +119,10 @@ def price_requests(engine: Engine, stages: Collection[str]) -> Pricing | None:
             counted = estimate(settings.model, found, find, price)
     except SetupError as error:
         raise InputError(f"decompose.llm: {error}") from None
-    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable))
+    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
 
 
-def _requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
+def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
     """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
     config = engine.config
     session = engine.sessions[str(unit.session_id)]
@@ -130,7 +142,7 @@ def _requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRe
 
 
 @contextmanager
-def _replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+def kept_replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
     """Looks up what is there already; makes no file."""
     from llm_client.cache import ReplyCache
     from llm_client.recorded import RecordedReplies

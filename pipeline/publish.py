@@ -27,6 +27,7 @@ TABLES = (
     ("utterance_features", "features", "utterance_features"),
     ("descriptors", "describe", "descriptors"),
     ("rewards", "rewards", "rewards"),
+    ("samples", "rewards", "samples"),
     ("scores", "train-reward", "scores"),
 )
 QUARANTINE = pa.schema([(name, pa.string()) for name in ("stage", "session_id", "unit", "status", "cause", "evidence")])

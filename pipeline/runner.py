@@ -19,7 +19,7 @@ from multiprocessing.queues import Queue
 from pipeline.config import Config
 from pipeline.engine import Outcome
 from pipeline.progress import StageProgress
-from pipeline.shards import open_engine, run_units, shard_sizes
+from pipeline.shards import open_engine, run_units, shard_sizes, stop_text
 from pipeline.units import Plan
 
 SHARDS_PER_WORKER = 4
@@ -43,6 +43,11 @@ class RunResult:
     def quarantined(self) -> tuple[Outcome, ...]:
         """Failed and blocked units."""
         return tuple(outcome for outcome in self.outcomes if outcome.status in ("failed", "blocked"))
+
+    @property
+    def stopped(self) -> str | None:
+        """What a limit has left undone, in words; None where nothing was stopped."""
+        return stop_text(self.outcomes)
 
 
 def run_stages(
@@ -105,17 +110,26 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
                 left[name] -= 1
                 if left[name] == 0:
                     finished.add(name)
-                    progress.end(name, _summary([outcome for outcome in outcomes if outcome.stage == name]))
+                    own = [outcome for outcome in outcomes if outcome.stage == name]
+                    progress.end(name, _summary(own))
+                    if stop_text(own) is not None:
+                        waiting = [other for other in waiting if not _builds_on(plan, other, name)]
     finally:
         for future in running:
             future.cancel()
     return RunResult(tuple(outcomes))
 
 
+def _builds_on(plan: Plan, name: str, stopped: str) -> bool:
+    """Whether a stage would have to be done again once the stopped one goes on; those of its own command just gather
+    what is there."""
+    return stopped in plan.upstream(name) and plan.stages[name].cli != plan.stages[stopped].cli
+
+
 def _summary(outcomes: list[Outcome]) -> str:
     counts = Counter(outcome.status for outcome in outcomes)
     return ", ".join(
-        f"{counts[status]} {status}" for status in ("done", "reused", "failed", "blocked") if counts[status]
+        f"{counts[status]} {status}" for status in ("done", "reused", "failed", "blocked", "stopped") if counts[status]
     )
 
 

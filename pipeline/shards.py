@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -42,8 +43,16 @@ def list_shards(config: str, stage: str, shards: int) -> list[int]:
 
 
 def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
-    """Run one shard; returns how many units were done, reused, failed and blocked. Safe to repeat."""
+    """Run one shard; returns how many units were done, reused, failed and blocked. Safe to repeat.
+
+    Raises
+    ------
+    StoppedError
+        A limit that a person has set ended it, so that nothing should be built on what is there.
+    """
     outcomes = run_units(load_config(config), stage, shard, shards, lambda done, total, text: None)
+    if stopped := stop_text(outcomes):
+        raise StoppedError(stopped)
     counts = Counter(outcome.status for outcome in outcomes)
     return {
         "done": counts["done"],
@@ -63,16 +72,21 @@ def run_units(config: Config, stage: str, shard: int, shards: int, progress: Pro
     """Run one shard of a stage in this process, several units at a time where they wait for a server."""
     engine = open_engine(config)
     declared = _stage(stage)
-    units = _split(engine, declared, shards)[shard]
-    try:
-        return _run_side_by_side(engine, declared, units, progress)
-    except StoppedError as stop:
-        left = [unit for unit in units if engine.artifact(stage, unit) is None]
-        raise StoppedError(
-            f"{stop} {len(left)} of {len(units)} units of the stage {stage!r} are left ({listed(left)}). Every reply "
-            "received is kept. To go on, run the same command with a higher --budget (or run.budget_usd); with "
-            "--dry-run it says what is left."
-        ) from None
+    return _run_side_by_side(engine, declared, _split(engine, declared, shards)[shard], progress)
+
+
+def stop_text(outcomes: Sequence[Outcome]) -> str | None:
+    """What a limit has left undone and how to go on, for a person; None where nothing was stopped."""
+    stopped = [outcome for outcome in outcomes if outcome.status == "stopped"]
+    if not stopped:
+        return None
+    stage = stopped[0].stage
+    total = sum(outcome.stage == stage for outcome in outcomes)
+    return (
+        f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left "
+        f"({listed([outcome.unit for outcome in stopped])}). Every reply received is kept. To go on, run the same "
+        "command with a higher --budget (or run.budget_usd); with --dry-run it says what is left."
+    )
 
 
 def _run_side_by_side(engine: Engine, declared: Stage, units: list[Unit], progress: Progress) -> list[Outcome]:

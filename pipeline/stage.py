@@ -35,14 +35,14 @@ class Unit(NamedTuple):
 class Work:
     """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is.
 
-    ``unfinished`` is a folder for the state of long work: a kill leaves it for the next try, success removes it. It is
-    there only once something is written to it.
+    ``checkpoints`` is a folder of this unit alone that outlives a kill and goes when the unit is finished; it is made
+    by the unit, if at all.
     """
 
     out: Path
     progress: Progress
-    unfinished: Path
     tools: Any = None
+    checkpoints: Path | None = None
 
 
 @dataclass(frozen=True)

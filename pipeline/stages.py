@@ -31,6 +31,11 @@ def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
     return config.train_reward.freeze_backbone and _has_episode(config, unit, session)
 
 
+def _reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
+    asked = any(METHODS[name].uses_reactions for name in config.decompose.methods)
+    return asked and _has_episode(config, unit, session)
+
+
 def _is_labelled(config: Config, unit: Unit, session: Session | None) -> bool:
     return METHODS[_method(unit)].kind == "label" and _has_episode(config, unit, session)
 
@@ -76,7 +81,10 @@ def _label_wants(unit: Unit, need: str) -> bool:
 
 
 def _fit_wants(unit: Unit, need: str) -> bool:
-    return need != "features" or needs_features(_method(unit))
+    """A method that reads reactions reads them instead of the turns themselves."""
+    if need == "features":
+        return needs_features(_method(unit)) or METHODS[_method(unit)].uses_reactions
+    return need not in ("embed", "react") or (need == "react") == METHODS[_method(unit)].uses_reactions
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -111,7 +119,10 @@ def _recorded_digest(config: Config) -> str | None:
 
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {**_train_settings(config, unit), "own": settings_identity(METHODS[_method(unit)], config.decompose)}
+    own = settings_identity(METHODS[_method(unit)], config.decompose)
+    if METHODS[_method(unit)].uses_reactions:
+        return {"rating": config.rating, "threads": config.run.threads, "own": own}
+    return {**_train_settings(config, unit), "own": own}
 
 
 def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -139,6 +150,16 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "device": model.device,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
+        "threads": config.run.threads,
+    }
+
+
+def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    own = config.decompose.reaction
+    return {
+        "rating": config.rating,
+        "backbone": own.backbone,
+        "max_tokens": own.max_tokens,
         "threads": config.run.threads,
     }
 
@@ -196,6 +217,15 @@ STAGES: tuple[Stage, ...] = (
         applies=_is_embedded,
     ),
     Stage(
+        "react",
+        steps.react,
+        needs=(),
+        per="session",
+        command="decompose",
+        settings=_react_settings,
+        applies=_reacted_to,
+    ),
+    Stage(
         "label",
         steps.label,
         needs=("features", "describe"),
@@ -238,7 +268,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fit",
         steps.fit,
-        needs=("split", "features", "embed"),
+        needs=("split", "features", "embed", "react"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
@@ -299,3 +329,6 @@ STAGES: tuple[Stage, ...] = (
         facts=("versions", "quarantine", "warnings"),
     ),
 )
+
+ASKING = ("label", "audit")
+"""Those whose units may ask a language model."""

@@ -52,11 +52,19 @@ def embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
     return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
 
 
+def react(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's replies to what is read of them."""
+    _fix_threads(config)
+    from decompose.reactions import read_session
+
+    return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
+
+
 def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
-    from decompose.label import label_session
+    from decompose.label import judge_session
 
-    judgements = label_session(
+    labels = judge_session(
         _method(inputs.unit),
         inputs.session,
         config.rating,
@@ -65,7 +73,8 @@ def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
         work.tools,
         inputs.table("features", "utterance_features"),
     )
-    return Outputs({"judgements": judgements})
+    sampled = {"samples": labels.samples} if labels.samples.num_rows else {}
+    return Outputs({"judgements": labels.judgements, **sampled})
 
 
 def audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -121,7 +130,8 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         _seed(inputs.unit),
         work.progress,
         inputs.table("features", "utterance_features"),
-        work.unfinished / "training.pt",
+        reactions=inputs.table("react", "reactions"),
+        state=_training_state(work),
     )
     return Outputs({"judgements": judgements, "history": history})
 
@@ -146,7 +156,10 @@ def rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     seeds = pa.array([_seed(inputs.unit)] * len(table), pa.int32())
     table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
-    return Outputs({"rewards": table}, {"projection": projection.to_json()})
+    # Samples do not depend on the seed, so they are handed on once.
+    samples = inputs.table("label", "samples") if _seed(inputs.unit) == config.seeds[0] else None
+    sampled = {} if samples is None else {"samples": samples}
+    return Outputs({"rewards": table, **sampled}, {"projection": projection.to_json()})
 
 
 def train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -166,7 +179,7 @@ def train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
         offset,
         work.out / "model",
         work.progress,
-        work.unfinished / "training.pt",
+        _training_state(work),
     )
     return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
 
@@ -188,6 +201,7 @@ def evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         utterance_features=inputs.table("features", "utterance_features"),
         turn_labels=inputs.turn_labels,
         settings=config.evaluate,
+        samples=inputs.table("rewards", "samples"),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
 
@@ -206,6 +220,7 @@ def align(inputs: Inputs, config: Config, work: Work) -> Outputs:
         _seed(inputs.unit),
         work.out / "policy",
         work.progress,
+        work.checkpoints,
     )
     return Outputs({"history": history, "samples": samples})
 
@@ -275,6 +290,10 @@ def _perturbation(unit: Unit) -> str:
 def _seed(unit: Unit) -> int:
     assert unit.seed is not None
     return unit.seed
+
+
+def _training_state(work: Work) -> Path | None:
+    return None if work.checkpoints is None else work.checkpoints / "training.pt"
 
 
 def _fix_threads(config: Config) -> None:

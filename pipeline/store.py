@@ -118,15 +118,19 @@ class Store:
         self._verified[key] = artifact
         return artifact
 
+    def checkpoints(self, stage: str, key: str) -> Path:
+        """Where an unfinished unit keeps what it needs to go on after a kill."""
+        return self.root / "checkpoints" / stage / key
+
+    def drop_checkpoints(self, stage: str, key: str) -> None:
+        """Remove the checkpoints of a unit that is finished."""
+        shutil.rmtree(self.checkpoints(stage, key), ignore_errors=True)
+
     def scratch(self) -> Path:
         """A new empty folder on the store's own disk, for one unit's output."""
         folder = self.root / "tmp" / f"{os.getpid()}.{platform.node()}.{uuid.uuid4().hex}"
         folder.mkdir(parents=True)
         return folder
-
-    def unfinished(self, key: str) -> Path:
-        """Where a unit of this key keeps the state of long work until it is finished."""
-        return self.root / "unfinished" / key
 
     def clear_scratch(self) -> None:
         """Remove what killed processes of this machine left half-written."""

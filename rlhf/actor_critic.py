@@ -44,6 +44,12 @@ class ActorCritic(nn.Module):
         logp, entropy, hidden = self._read(rollout)
         return ReplyStats(logp, entropy, self.value_head(hidden))
 
+    def likelihood_loss(self, tokens: Tensor, attention: Tensor) -> Tensor:
+        """Mean -log pi of the tokens [shape=(b, L)] after the first where ``attention`` is 1 (nats a token)."""
+        logits = self.model(input_ids=tokens, attention_mask=attention, use_cache=False).logits[:, :-1]
+        said = tokens[:, 1:].masked_fill(attention[:, 1:] == 0, -100)
+        return nn.functional.cross_entropy(logits.float().flatten(0, 1), said.flatten(), ignore_index=-100)
+
     @torch.no_grad()
     def reference_logp(self, rollout: Rollout) -> Tensor:
         """Log-probabilities [shape=(B, L)] under the reference policy, adapters off."""
@@ -69,5 +75,7 @@ class ActorCritic(nn.Module):
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / self.temperature
         logp_all = torch.log_softmax(logits, dim=-1)
         logp = logp_all.gather(-1, rollout.replies.unsqueeze(-1)).squeeze(-1)
-        entropy = -(logp_all.exp() * logp_all).sum(dim=-1)
+        # Entropy is looked at, never learned from: its two arrays over the vocabulary need not wait for a gradient.
+        with torch.no_grad():
+            entropy = -(logp_all.exp() * logp_all).sum(dim=-1)
         return logp, entropy, hidden

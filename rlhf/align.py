@@ -13,16 +13,19 @@ from corpus.session import Episode
 from corpus.settings import SPLITS
 from rlhf.card import PolicyFacts, policy_card
 from rlhf.checkpoint import write_policy
-from rlhf.contexts import ContextSet, HistoryText, make_contexts
+from rlhf.contexts import ContextSet, HistoryText, make_contexts, merge_turns
+from rlhf.dialogue import RecordedPartner
+from rlhf.dialogue_windows import dialogue_windows
 from rlhf.history import History
 from rlhf.lora import attach_adapter, trained_weights
 from rlhf.memory import memory_advice
 from rlhf.policies import Policy, check_device, load_policy
-from rlhf.ppo import PPO, Progress
+from rlhf.ppo import PPO, Progress, Watcher
 from rlhf.quiet import quiet_transformers
 from rlhf.reward import ModelReward, Reward
 from rlhf.samples import choose_contexts, compare_replies
 from rlhf.settings import AlignSettings
+from rlhf.training_state import Checkpoints
 
 
 def align(
@@ -33,6 +36,8 @@ def align(
     seed: int,
     out: Path,
     progress: Progress,
+    checkpoints: Path | None = None,
+    watch: Sequence[Watcher] = (),
 ) -> tuple[pa.Table, pa.Table]:
     """Fine-tune a policy with PPO and LoRA against a reward model of turns (LLM-GELI, section 5.3).
 
@@ -55,6 +60,10 @@ def align(
         Receives adapters, tokenizer, card and, for ``tiny``, the base model.
     progress : callable
         ``progress(done, total, text)`` after every step.
+    checkpoints : Path or None
+        A folder of this run alone, for what a killed run needs to go on to the same bytes; None keeps nothing.
+    watch : sequence of callable
+        Each ``watcher(step, metrics)`` after every step.
 
     Returns
     -------
@@ -67,10 +76,10 @@ def align(
     InputError
         A policy or reward model that cannot be loaded, or a setting that does not fit the policy.
     UnitError
-        No usable contexts, a reward or loss that is not finite, or no memory left.
+        No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
     reward = ModelReward(reward_model)
-    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress)
+    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress, checkpoints, watch)
 
 
 def align_with(
@@ -82,6 +91,8 @@ def align_with(
     seed: int,
     out: Path,
     progress: Progress,
+    checkpoints: Path | None = None,
+    watch: Sequence[Watcher] = (),
 ) -> tuple[pa.Table, pa.Table]:
     """`align` against any reward: ``history_text`` writes histories as that reward reads them."""
     check_device(settings)
@@ -90,7 +101,9 @@ def align_with(
     with torch.random.fork_rng(), quiet_transformers(), memory_advice(settings):
         torch.manual_seed(seed)
         history = History()
-        policy = _policy([e for e in episodes if split_of.get(e.session_id) != "test"], settings, seed, history)
+        kept = Checkpoints(checkpoints) if checkpoints else None
+        learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
+        policy = _policy(learned_from, settings, seed, history, kept)
         contexts = _contexts(parts["policy"], policy, history_text, settings)
         if not contexts.contexts:
             raise UnitError(
@@ -101,7 +114,10 @@ def align_with(
         shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
         base_weights = policy.model.num_parameters()
         model = attach_adapter(policy.model, settings.lora)
-        PPO(policy, model, contexts.contexts, reward, settings).run(history, progress)
+        partner = RecordedPartner(parts["policy"], history_text) if settings.reply_turns > 1 else None
+        dialogues = _dialogues(learned_from, policy, settings)
+        trainer = PPO(policy, model, contexts.contexts, reward, settings, partner, dialogues)
+        trainer.run(history, progress, kept, watch)
         samples = compare_replies(policy, model, shown, reward, settings)
         facts = PolicyFacts(
             base=policy.name,
@@ -116,12 +132,32 @@ def align_with(
     return history.table(), samples
 
 
-def _policy(episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History) -> Policy:
+def _policy(
+    episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History, kept: Checkpoints | None
+) -> Policy:
     if settings.policy != "tiny":
         return load_policy(settings)
     from rlhf.tiny_policy import build_tiny
 
-    return build_tiny(episodes, settings, seed, history)
+    base = kept.base if kept else None
+    policy = build_tiny(episodes, settings, seed, history, base)
+    if kept and base is None:
+        kept.save_base(policy.model)
+    return policy
+
+
+def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[torch.Tensor]:
+    """What the term of Eq. 8 learns from: the corpus' own dialogues."""
+    if not settings.pretrain_coefficient:
+        return []
+    merged = [merge_turns(episode.turns, episode.rating.target) for episode in episodes]
+    windows = dialogue_windows(merged, policy.tokenizer, settings)
+    if not windows:
+        raise UnitError(
+            "align.pretrain_coefficient: no dialogue outside the test sessions answers anybody, so there is nothing "
+            "for that term to learn from. Add sessions, or set it to 0."
+        )
+    return windows
 
 
 def _contexts(

@@ -16,15 +16,22 @@ def write_policy(out: Path, policy: Policy, model: PeftModel, card: str) -> None
     Equal policies give equal bytes.
     """
     out.mkdir(parents=True, exist_ok=True)
-    # False: whether embeddings were resized, which would else be asked of the Hub; adapters never touch them here.
-    model.save_pretrained(str(out), safe_serialization=True, save_embedding_layers=False)
     tiny = policy.name == "tiny"
-    _settle_config(out / "adapter_config.json", "base" if tiny else policy.name)
+    write_adapter(out, policy, model)
     (out / "README.md").write_text(card, encoding="utf-8")
     policy.tokenizer.save_pretrained(str(out))
     if tiny:
         model.unload().save_pretrained(str(out / "base"))
         policy.tokenizer.save_pretrained(str(out / "base"))
+
+
+def write_adapter(out: Path, policy: Policy, model: PeftModel) -> None:
+    """Write ``adapter_model.safetensors`` and ``adapter_config.json`` into a folder that is there."""
+    # False: whether embeddings were resized, which would else be asked of the Hub; adapters never touch them here.
+    model.save_pretrained(str(out), safe_serialization=True, save_embedding_layers=False)
+    # peft's own note on a model that nobody has described yet.
+    (out / "README.md").unlink(missing_ok=True)
+    _settle_config(out / "adapter_config.json", "base" if policy.name == "tiny" else policy.name)
 
 
 def _settle_config(path: Path, base: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
@@ -12,8 +12,17 @@ HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa
 class History:
     """Grows by one group of metrics a step and ends as one table."""
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[int, str, float]] = []
+    def __init__(self, rows: Iterable[tuple[int, str, float]] = ()) -> None:
+        self._rows = [(int(step), str(name), float(value)) for step, name, value in rows]
+
+    @property
+    def rows(self) -> tuple[tuple[int, str, float], ...]:
+        """(step, metric, value) of all that was noted, in order."""
+        return tuple(self._rows)
+
+    def restore(self, rows: Iterable[tuple[int, str, float]]) -> None:
+        """Replace all that was noted by what a checkpoint holds."""
+        self._rows = History(rows)._rows
 
     def add(self, step: int, metrics: Mapping[str, float]) -> None:
         """Note the metrics of one step."""

@@ -76,3 +76,14 @@ def ppo_loss(
     policy, fraction = policy_loss(logp, old_logp, advantages, mask, clip)
     value = value_loss(values, old_values, returns, mask, value_clip)
     return PPOLoss(policy + value_coefficient * value, policy, value, fraction)
+
+
+def sampled_divergence(logp: Tensor, old_logp: Tensor, mask: Tensor) -> Tensor:
+    """Estimate of KL(old || now) in nats a token, never negative; all [shape=(B, L)].
+
+    References
+    ----------
+    Schulman, 2020, "Approximating KL divergence", the estimator k3.
+    """
+    log_ratio = (logp - old_logp) * mask
+    return masked_mean(torch.expm1(log_ratio) - log_ratio, mask)

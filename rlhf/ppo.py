@@ -1,15 +1,16 @@
 """Proximal policy optimization of a dialogue policy against a reward model, with LoRA.
 
 One step: sample replies to dialogue contexts, score them, turn scores and divergence into rewards for each token,
-estimate advantages, and move adapters and value head along the clipped objective. Equations: LLM-GELI (Eq. 1) and
+estimate advantages, and move adapters and value head along the clipped objective. Equations: LLM-GELI (Eq. 1 and 8) and
 Schulman et al., 2017.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from peft import PeftModel
@@ -17,28 +18,28 @@ from torch import Tensor
 
 from corpus.errors import UnitError
 from rlhf.actor_critic import ActorCritic
+from rlhf.alarms import Alarms, repetition
 from rlhf.contexts import DialogueContext
+from rlhf.dialogue import Partner, sample_dialogues
+from rlhf.experience import Experience, micro_batches, minibatches
 from rlhf.gae import estimate_advantages, whiten
 from rlhf.history import History
-from rlhf.losses import PPOLoss, masked_mean, ppo_loss
+from rlhf.kl_control import KLControl
+from rlhf.losses import PPOLoss, masked_mean, ppo_loss, sampled_divergence
+from rlhf.order import Shuffled
 from rlhf.policies import Policy
 from rlhf.reward import Reward
 from rlhf.rollout import Rollout, sample_replies
 from rlhf.score_norm import ScoreNorm
 from rlhf.settings import AlignSettings
+from rlhf.token_rewards import token_rewards
+
+if TYPE_CHECKING:
+    from rlhf.training_state import Checkpoints
 
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True)
-class Experience:
-    """One step's replies with all that the updates need; tensors have shape (B, L), float."""
-
-    rollout: Rollout
-    logp: Tensor
-    values: Tensor
-    advantages: Tensor
-    returns: Tensor
+Watcher = Callable[[int, Mapping[str, float]], None]
+"""``watcher(step, metrics)`` after every step."""
 
 
 class PPO:
@@ -58,6 +59,10 @@ class PPO:
         Scores the replies.
     settings : AlignSettings
         Sizes and weights.
+    partner : Partner or None
+        The other side of responses of several turns (``settings.reply_turns``); None where a response is one turn.
+    dialogues : sequence of Tensor [shape=(L,)], int64
+        Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
     """
 
     def __init__(
@@ -67,12 +72,18 @@ class PPO:
         contexts: Sequence[DialogueContext],
         reward: Reward,
         settings: AlignSettings,
+        partner: Partner | None = None,
+        dialogues: Sequence[Tensor] = (),
     ) -> None:
         self.policy = policy
         self.contexts = contexts
         self.reward = reward
         self.settings = settings
+        self.partner = partner
+        self.dialogues = dialogues
         self.actor = ActorCritic(model, settings.temperature)
+        if settings.gradient_checkpointing:
+            model.get_base_model().gradient_checkpointing_enable({"use_reentrant": False})  # type: ignore[operator]
         self.trained = [weight for weight in self.actor.parameters() if weight.requires_grad]
         head = list(self.actor.value_head.parameters())
         adapters = [weight for weight in model.parameters() if weight.requires_grad]
@@ -88,42 +99,84 @@ class PPO:
             self.optimizer, lambda done: 1 - done / settings.steps if falling else 1.0
         )
         self.score_norm = ScoreNorm()
-        self._order = self._shuffled()
+        self.kl_control = KLControl(settings)
+        self.alarms = Alarms(settings.alarms)
+        self.order = Shuffled(len(contexts))
+        self.dialogue_order = Shuffled(len(dialogues))
 
-    def run(self, history: History, progress: Progress) -> None:
-        """Train for ``settings.steps`` steps; ``history`` receives every step's metrics, steps counted from 1."""
-        steps = self.settings.steps
-        for step in range(1, steps + 1):
-            metrics = self.step(step)
-            history.add(step, metrics)
-            progress(step, steps, f"PPO step {step}: reward {metrics['reward']:.3f}, KL {metrics['kl']:.2f}")
+    def run(
+        self,
+        history: History,
+        progress: Progress,
+        checkpoints: Checkpoints | None = None,
+        watch: Sequence[Watcher] = (),
+    ) -> None:
+        """Train up to ``settings.steps`` steps; ``history`` receives every step's metrics, steps counted from 1.
+
+        With ``checkpoints`` the training goes on behind the newest one and leaves one after every step.
+
+        Raises
+        ------
+        UnitError
+            A reward or a loss that is not a finite number, or an alarm; the last good checkpoint is kept and named.
+        """
+        done = checkpoints.restore(self, history) if checkpoints else 0
+        try:
+            for step in range(done + 1, self.settings.steps + 1):
+                started = time.perf_counter()
+                metrics = self.step(step)
+                history.add(step, metrics)
+                reason = self.alarms.check(metrics)
+                for watcher in watch:
+                    watcher(step, metrics)
+                if reason:
+                    raise UnitError(
+                        f"align: PPO step {step}: stopped, the policy games its reward. {reason}. Raise "
+                        "align.kl_coefficient, lower align.lr, or train the reward model on more sessions; if this is "
+                        "what you want, raise the limit (0 turns an alarm off)."
+                    )
+                if checkpoints:
+                    checkpoints.save(self, history, step)
+                rate = self.settings.batch / (time.perf_counter() - started)
+                progress(step, self.settings.steps, progress_line(step, metrics, rate))
+        except UnitError as error:
+            kept = checkpoints.kept() if checkpoints else None
+            raise UnitError(f"{error} {kept}" if kept else str(error)) from None
 
     def step(self, number: int) -> dict[str, float]:
-        """One step; the metrics are means over the replies sampled in it.
+        """One step; the metrics are means over the responses sampled in it.
 
         Raises
         ------
         UnitError
             A reward or a loss that is not a finite number.
         """
-        chosen = [self.contexts[next(self._order)] for _ in range(self.settings.batch)]
-        rollout = sample_replies(
-            self.policy,
-            self.actor.model,
-            chosen,
-            max_new_tokens=self.settings.max_new_tokens,
-            temperature=self.settings.temperature,
-        )
+        chosen = [self.contexts[next(self.order)] for _ in range(self.settings.batch)]
+        rollout = self._sample(chosen)
         scores = self._scores(number, chosen, rollout)
         experience, observed = self._experience(rollout, scores)
         losses = self._update(number, experience)
         self.schedule.step()
         return {"reward": math.fsum(scores) / len(scores), **observed, **losses}
 
+    def _sample(self, chosen: Sequence[DialogueContext]) -> Rollout:
+        settings = self.settings
+        if self.partner is None:
+            return sample_replies(
+                self.policy,
+                self.actor.model,
+                chosen,
+                max_new_tokens=settings.max_new_tokens,
+                temperature=settings.temperature,
+            )
+        return sample_dialogues(self.policy, self.actor.model, chosen, self.partner, settings)
+
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
-        scores = self.reward([context.history for context in contexts], rollout.texts)
-        for context, score, text in zip(contexts, scores, rollout.texts, strict=True):
+        scores = self.reward(rollout.histories, rollout.texts)
+        rows = rollout.turn_ends[:, 0].tolist()
+        for row, score, text in zip(rows, scores, rollout.texts, strict=True):
             if not math.isfinite(score):
+                context = contexts[row]
                 raise UnitError(
                     f"align: PPO step {number}: the reward model gave {score} for the reply {text[:80]!r} to session "
                     f"{context.session_id!r}, turn {context.turn}; it must be a finite number. Train the reward model "
@@ -133,80 +186,126 @@ class PPO:
 
     @torch.no_grad()
     def _experience(self, rollout: Rollout, scores: Sequence[float]) -> tuple[Experience, dict[str, float]]:
-        self.actor.eval()
-        old = self.actor(rollout)
-        divergence = (old.logp - self.actor.reference_logp(rollout)) * rollout.mask
-        if self.settings.score_norm:
+        settings = self.settings
+        logp, values, entropy, reference = self._read(rollout)
+        divergence = (logp - reference) * rollout.mask
+        if settings.score_norm:
             self.score_norm.update(scores)
             scores = self.score_norm(scores)
-        rewards = token_rewards(scores, divergence, rollout, self.settings.kl_coefficient)
-        advantages, returns = estimate_advantages(
-            rewards, old.values, rollout.mask, self.settings.gamma, self.settings.gae_lambda
-        )
+        if (limit := settings.reward_clip) is not None:
+            scores = [min(max(score, -limit), limit) for score in scores]
+        cost = self.kl_control.coefficient
+        rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_at)
+        advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)
         observed = {
             "kl": float(divergence.sum(dim=1).mean()),
             "response_tokens": float(rollout.lengths.double().mean()),
-            "entropy": float(masked_mean(old.entropy, rollout.mask)),
+            "entropy": float(masked_mean(entropy, rollout.mask)),
+            "repetition": repetition(rollout.replies, rollout.mask),
         }
-        return Experience(rollout, old.logp, old.values, whiten(advantages, rollout.mask), returns), observed
+        if settings.kl_controller == "adaptive":
+            observed["kl_coefficient"] = cost
+        self.kl_control.update(observed["kl"])
+        return Experience(rollout, logp, values, whiten(advantages, rollout.mask), returns), observed
+
+    def _read(self, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Log-probability, value, entropy and reference log-probability of every token [shape=(B, L)]."""
+        self.actor.eval()
+        found: tuple[Tensor, ...] = ()
+        cut = self.settings.length_buckets
+        for part in micro_batches(rollout, torch.arange(len(rollout.mask)), self.settings):
+            rows = rollout.rows(part, cut)
+            old = self.actor(rows)
+            read = (old.logp, old.values, old.entropy, self.actor.reference_logp(rows))
+            found = found or tuple(one.new_zeros(rollout.mask.shape) for one in read)
+            for whole, one in zip(found, read, strict=True):
+                whole[part, : one.shape[1]] = one
+        logp, values, entropy, reference = found
+        return logp, values, entropy, reference
 
     def _update(self, number: int, experience: Experience) -> dict[str, float]:
         self.actor.train()
-        losses: list[PPOLoss] = []
-        batch, minibatch = self.settings.batch, self.settings.minibatch
-        device = experience.logp.device
-        for _ in range(self.settings.inner_epochs):
-            for chosen in torch.chunk(torch.randperm(batch), -(-batch // minibatch)):
-                loss = self._loss(experience, chosen.to(device))
-                if not math.isfinite(loss.total.item()):
-                    raise UnitError(
-                        f"align: PPO step {number}: the loss is {loss.total.item()}; it must be a finite number. "
-                        "Lower align.lr."
-                    )
+        losses: list[dict[str, float]] = []
+        limit, updates = self.settings.target_kl, 0
+        for chosen in self._minibatches(experience.rollout):
+            measured = self._gradient(number, experience, chosen)
+            losses.append(measured)
+            if limit is not None and measured["sampled_kl"] > limit:
+                # The gradient that shows it is not followed either.
                 self.optimizer.zero_grad()
-                loss.total.backward()  # type: ignore[no-untyped-call]
-                torch.nn.utils.clip_grad_norm_(self.trained, self.settings.max_gradient_norm)
-                self.optimizer.step()
-                losses.append(loss)
-        return {
-            "policy_loss": _mean([loss.policy for loss in losses]),
-            "value_loss": _mean([loss.value for loss in losses]),
-            "clip_fraction": _mean([loss.clip_fraction for loss in losses]),
-        }
+                break
+            self._follow(number)
+            updates += 1
+        means = {name: math.fsum(loss[name] for loss in losses) / len(losses) for name in losses[0]}
+        return means if limit is None else {**means, "updates": float(updates)}
 
-    def _loss(self, experience: Experience, chosen: Tensor) -> PPOLoss:
-        rollout = experience.rollout.rows(chosen)
-        now = self.actor(rollout)
-        return ppo_loss(
+    def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
+        for _ in range(self.settings.inner_epochs):
+            yield from minibatches(rollout, self.settings)
+
+    def _gradient(self, number: int, experience: Experience, chosen: Tensor) -> dict[str, float]:
+        """The gradient of one minibatch, summed over its micro-batches; what it measured."""
+        self.optimizer.zero_grad()
+        tokens = experience.rollout.lengths[chosen.to(experience.logp.device)].sum()
+        sums: dict[str, float] = {}
+        for part in micro_batches(experience.rollout, chosen, self.settings):
+            rows = experience.rows(part, self.settings.length_buckets)
+            loss, divergence = self._loss(rows)
+            # Means over tokens: a micro-batch counts as much as it holds of the minibatch's tokens.
+            share = rows.rollout.mask.sum() / tokens
+            self._check(number, loss.total.item())
+            (loss.total * share).backward()  # type: ignore[no-untyped-call]
+            parts = {"policy_loss": loss.policy, "value_loss": loss.value, "clip_fraction": loss.clip_fraction}
+            if self.settings.target_kl is not None:
+                parts["sampled_kl"] = divergence
+            for name, value in parts.items():
+                sums[name] = sums.get(name, 0.0) + (value * share).item()
+        if self.settings.pretrain_coefficient:
+            sums["pretrain_loss"] = self._pretrain(number)
+        return sums
+
+    def _loss(self, rows: Experience) -> tuple[PPOLoss, Tensor]:
+        now = self.actor(rows.rollout)
+        loss = ppo_loss(
             now.logp,
             now.values,
-            old_logp=experience.logp[chosen],
-            old_values=experience.values[chosen],
-            advantages=experience.advantages[chosen],
-            returns=experience.returns[chosen],
-            mask=rollout.mask,
+            old_logp=rows.logp,
+            old_values=rows.values,
+            advantages=rows.advantages,
+            returns=rows.returns,
+            mask=rows.rollout.mask,
             clip=self.settings.clip,
             value_clip=self.settings.value_clip,
             value_coefficient=self.settings.value_coefficient,
         )
+        return loss, sampled_divergence(now.logp.detach(), rows.logp, rows.rollout.mask)
 
-    def _shuffled(self) -> Iterator[int]:
-        while True:
-            yield from torch.randperm(len(self.contexts)).tolist()
+    def _pretrain(self, number: int) -> float:
+        chosen = [self.dialogues[next(self.dialogue_order)] for _ in range(self.settings.pretrain_batch)]
+        pad = torch.nn.utils.rnn.pad_sequence
+        device = self.trained[0].device
+        tokens = pad(chosen, batch_first=True, padding_value=self.policy.pad_id).to(device)
+        attention = pad([torch.ones_like(one) for one in chosen], batch_first=True).to(device)
+        loss = self.actor.likelihood_loss(tokens, attention)  # Eq. 8, LLM-GELI
+        self._check(number, loss.item())
+        (self.settings.pretrain_coefficient * loss).backward()  # type: ignore[no-untyped-call]
+        return loss.item()
+
+    def _follow(self, number: int) -> None:
+        norm = torch.nn.utils.clip_grad_norm_(self.trained, self.settings.max_gradient_norm)
+        self._check(number, norm.item(), "the gradient's norm")
+        self.optimizer.step()
+
+    @staticmethod
+    def _check(number: int, value: float, what: str = "the loss") -> None:
+        if not math.isfinite(value):
+            raise UnitError(f"align: PPO step {number}: {what} is {value}; it must be a finite number. Lower align.lr.")
 
 
-def token_rewards(scores: Sequence[float], divergence: Tensor, rollout: Rollout, kl_coefficient: float) -> Tensor:
-    """Rewards [shape=(B, L)] float: the divergence's cost at every token, the score at a reply's last.
-
-    ``divergence`` [shape=(B, L)] is log pi - log pi_reference of each sampled token, whose sum over a reply estimates
-    the KL divergence of Eq. 1.
-    """
-    rewards = -kl_coefficient * divergence  # Eq. 1, LLM-GELI
-    last = rollout.lengths - 1
-    rows = torch.arange(len(scores), device=rewards.device)
-    rewards[rows, last] += torch.tensor(scores, dtype=rewards.dtype, device=rewards.device)
-    return rewards * rollout.mask
-
-
-def _mean(values: Sequence[Tensor]) -> float:
-    return math.fsum(value.item() for value in values) / len(values)
+def progress_line(step: int, metrics: Mapping[str, float], samples_per_s: float) -> str:
+    """What a person sees of a step while the run goes on."""
+    return (
+        f"PPO step {step}: reward {metrics['reward']:.3f}, KL {metrics['kl']:.2f}, {metrics['response_tokens']:.1f} "
+        f"tokens, entropy {metrics['entropy']:.2f}, value loss {metrics['value_loss']:.3f}, clipped "
+        f"{metrics['clip_fraction']:.0%}, {samples_per_s:.1f} samples/s"
+    )

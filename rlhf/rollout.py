@@ -17,16 +17,21 @@ from rlhf.policies import Policy
 
 @dataclass(frozen=True)
 class Rollout:
-    """B prompts, padded on the left to P tokens, and their replies, padded on the right to L tokens.
+    """B prompts, padded on the left to P tokens, and the responses to them, padded on the right to L tokens.
 
-    ``tokens`` and ``attention`` [shape=(B, P + L)] int64; ``mask`` [shape=(B, L)] bool is true for a reply's tokens up
-    to and with its end mark; ``texts`` are the replies without control tokens.
+    ``tokens`` and ``attention`` [shape=(B, P + L)] int64; ``mask`` [shape=(B, L)] bool is true for the policy's own
+    tokens up to and with each end mark, false for padding and for what the other side says within a response. ``ends``
+    [shape=(N, 2)] int64 holds row and column of the last token of each of the N turns, row by row; None where every
+    response is one turn. ``texts`` and ``histories`` (N each) are the turns without control tokens and what the scorer
+    reads before them.
     """
 
     tokens: Tensor
     attention: Tensor
     mask: Tensor
     texts: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
+    ends: Tensor | None = None
 
     @property
     def replies(self) -> Tensor:
@@ -35,12 +40,26 @@ class Rollout:
 
     @property
     def lengths(self) -> Tensor:
-        """Tokens of each reply [shape=(B,)] int64, its end mark counted."""
+        """The policy's tokens of each response [shape=(B,)] int64, end marks counted."""
         return self.mask.sum(dim=1)
 
-    def rows(self, chosen: Tensor) -> Rollout:
-        """The rows ``chosen`` [shape=(b,)] alone."""
-        return Rollout(self.tokens[chosen], self.attention[chosen], self.mask[chosen])
+    @property
+    def turn_ends(self) -> Tensor:
+        """``ends``, also where every response is one turn [shape=(N, 2)] int64."""
+        if self.ends is not None:
+            return self.ends
+        return torch.stack([torch.arange(len(self.mask), device=self.mask.device), self.lengths - 1], dim=1)
+
+    def rows(self, chosen: Tensor, cut: bool = False) -> Rollout:
+        """The rows ``chosen`` [shape=(b,)] alone, without turns; ``cut`` drops columns that only pad these rows."""
+        tokens, attention, mask = self.tokens[chosen], self.attention[chosen], self.mask[chosen]
+        if not cut:
+            return Rollout(tokens, attention, mask)
+        prompt = tokens.shape[1] - mask.shape[1]
+        first = int(attention[:, :prompt].any(dim=0).long().argmax()) if prompt else 0
+        length = int(mask.any(dim=0).nonzero().max()) + 1
+        own = slice(first, prompt + length)
+        return Rollout(tokens[:, own], attention[:, own], mask[:, :length])
 
 
 @torch.no_grad()
@@ -86,7 +105,8 @@ def sample_replies(
         str(policy.tokenizer.decode(reply[own], skip_special_tokens=True)).strip()
         for reply, own in zip(replies, mask, strict=True)
     )
-    return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts)
+    histories = tuple(context.history for context in contexts)
+    return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts, histories)
 
 
 def pad_prompts(

@@ -9,15 +9,20 @@ from collections.abc import Sequence
 class ScoreNorm:
     """Mean and deviation of all scores seen so far, updated a batch at a time (Chan et al., 1979)."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.mean = 0.0
-        self._squares = 0.0
+    def __init__(self, count: int = 0, mean: float = 0.0, squares: float = 0.0) -> None:
+        self.count = count
+        self.mean = mean
+        self._squares = squares
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the scores seen, 0 before there are any."""
         return math.sqrt(self._squares / self.count) if self.count else 0.0
+
+    @property
+    def moments(self) -> tuple[int, float, float]:
+        """Count, mean, and sum of squared differences from it: the arguments that make an equal `ScoreNorm`."""
+        return self.count, self.mean, self._squares
 
     def update(self, scores: Sequence[float]) -> None:
         """Take in a batch of scores."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
@@ -38,6 +38,31 @@ class TinySettings(BaseModel):
     warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
 
 
+class AlarmSettings(BaseModel):
+    """When a run is stopped because the policy games its reward; 0 turns an alarm off."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    patience: int = Field(default=3, ge=1, description="steps in a row that a limit is passed before the run stops")
+    max_kl: float = Field(default=50.0, ge=0, description="KL blow-up: nats a reply from the policy at the start")
+    length_factor: float = Field(
+        default=4.0, ge=0, description="length drift: replies that many times longer or shorter than in the first step"
+    )
+    repetition_rise: float = Field(
+        default=0.4, ge=0, le=1, description="repetition: rise of the share of token pairs that a reply says again"
+    )
+    entropy_share: float = Field(
+        default=0.1, ge=0, lt=1, description="entropy collapse: entropy below that share of the first step's"
+    )
+
+    @field_validator("length_factor")
+    @classmethod
+    def _off_or_above_one(cls, factor: float) -> float:
+        if 0 < factor <= 1:
+            raise ValueError("give a factor above 1, or 0 to turn the alarm off")
+        return factor
+
+
 class AlignSettings(BaseModel):
     """Proximal policy optimization (Schulman et al., 2017) against a reward model of turns."""
 
@@ -59,6 +84,17 @@ class AlignSettings(BaseModel):
     steps: int = Field(default=25, ge=1, description="PPO steps")
     batch: int = Field(default=24, ge=2, description="replies sampled a step")
     minibatch: int = Field(default=24, ge=1, description="replies an optimizer step; lower it where memory is short")
+    micro_batch: int | None = Field(
+        default=None,
+        ge=1,
+        description="replies a forward pass; the gradients of a minibatch are summed over them. none takes minibatch",
+    )
+    length_buckets: bool = Field(
+        default=False, description="minibatches of replies of like length, cut to the longest: less padding"
+    )
+    gradient_checkpointing: bool = Field(
+        default=False, description="less memory for activations, about a third more time an update"
+    )
     inner_epochs: int = Field(default=2, ge=1, description="passes over the replies of a step")
     lr: float | None = Field(
         default=None, gt=0, description=f"learning rate; none takes {PAPER_LR:g}, and {TINY_LR:g} for tiny"
@@ -74,6 +110,24 @@ class AlignSettings(BaseModel):
     kl_coefficient: float = Field(
         default=0.05, ge=0, description="weight of the divergence from the policy at the start, in the reward (Eq. 1)"
     )
+    kl_controller: Literal["fixed", "adaptive"] = Field(
+        default="fixed", description="adaptive raises and lowers kl_coefficient to hold the divergence at kl_target"
+    )
+    kl_target: float = Field(default=6.0, gt=0, description="nats a reply that the adaptive controller aims at")
+    kl_horizon: int = Field(default=10_000, ge=1, description="replies over which the adaptive controller acts")
+    kl_clip: float | None = Field(
+        default=None, gt=0, description="largest divergence of a token, either way, that the reward charges for"
+    )
+    reward_clip: float | None = Field(
+        default=None, gt=0, description="largest score, either way, after score_norm where that is on"
+    )
+    target_kl: float | None = Field(
+        default=None, gt=0, description="nats a token from the sampled policy at which a step's updates end early"
+    )
+    pretrain_coefficient: float = Field(
+        default=0.0, ge=0, description="weight of the likelihood of the corpus' own dialogues (Eq. 8's gamma)"
+    )
+    pretrain_batch: int = Field(default=6, ge=1, description="dialogue windows an optimizer step for that term")
     gamma: float = Field(default=1.0, ge=0, le=1, description="discount from token to token")
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="lambda of the advantage estimate")
     score_norm: bool = Field(
@@ -87,7 +141,14 @@ class AlignSettings(BaseModel):
     temperature: float = Field(
         default=0.7, gt=0, le=5, description="sampling temperature, in the log-probabilities too"
     )
+    reply_turns: int = Field(
+        default=1, ge=1, description="turns that the policy answers in a row; the other side says what it said then"
+    )
+    reward_at: Literal["turn", "response"] = Field(
+        default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
+    )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
+    alarms: AlarmSettings = AlarmSettings()
     lora: LoraSettings = LoraSettings()
     tiny: TinySettings = TinySettings()
 
@@ -95,6 +156,8 @@ class AlignSettings(BaseModel):
     def _minibatch_fits(self) -> AlignSettings:
         if self.minibatch > self.batch:
             raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
+        if self.micro_batch is not None and self.micro_batch > self.minibatch:
+            raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
         return self
 
     @property

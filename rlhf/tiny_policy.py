@@ -5,7 +5,8 @@ It shows the whole chain on any machine and in any language. It is no useful dia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,8 +15,10 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from corpus.errors import UnitError
 from corpus.session import Episode
-from rlhf.contexts import Message, merge_turns, render
+from rlhf.contexts import merge_turns
+from rlhf.dialogue_windows import dialogue_windows
 from rlhf.history import History
+from rlhf.order import Shuffled
 from rlhf.policies import Policy, on_device
 from rlhf.settings import AlignSettings, TinySettings
 
@@ -32,7 +35,9 @@ INITIALIZER_RANGE = 0.06
 """Three times LLaMA's: at this width the warm-up then needs about half the steps."""
 
 
-def build_tiny(episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History) -> Policy:
+def build_tiny(
+    episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History, warmed_up: Path | None = None
+) -> Policy:
     """Train a tokenizer and a small LLaMA on dialogues.
 
     Parameters
@@ -45,6 +50,8 @@ def build_tiny(episodes: Sequence[Episode], settings: AlignSettings, seed: int, 
         Of the weights and of the order of the dialogues.
     history : History
         Receives ``warmup_loss`` (nats a token).
+    warmed_up : Path or None
+        A folder of weights that the same call has made before; they are read instead of trained again.
 
     Raises
     ------
@@ -59,8 +66,11 @@ def build_tiny(episodes: Sequence[Episode], settings: AlignSettings, seed: int, 
         )
     tokenizer = train_tokenizer(texts, settings.tiny.vocabulary)
     torch.manual_seed(seed)
+    if warmed_up is not None:
+        model = LlamaForCausalLM.from_pretrained(str(warmed_up), use_safetensors=True, local_files_only=True)
+        return Policy.of("tiny", on_device(model, settings), tokenizer)
     model = LlamaForCausalLM(_config(settings, tokenizer))
-    windows = list(_windows(dialogues, tokenizer, settings))
+    windows = dialogue_windows(dialogues, tokenizer, settings)
     _warm_up(model, windows, settings.tiny, lambda step, loss: history.add(step, {"warmup_loss": loss}))
     return Policy.of("tiny", on_device(model, settings), tokenizer)
 
@@ -108,19 +118,6 @@ def _config(settings: AlignSettings, tokenizer: PreTrainedTokenizerBase) -> Llam
     )
 
 
-def _windows(
-    dialogues: Iterable[Sequence[Message]], tokenizer: PreTrainedTokenizerBase, settings: AlignSettings
-) -> Iterator[Tensor]:
-    """Token ids [shape=(L,)] of stretches as long as a context and its reply, the user first as in a prompt."""
-    length = settings.context_turns + 1 + (settings.context_turns + 1) % 2
-    limit = settings.max_context_tokens + settings.max_new_tokens
-    for dialogue in dialogues:
-        opening = 1 if dialogue and dialogue[0].role == "assistant" else 0
-        for start in range(opening, len(dialogue), length):
-            ids = render(dialogue[start : start + length], tokenizer, reply_follows=False)
-            yield torch.tensor(ids[:limit])
-
-
 def _warm_up(model: Any, windows: Sequence[Tensor], settings: TinySettings, note: Callable[[int, float], None]) -> None:
     # A plain loop: TRL's SFTTrainer took 1.8 times as long for the same steps at this size (it also measures entropy
     # and accuracy over the vocabulary), and that time is most of the demo's alignment.
@@ -130,7 +127,7 @@ def _warm_up(model: Any, windows: Sequence[Tensor], settings: TinySettings, note
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.warmup_lr, betas=(0.9, 0.98), weight_decay=0.1)
     steps = settings.warmup_steps
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.warmup_lr, total_steps=steps, pct_start=0.1)
-    order = _shuffled_for_ever(len(windows))
+    order = Shuffled(len(windows))
     model.train()
     for step in range(1, steps + 1):
         chosen = [windows[next(order)] for _ in range(settings.warmup_batch)]
@@ -149,8 +146,3 @@ def _next_token_loss(model: Any, windows: Sequence[Tensor]) -> Tensor:
     mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(w) for w in windows], batch_first=True)
     loss: Tensor = model(input_ids=ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
     return loss
-
-
-def _shuffled_for_ever(count: int) -> Iterator[int]:
-    while True:
-        yield from torch.randperm(count).tolist()

@@ -28,25 +28,70 @@ RUN_OPTIONS = (
         metavar="FILE",
         help="ONNX file of the eight emotions, or `auto` or `none`; goes before features.emotion_model.",
     ),
+    click.option(
+        "--samples",
+        type=click.IntRange(1, 100),
+        metavar="K",
+        help="Ask the language model K times; mean and spread are kept. Goes before decompose.llm.samples.",
+    ),
     click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
 )
 
 
-_with_budget = click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="USD",
-    help="Stop before all that was ever paid into the reply cache passes USD; goes before run.budget_usd.",
+LLM_OPTIONS = (
+    click.option(
+        "--preview",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Show the first N requests to the language model word for word, and stop.",
+    ),
+    click.option(
+        "--send-to",
+        metavar="HOST",
+        help="Your consent to send conversation text to HOST, the host of decompose.llm.base_url; goes before "
+        "decompose.llm.send_to.",
+    ),
+    click.option(
+        "--pseudonyms",
+        is_flag=True,
+        help="Show the language model other names than the speakers'; results have the real ones.",
+    ),
+    click.option(
+        "--budget",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="Stop before all that was ever paid into the reply cache passes USD; goes before run.budget_usd.",
+    ),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write the language model's replies to FILE, to serve as recorded replies; goes before run.record.",
+    ),
+    click.option(
+        "--batch",
+        is_flag=True,
+        help="Ask the language model through the Batch API, for half the price: hands in, or collects what is ready. "
+        "Run the same command until it ends with 0; 3 means that a batch has to be waited for.",
+    ),
+    click.option("--forget-batch", metavar="ID", help="Give up a batch that cannot be collected any more, and stop."),
+)
+"""What commands have that may ask a language model, themselves or for a stage that they read."""
+AUDIT_OPTIONS = (
+    click.option(
+        "--sessions",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
+    ),
 )
 
 
-_with_sessions = click.option(
-    "--sessions",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
-)
+def _with_options(options: Sequence[Any], command: Any) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 class CommandWithMore(click.Command):
@@ -74,9 +119,11 @@ class CommandWithMore(click.Command):
 
 
 def _with_run_options(command: Any) -> Any:
-    for option in reversed(RUN_OPTIONS):
-        command = option(command)
-    return command
+    return _with_options(RUN_OPTIONS, command)
+
+
+def _with_llm_options(command: Any) -> Any:
+    return _with_options(LLM_OPTIONS, command)
 
 
 @click.command("init")
@@ -116,14 +163,14 @@ def init_command(corpus: Path, output: Path, rating: str | None, force: bool) ->
 
 @click.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
-@_with_budget
+@_with_llm_options
 @_with_run_options
 def run_command(config: Path, **options: Any) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice."""
     from pipeline.config import load_config
     from pipeline.stages import STAGES
 
-    _run(load_config(config), [stage.name for stage in STAGES], str(config), **options)
+    _run(load_config(config), [stage.name for stage in STAGES], str(config), "run", **options)
 
 
 @click.command("demo")
@@ -137,7 +184,7 @@ def demo_command(output: Path | None, **options: Any) -> None:
     if not DEMO_CONFIG.is_file():
         raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
     config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
-    _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), **options)
+    _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), "run", **options)
 
 
 def stage_commands() -> list[click.Command]:
@@ -169,38 +216,74 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         from pipeline.config import load_config
 
         loaded = load_config(config)
-        _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), **options)
+        _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
 
     if "audit" in stages:
-        command = _with_sessions(command)
-    return _with_budget(command) if {"label", "audit"} & set(stages) else command
+        command = _with_options(AUDIT_OPTIONS, command)
+    return _with_llm_options(command) if _may_ask(stages) else command
+
+
+def _may_ask(stages: Sequence[str]) -> bool:
+    from pipeline.stages import ASKING, STAGES
+
+    needed = set(stages)
+    for stage in reversed(STAGES):
+        if stage.name in needed:
+            needed.update(stage.needs)
+    return not needed.isdisjoint(ASKING)
 
 
 def _run(
     config: Config,
     stages: Sequence[str],
     source: str,
+    command: str,
     *,
     dry_run: bool,
     limit: int | None,
     workers: int | None,
     emotion_model: str | None,
+    samples: int | None,
     allow_quarantine: bool,
     as_json: bool,
     budget: float | None = None,
+    batch: bool = False,
+    forget_batch: str | None = None,
+    record: Path | None = None,
+    preview: int | None = None,
+    send_to: str | None = None,
+    pseudonyms: bool = False,
 ) -> None:
-    from pipeline.local import dry_run_text, run_locally
+    from pipeline.local import dry_run_text, preview_text, run_locally
 
     if budget is not None and not math.isfinite(budget):
         raise InputError(f"--budget {budget}: give a number of US dollars.")
-    config = config.with_run(limit=limit, workers=workers, budget_usd=budget)
+    config = config.with_run(limit=limit, workers=workers, budget_usd=budget, record=record and record.absolute())
     if emotion_model is not None:
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
-    if dry_run:
-        click.echo(dry_run_text(config, stages, as_json=as_json))
+    config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None)
+    source += f" --send-to {shlex.quote(send_to)}" if send_to else ""
+    source += " --pseudonyms" if pseudonyms else ""
+    if samples is not None:
+        config = config.with_samples(samples)
+        source = f"{source} --samples {samples}"
+    if preview is not None:
+        click.echo(preview_text(config, stages, preview, as_json=as_json))
         return
-    summary = run_locally(config, stages, quiet=as_json)
-    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source))
-    if summary.quarantined and not allow_quarantine:
-        sys.exit(1)
+    if forget_batch is not None:
+        _forget_batch(config, forget_batch, f"apportion {command} {source} --batch")
+        return
+    if dry_run:
+        click.echo(dry_run_text(config, stages, as_json=as_json, batch=batch))
+        return
+    summary = run_locally(config, stages, quiet=as_json, batch=batch)
+    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source, command))
+    sys.exit(summary.exit_code(allow_quarantine=allow_quarantine))
+
+
+def _forget_batch(config: Config, batch_id: str, again: str) -> None:
+    from pipeline.batching import forget_batch
+
+    click.echo(f"gave up {batch_id}: {forget_batch(config, batch_id):,} requests may be asked again")
+    click.echo(f"next: {again}")

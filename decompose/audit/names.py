@@ -11,10 +11,12 @@ from decompose.pseudonyms import renaming
 
 def change_names(case: Case, seed: int) -> Case:
     """Rename all speakers, also where one is called by a role, and the names where they occur in the texts."""
-    changed = renaming(case.session, roles=True, first=number(seed, "names", case.session.session_id))
+    episode = case.episode
+    changed = renaming(episode, roles=True, first=number(seed, "names", episode.session_id))
+    renamed = changed.episode(episode)
     return replace(
         case,
-        session=changed.session(case.session),
+        session=replace(case.session, turns=renamed.turns, ratings=(renamed.rating,)),
         descriptors=changed.descriptors(case.descriptors),
         renamed=changed,
     )

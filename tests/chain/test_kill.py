@@ -106,3 +106,28 @@ def test_ten_kills_of_the_full_demo_leave_the_same_bytes(tmp_path):
     text = text.replace('"llm_replies.jsonl"', f'"{ROOT / "demo" / "llm_replies.jsonl"}"')
     text = text.replace("{", "{{").replace("}", "}}").replace('"../runs/demo"', '"{output}"')
     check_that_kills_change_nothing(tmp_path, text, seed=2)
+
+
+@pytest.mark.slow
+def test_an_alignment_killed_after_any_step_goes_on_to_the_same_policy(tmp_path):
+    """`apportion align` with SIGKILL as soon as the checkpoint of each of its steps is there."""
+    write_small_corpus(tmp_path / "corpus")
+    text = SMALL.replace("steps = 2\n", "steps = 6\n")
+    assert apportion("align", config(tmp_path, text.format(output="undisturbed"))).returncode == 0
+    disturbed = tmp_path / "disturbed.toml"
+    disturbed.write_text(text.format(output="disturbed"), encoding="utf-8")
+    command = [sys.executable, "-m", "apportion", "align", str(disturbed)]
+    checkpoints = tmp_path / "disturbed" / "store" / "checkpoints"
+    killed = []
+    for step in range(6):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, env=environment(), **quiet)
+        while process.poll() is None and not any(checkpoints.glob(f"align/*/step-{step:06d}")):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        killed.append(process.wait())
+    assert killed.count(-signal.SIGKILL) >= 5
+    assert apportion("align", disturbed).returncode == 0
+    expected, found = digests(tmp_path / "undisturbed" / "policy"), digests(tmp_path / "disturbed" / "policy")
+    assert "adapter_model.safetensors" in expected and expected == found
+    assert not any(checkpoints.glob("align/*"))

@@ -56,12 +56,12 @@ BAD = {
 }
 
 
-def judged(server, attempts):
+def judged(server, attempts, cache=None):
     with serving(server):
         settings = DecomposeSettings(
             llm={"model": "m", "base_url": server.url, "max_retries": 0, "attempts": attempts, "max_tokens": 4000}
         )
-        with Tools(settings.llm) as tools:
+        with Tools(settings.llm, cache=cache) as tools:
             return label_session("llm", session(), "satisfaction", None, settings, tools)
 
 
@@ -107,11 +107,10 @@ def test_a_failure_without_any_reply_has_no_evidence():
     assert caught.value.evidence is None
 
 
-def test_half_a_character_is_kept_as_an_escape():
+def test_half_a_character_can_be_kept_and_asked_about_again(tmp_path):
     with pytest.raises(UnitError) as caught:
-        judged(OpenAIServer(answer=lambda body: completion("x\ud800y")), 1)
-    caught.value.evidence.encode()
-    assert json.loads(caught.value.evidence)[0]["reply"] == "x\ud800y"
+        judged(OpenAIServer(answer=lambda body: completion("x\ud800y")), 2, tmp_path / "cache.sqlite")
+    assert [entry["reply"] for entry in json.loads(caught.value.evidence)] == ["x\ufffdy"] * 2
 
 
 @pytest.mark.parametrize("value", [None, 0.5, 4, -1])

@@ -9,20 +9,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One answer that is no chat completion: a status with an error body, or raw bytes under status 200."""
+    """One answer that is no chat completion: a status with an error body, or raw bytes under status 200.
+
+    ``hangs`` sends the head and half of the body and then nothing more, ``trickles`` a byte every 50 ms, ``cut`` half
+    of the body and the end of the connection.
+    """
 
     status: int = 500
     message: str = "fault"
     code: str | None = None
     raw: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    way: Literal["whole", "hangs", "trickles", "cut"] = "whole"
 
 
 def completion(text: str, finish_reason: str = "stop", refusal: str | None = None) -> Body:
@@ -60,6 +66,7 @@ class OpenAIServer:
     answered: int = 0
     most_at_once: int = 0
     url: str = ""
+    over: threading.Event = field(default_factory=threading.Event)
     _at_once: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -86,33 +93,64 @@ class OpenAIServer:
             with self._lock:
                 self._at_once -= 1
 
+    def other(self, method: str, path: str, query: dict[str, str], raw: bytes, headers: dict[str, str]) -> Fault | Body:
+        """Everything but chat completions; this server has nothing else."""
+        return Fault(404, f"no such path {path}")
+
 
 @contextmanager
-def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
-    """Run ``server`` on a free loopback port while the block lasts."""
+def serving(server: OpenAIServer, port: int = 0) -> Iterator[OpenAIServer]:
+    """Run ``server`` on a loopback port, a free one by default, while the block lasts."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            assert self.path == "/v1/chat/completions"
-            result = server.handle(body, {k.lower(): v for k, v in self.headers.items()})
+            raw = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            url = urlsplit(self.path)
+            if url.path == "/v1/chat/completions":
+                self._answer(server.handle(json.loads(raw), headers))
+            else:
+                self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), raw, headers))
+
+        def do_GET(self) -> None:
+            url = urlsplit(self.path)
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), b"", headers))
+
+        def do_DELETE(self) -> None:
+            self.do_GET()
+
+        def _answer(self, result: Fault | Body) -> None:
             if not isinstance(result, Fault):
                 return self._send(200, json.dumps(result).encode())
             if result.raw is not None:
-                return self._send(200, result.raw)
+                return self._send(200, result.raw, way=result.way)
             error = {"error": {"message": result.message, "code": result.code, "type": "fault", "param": None}}
             return self._send(result.status, json.dumps(error).encode(), result.headers)
 
-        def _send(self, status: int, content: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        def _send(
+            self, status: int, content: bytes, headers: tuple[tuple[str, str], ...] = (), way: str = "whole"
+        ) -> None:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             for name, value in headers:
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            if way == "whole":
+                self.wfile.write(content)
+                return
+            self.wfile.write(content[: len(content) // 2])
+            self.wfile.flush()
+            self.close_connection = True
+            rest = content[len(content) // 2 :] if way == "trickles" else b""
+            for byte in rest:
+                time.sleep(0.05)
+                self.wfile.write(bytes([byte]))
+            if way == "hangs":
+                server.over.wait(20)
 
         def log_message(self, *args: Any) -> None:
             pass
@@ -121,7 +159,10 @@ def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
         # The default of 5 turns away clients that connect all at once.
         request_queue_size = 256
 
-    http = Listener(("127.0.0.1", 0), Handler)
+        def handle_error(self, *arguments: Any) -> None:
+            """A client that was killed is no news."""
+
+    http = Listener(("127.0.0.1", port), Handler)
     http.daemon_threads = True
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -129,6 +170,7 @@ def serving(server: OpenAIServer) -> Iterator[OpenAIServer]:
     try:
         yield server
     finally:
+        server.over.set()
         http.shutdown()
         http.server_close()
         thread.join()

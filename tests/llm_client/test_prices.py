@@ -10,7 +10,8 @@ PRICE = Price(input=2.0, cached_input=0.5, output=8.0)
 
 
 def test_the_shipped_table_has_the_default_model_and_says_its_date():
-    assert find_price("gpt-4.1-mini") == Price(input=0.4, cached_input=0.1, output=1.6, max_output_tokens=32768)
+    expected = Price(input=0.4, cached_input=0.1, output=1.6, max_output_tokens=32768, batch=0.5)
+    assert find_price("gpt-4.1-mini") == expected
     assert find_price("gpt-4.1-mini-2025-04-14") == find_price("gpt-4.1-mini")
     assert find_price("my-own") is None
     assert shipped_as_of().startswith("2026-") and "Prices change" in SHIPPED.read_text()
@@ -66,3 +67,11 @@ def test_without_a_longest_reply_there_is_no_bound():
     request = ChatRequest("m", (Message("user", "x"),))
     assert PRICE.most_usd(request) is None
     assert PRICE.model_copy(update={"max_output_tokens": 1000}).most_usd(request) > 0.008
+
+
+def test_a_batch_costs_its_share_and_cached_tokens_are_no_cheaper_there():
+    price = Price(input=2, cached_input=0.5, output=8, batch=0.5).batched()
+    assert price.usd(1e6, 1e6, cached_tokens=5e5) == 1 + 4
+    assert price.batched() == price
+    own = Price(input=2, output=8)
+    assert own.batched().usd(1e6, 1e6) == own.usd(1e6, 1e6)

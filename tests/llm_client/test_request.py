@@ -55,3 +55,10 @@ def test_a_reply_survives_json(text, model, tokens, reason):
     text, model = (part.encode("utf-8", "replace").decode() for part in (text, model))
     reply = ChatReply(text, model, tokens, tokens, reason)
     assert ChatReply.from_json(reply.to_json()) == reply
+
+
+def test_half_a_surrogate_pair_in_a_reply_becomes_text():
+    reply = ChatReply("x\ud800y", "m")
+    assert reply.text == "x\ufffdy"
+    assert ChatReply.from_json(reply.to_json()) == reply
+    assert ChatReply("👍", "m").text == "👍"

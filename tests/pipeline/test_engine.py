@@ -176,3 +176,26 @@ def test_turn_labels_reach_only_a_stage_that_declares_them(tmp_path):
     run_all(engine(tmp_path, [session("s1")], stages))
     assert seen[Unit("s1")] is None
     assert seen[Unit()] is not None
+
+
+def test_checkpoints_outlive_a_failure_and_go_when_the_unit_is_finished(tmp_path):
+    seen = []
+
+    def train(inputs, config, work):
+        seen.append(sorted(path.name for path in work.checkpoints.glob("*")))
+        work.checkpoints.mkdir(parents=True, exist_ok=True)
+        (work.checkpoints / f"step-{len(seen)}").write_text("state")
+        if len(seen) < 3:
+            raise UnitError("stopped")
+        return Outputs()
+
+    stages = (Stage("train", train, needs=(), per="corpus"),)
+    for status in ("failed", "failed", "done", "reused"):
+        made = engine(tmp_path, [session("s1")], stages)
+        kept = made.store.checkpoints("train", made.key("train", Unit()))
+        if status == "reused":
+            # A kill between the last two acts of a unit, the rename of its artifact and this, leaves them behind.
+            kept.mkdir(parents=True)
+        assert run_all(made) == {"train": status}
+        assert kept.exists() == (status == "failed")
+    assert seen == [[], ["step-1"], ["step-1", "step-2"]]

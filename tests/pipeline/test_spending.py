@@ -2,40 +2,28 @@
 
 import json
 import re
+from functools import partial
 
+import pyarrow.parquet as pq
 import pytest
 
+from corpus.errors import StoppedError
 from pipeline.config import load_config
 from pipeline.local import dry_run_text, run_locally
-from tests.chain.command import apportion, config
-from tests.chain.small import write_small_corpus
-from tests.llm_client.openai_server import OpenAIServer, completion, serving
-
-TEXT = """corpus = "corpus"
-output = "run"
-[run]
-workers = 1
-prices = "prices.toml"
-[decompose]
-methods = ["llm", "llm-multimodal"]
-[decompose.llm]
-base_url = "{}"
-model = "{}"
-max_retries = 0
-max_tokens = 100
-"""
-
-
-def good(body):
-    turns = json.loads(re.search(r"(?:judge|null|once): (\[[\d, ]*\])$", body["messages"][-1]["content"])[1])
-    return completion(json.dumps({"turns": [{"turn": t, "value": t % 3, "evidence": None} for t in turns]}))
+from pipeline.shards import run_shard
+from tests.chain.command import config
+from tests.llm_client.openai_server import OpenAIServer, serving
+from tests.pipeline.llm_run import TEXT, good, in_process, write_run
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write_small_corpus(tmp_path / "corpus", sessions=6)
-    (tmp_path / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000 }\n')
-    return tmp_path
+    return write_run(tmp_path)
+
+
+@pytest.fixture
+def apportion(monkeypatch):
+    return partial(in_process, monkeypatch)
 
 
 def test_a_run_sums_its_tokens_and_their_cost_and_pays_two_methods_once(folder):
@@ -58,31 +46,63 @@ def test_an_unknown_cost_is_said_once(folder):
     assert "cost unknown" in text and text.count("No price known for 'n'") == 1
 
 
-def test_a_budget_ends_the_run_with_1_says_what_is_left_and_a_higher_one_goes_on(folder):
+def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_one_goes_on(folder, apportion):
     # One reply costs 0.081; the dearest that a request can be is a little more than 1 + its bytes / 1000.
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m"))
         small = apportion("decompose", path, "--budget", "0.5")
         assert (small.returncode, server.requests) == (1, [])
-        assert "0 replies; the next request may cost up to $" in small.stderr
-        most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", small.stderr)[1])
+        assert "0 replies; the next request may cost up to $" in small.stdout
+        assert not (folder / "run" / "rewards.parquet").exists()
+        most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", small.stdout)[1])
         stopped = apportion("decompose", path, "--budget", str(most_usd + 0.2))
         received = len(server.requests)
-        assert (stopped.returncode, 0 < received < 5) == (1, True), stopped.stderr
-        assert "units of the stage 'label' are left (s0" in stopped.stderr
-        assert "Every reply received is kept. To go on, run the same command with a higher --budget" in stopped.stderr
+        assert (stopped.returncode, 0 < received < 5) == (1, True), stopped.stdout
+        assert "units of the stage 'label' are left (s0" in stopped.stdout
+        assert "Every reply received is kept. To go on, run the same command with a higher --budget" in stopped.stdout
+        assert f"next: apportion decompose {path} --budget USD" in stopped.stdout
+        labelled = set(pq.read_table(folder / "run" / "rewards.parquet").column("session_id").to_pylist())
+        left = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
+        assert {row["status"] for row in left} == {"stopped"}
+        assert labelled and labelled | {row["session_id"] for row in left} == {f"s{n:02}" for n in range(6)}
+        allowed = apportion("decompose", path, "--budget", "1.0", "--allow-quarantine", "--json")
+        assert allowed.returncode == 1 and "are left" in json.loads(allowed.stdout)["stopped"]
         done = apportion("decompose", path, "--budget", "1000")
     assert done.returncode == 0 and len(server.requests) == 5
     assert f"m: {5 - received} replies" in done.stdout
+    assert pq.read_table(folder / "run" / "quarantine.parquet").num_rows == 0
+
+
+def test_every_command_that_may_ask_takes_a_budget_and_nothing_is_built_on_a_part(folder, apportion):
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, TEXT.format(server.url, "m"))
+        stopped = apportion("evaluate", path, "--budget", "3.8")
+    assert stopped.returncode == 1 and 0 < len(server.requests) < 5
+    assert f"next: apportion evaluate {path} --budget USD" in stopped.stdout
+    assert "train-reward" not in stopped.stderr and (folder / "run" / "rewards.parquet").exists()
+    for command in ("run", "decompose", "train-reward", "evaluate", "align", "report"):
+        assert "--budget" in apportion(command, "--help").stdout
+    for command in ("split", "features", "describe", "embed", "demo"):
+        assert "--budget" not in apportion(command, "--help").stdout
+
+
+def test_an_orchestrators_task_fails_where_the_budget_stops_it(folder):
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, TEXT.format(server.url, "m").replace("[run]", "[run]\nbudget_usd = 3.8"))
+        with pytest.raises(StoppedError, match=r"units of the stage 'label' are left \(s0"):
+            run_shard(str(path), "label", 0, 1)
+        with pytest.raises(StoppedError):
+            run_shard(str(path), "label", 0, 1)
+    assert 0 < len(server.requests) < 5
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much"])
-def test_a_budget_is_a_number_of_dollars(folder, text):
+def test_a_budget_is_a_number_of_dollars(folder, text, apportion):
     result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "m")), "--budget", text)
     assert result.returncode == 2 and "--budget" in result.stderr
 
 
-def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder):
+def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder, apportion):
     result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "n")), "--budget", "5")
     assert result.returncode == 2
     assert "no price is known for 'n'" in result.stderr
@@ -110,7 +130,7 @@ def test_a_dry_run_prices_what_is_left_and_sends_nothing(folder):
         assert finished["answered"] == asked
 
 
-def test_a_dry_run_needs_no_key_and_says_what_the_run_would_lack(folder):
+def test_a_dry_run_needs_no_key_and_says_what_the_run_would_lack(folder, apportion):
     text = TEXT.format("https://api.example.com/v1", "unheard-of")
     result = apportion("run", config(folder, text), "--dry-run")
     assert result.returncode == 0
@@ -124,7 +144,7 @@ def test_a_dry_run_of_other_stages_has_no_price(folder):
     assert json.loads(dry_run_text(chosen, ["split"], as_json=True))["language_model"] is None
 
 
-def test_a_wrong_price_table_is_told_before_anything_is_done(folder):
+def test_a_wrong_price_table_is_told_before_anything_is_done(folder, apportion):
     (folder / "prices.toml").write_text("[models")
     for option in ("--dry-run", "--json"):
         result = apportion("run", config(folder, TEXT.format("http://localhost:1/v1", "m")), option)

@@ -61,6 +61,25 @@ def test_a_trained_backbone_needs_no_embeddings():
     assert plan(("rrd",), freeze_backbone=False).units["embed"] == ()
 
 
+def test_reactions_are_read_where_a_method_asks_for_them():
+    assert plan(("uniform", "rrd")).units["react"] == ()
+    both = plan(("rrd", "reaction"))
+    assert both.units["react"] == (Unit("a"), Unit("b"))
+    assert set(both.needed("fit", Unit(None, "reaction", 0))) == {"split", "features", "react"}
+    assert set(both.needed("fit", Unit(None, "rrd", 0))) == {"split", "embed"}
+
+
+def test_a_closed_fit_does_not_depend_on_the_reward_model_s_settings():
+    fit, react = BY_NAME["fit"], BY_NAME["react"]
+    one, two, three = (
+        Config.model_validate({"corpus": "c", "train_reward": {"epochs": e}, "decompose": {"reaction": {"late": late}}})
+        for e, late in ((1, [0.0]), (2, [0.0]), (2, [1.0]))
+    )
+    unit = Unit(None, "reaction", 0)
+    assert fit.settings(one, unit) == fit.settings(two, unit) != fit.settings(three, unit)
+    assert react.settings(one, Unit("a")) == react.settings(three, Unit("a"))
+
+
 def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
     p = plan(("uniform", "rrd", "llm-multimodal"))
     assert p.needed("label", Unit("a", "uniform")) == {}
@@ -80,6 +99,7 @@ def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
 def test_only_stages_that_some_unit_needs_are_run():
     assert plan(("uniform",)).upstream("rewards") == ["split", "label", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
+    assert plan(("reaction",)).upstream("rewards") == ["split", "features", "react", "fit", "rewards"]
     assert plan(("llm-multimodal",)).upstream("label") == ["features", "describe", "label"]
     assert plan(("affect",)).upstream("rewards") == ["split", "features", "label", "rewards"]
     assert plan(("rrd-ls",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]

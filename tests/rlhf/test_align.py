@@ -28,9 +28,9 @@ def by_length(histories, replies):
     return [float(len(reply)) for reply in replies]
 
 
-def run(out: Path, seed: int = 0, table=SPLITS, reward=by_length, **changes):
+def run(out: Path, seed: int = 0, table=SPLITS, reward=by_length, progress=quiet, checkpoints=None, **changes):
     settings = SMALL.model_copy(update=changes)
-    return align_with(reward, no_history, chats(4), table, settings, seed, out, quiet)
+    return align_with(reward, no_history, chats(4), table, settings, seed, out, progress, checkpoints)
 
 
 def digest(folder: Path) -> dict[str, str]:

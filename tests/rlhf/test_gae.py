@@ -54,3 +54,22 @@ def test_whitening_looks_at_masked_tokens_alone():
 def test_equal_advantages_whiten_to_zero():
     mask = torch.ones(2, 2, dtype=torch.bool)
     assert not whiten(torch.full((2, 2), 3.0), mask).any()
+
+
+@given(REPLIES, st.floats(0, 1), st.floats(0, 1), st.randoms())
+def test_what_the_other_side_says_in_between_is_stepped_over(replies, gamma, lam, chance):
+    """Gaps anywhere in the rows: the policy's tokens get the advantages that they get without gaps."""
+    length = 2 * max(len(reply) for reply in replies)
+    rewards, values = torch.full((len(replies), length), 99.0), torch.full((len(replies), length), -77.0)
+    rewards, values = rewards.double(), values.double()
+    mask = torch.zeros(len(replies), length, dtype=torch.bool)
+    for row, reply in enumerate(replies):
+        places = sorted(chance.sample(range(length), len(reply)))
+        mask[row, places] = True
+        rewards[row, places], values[row, places] = torch.tensor(reply, dtype=torch.float64).unbind(dim=1)
+    advantages, returns = estimate_advantages(rewards, values, mask, gamma, lam)
+    for row, reply in enumerate(replies):
+        expected = scalar_gae([r for r, _ in reply], [v for _, v in reply], gamma, lam)
+        assert advantages[row][mask[row]].tolist() == pytest.approx(expected, abs=1e-9)
+        assert returns[row][mask[row]].tolist() == (advantages + values)[row][mask[row]].tolist()
+    assert not advantages[~mask].any() and not returns[~mask].any()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import torch
@@ -9,14 +10,14 @@ from corpus.errors import UnitError
 from rlhf.history import History
 from rlhf.lora import attach_adapter
 from rlhf.policies import Policy
-from rlhf.ppo import PPO, token_rewards
-from rlhf.rollout import Rollout
-from rlhf.settings import LoraSettings, TinySettings
+from rlhf.ppo import PPO
+from rlhf.settings import AlarmSettings, LoraSettings, TinySettings
 from rlhf.tiny_policy import build_tiny
+from rlhf.token_rewards import token_rewards
 from tests.rlhf.toy import SMALL, chats, contexts, quiet, small_policy
 
 METRICS = {
-    "reward", "kl", "response_tokens", "entropy", "value_loss", "policy_loss", "clip_fraction",
+    "reward", "kl", "response_tokens", "entropy", "repetition", "value_loss", "policy_loss", "clip_fraction",
 }  # fmt: skip
 
 
@@ -29,14 +30,6 @@ def trainer(reward, policy: Policy | None = None, **changes) -> PPO:
 
 def no_reward(histories, replies):
     return [0.0] * len(replies)
-
-
-def test_rewards_are_the_cost_of_diverging_at_each_token_and_the_score_at_the_last():
-    mask = torch.tensor([[True, True, True], [True, False, False]])
-    rollout = Rollout(torch.zeros(2, 5, dtype=torch.int64), torch.ones(2, 5, dtype=torch.int64), mask)
-    divergence = torch.tensor([[1.0, -2.0, 0.0], [3.0, 9.0, 9.0]])
-    found = token_rewards([10.0, 20.0], divergence, rollout, 0.5)
-    assert found.tolist() == [[-0.5, 1.0, 10.0], [18.5, 0.0, 0.0]]
 
 
 def test_a_step_reports_what_it_measured_and_starts_at_divergence_zero():
@@ -143,3 +136,119 @@ def test_a_loss_that_is_no_finite_number_names_the_step():
         ppo.actor.value_head.out.bias.fill_(math.nan)
     with pytest.raises(UnitError, match=r"PPO step 7: the loss is nan.*Lower align.lr"):
         ppo.step(7)
+
+
+def updated(seed: int = 0, **changes) -> list[torch.Tensor]:
+    """The trained weights after one step without dropout."""
+    policy = small_policy()
+    torch.manual_seed(0)
+    settings = SMALL.model_copy(
+        update={"lora": LoraSettings(r=4, alpha=8, dropout=0.0), "lr": 5e-3, "batch": 8, "minibatch": 8, **changes}
+    )
+    ppo = PPO(policy, attach_adapter(policy.model, settings.lora), contexts(policy), by_length, settings)
+    torch.manual_seed(seed)
+    ppo.step(1)
+    return [weight.detach().clone() for weight in ppo.trained]
+
+
+def by_length(histories, replies):
+    return [float(len(reply)) for reply in replies]
+
+
+SAVERS = [{"micro_batch": 3}, {"gradient_checkpointing": True}, {"length_buckets": True}]
+
+
+@pytest.mark.parametrize("saver", SAVERS, ids=lambda saver: next(iter(saver)))
+def test_what_saves_memory_changes_nothing_but_rounding(saver):
+    plain, saved = updated(), updated(**saver)
+    start = updated(lr=1e-30)
+    assert any(bool((one - other).abs().max() > 1e-3) for one, other in zip(plain, start, strict=True))
+    for one, other in zip(plain, saved, strict=True):
+        # Adam takes the sign of tiny gradients: rounding may turn a few of them.
+        assert float(((one - other).abs() > 1e-4).float().mean()) < 0.02
+
+
+def test_checkpointed_activations_are_made_again_with_the_same_dropout():
+    lora = {"lora": LoraSettings(r=4, alpha=8, dropout=0.5)}
+    assert trainer(by_length, gradient_checkpointing=True).actor.model.get_base_model().is_gradient_checkpointing
+    for one, other in zip(updated(**lora), updated(**lora, gradient_checkpointing=True), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_updates_end_early_where_the_policy_has_moved_far():
+    metrics = trainer(by_length, target_kl=1e-9, inner_epochs=5).step(1)
+    assert metrics["updates"] < 10 and metrics["sampled_kl"] > 0
+    far = trainer(by_length, target_kl=1e9, inner_epochs=5).step(1)
+    assert far["updates"] == 10
+    assert "updates" not in trainer(by_length).step(1)
+
+
+def test_scores_are_clipped_after_they_are_normalised(monkeypatch):
+    seen: list[list[float]] = []
+
+    def spy(scores, *rest):
+        seen.append(list(scores))
+        return token_rewards(scores, *rest)
+
+    monkeypatch.setattr("rlhf.ppo.token_rewards", spy)
+    trainer(lambda histories, replies: [0.0, 0.0, 0.0, 100.0], reward_clip=1.0).step(1)
+    assert seen == [pytest.approx([-(3**-0.5)] * 3 + [1.0])]
+    metrics = trainer(lambda histories, replies: [0.0, 1.0, -9.0, 9.0], reward_clip=2.0, score_norm=False).step(1)
+    assert seen[1] == [0.0, 1.0, -2.0, 2.0] and metrics["reward"] == 0.25
+
+
+def test_the_adaptive_weight_is_told_and_moves():
+    ppo = trainer(no_reward, kl_controller="adaptive", kl_target=5.0, kl_horizon=8, kl_coefficient=0.5)
+    assert [ppo.step(number)["kl_coefficient"] for number in (1, 2)] == [0.5, pytest.approx(0.5 * (1 - 0.2 * 4 / 8))]
+
+
+def test_the_pretraining_term_holds_the_policy_at_what_people_said():
+    said = [torch.tensor(context.prompt) for context in contexts(small_policy())]
+
+    def loss(coefficient: float) -> float:
+        policy = small_policy()
+        torch.manual_seed(0)
+        settings = SMALL.model_copy(
+            update={"lora": LoraSettings(r=4, alpha=8), "lr": 1e-2, "pretrain_coefficient": coefficient, "steps": 20}
+        )
+        model = attach_adapter(policy.model, settings.lora)
+        ppo = PPO(policy, model, contexts(policy), no_reward, settings, dialogues=said)
+        for step in range(1, 11):
+            metrics = ppo.step(step)
+        assert ("pretrain_loss" in metrics) == bool(coefficient)
+        ppo.actor.eval()
+        return sum(ppo.actor.likelihood_loss(one[None], torch.ones_like(one)[None]).item() for one in said) / len(said)
+
+    assert loss(1.0) < loss(0.0) - 0.2
+
+
+def test_gamed_rewards_stop_the_run_with_the_reason():
+    history = History()
+    ppo = trainer(by_length, alarms=AlarmSettings(max_kl=1e-6, patience=2), steps=9, lr_schedule="constant")
+    with pytest.raises(UnitError, match=r"PPO step \d: stopped, the policy games its reward. KL blow-up: .* Raise"):
+        ppo.run(history, quiet)
+    assert len([row for row in history.table().to_pylist() if row["metric"] == "kl"]) < 9
+
+
+def test_a_gradient_that_is_no_finite_number_is_not_followed():
+    ppo = trainer(by_length)
+    weight = ppo.trained[0]
+    weight.register_hook(lambda gradient: gradient * math.nan)
+    before = weight.detach().clone()
+    with pytest.raises(UnitError, match=r"PPO step 3: the gradient's norm is nan.*Lower align.lr"):
+        ppo.step(3)
+    assert torch.equal(weight, before)
+
+
+def test_the_live_line_tells_all_that_a_person_watches():
+    lines: list[str] = []
+    seen: list[int] = []
+    watch = [lambda step, metrics: seen.append(step)]
+    trainer(by_length).run(History(), lambda done, total, text: lines.append(text), watch=watch)
+    number = r"-?\d+\.\d+"
+    assert re.fullmatch(
+        rf"PPO step 1: reward {number}, KL {number}, {number} tokens, entropy {number}, value loss {number}, "
+        rf"clipped \d+%, {number} samples/s",
+        lines[0],
+    )
+    assert seen == [1, 2]

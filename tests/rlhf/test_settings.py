@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rlhf.settings import PAPER, AlignSettings
+from rlhf.settings import PAPER, AlarmSettings, AlignSettings
 
 
 def test_the_papers_settings():
@@ -21,3 +21,14 @@ def test_the_learning_rate_suits_the_policy_unless_it_is_set():
 def test_a_minibatch_larger_than_the_batch_is_refused():
     with pytest.raises(ValidationError, match="minibatch 8 is larger than batch 4"):
         AlignSettings(batch=4, minibatch=8)
+
+
+def test_a_micro_batch_larger_than_the_minibatch_is_refused():
+    with pytest.raises(ValidationError, match="micro_batch 9 is larger than minibatch 8"):
+        AlignSettings(minibatch=8, micro_batch=9)
+
+
+def test_a_length_alarm_that_would_ring_at_once_is_refused():
+    with pytest.raises(ValidationError, match="give a factor above 1, or 0"):
+        AlarmSettings(length_factor=0.5)
+    assert AlarmSettings(length_factor=0).length_factor == 0

@@ -81,3 +81,9 @@ def contexts(policy: Policy, count: int = 4) -> tuple[DialogueContext, ...]:
 
 def quiet(done: int, total: int, text: str) -> None:
     pass
+
+
+def token_contexts(policy: Policy) -> tuple[DialogueContext, ...]:
+    """One short question, for tasks in which the reply alone counts."""
+    ask = episode("ask", [("ann", QUESTIONS[0]), ("bot", ANSWERS[0])])
+    return make_contexts([ask], policy.tokenizer, no_history, context_turns=1, max_context_tokens=64).contexts

@@ -1,0 +1,243 @@
+"""One conversation from Python: messages and a score in, a reward for each of the rated speaker's messages out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from corpus.errors import InputError
+from corpus.session import Episode, Rating, Session, Turn
+from decompose.identity import configured
+from decompose.label import label_session
+from decompose.methods import Method, find_method
+from decompose.projection import apply_constants
+from decompose.settings import DecomposeSettings
+from decompose.tools import Tools
+
+ASSISTANT, USER = "assistant", "user"
+_ASIDE = ("system", "developer", "tool")
+_SESSION = "conversation"
+
+
+@dataclass(frozen=True)
+class TurnReward:
+    """One credited message: ``index`` counts all messages from 0, ``reward`` is in units of the score.
+
+    ``raw_reward`` is what the method said in its own units, None where it said nothing; ``sd`` its spread over
+    repeated samples in units of reward, None for a single one; ``rationale`` what it rests on, in words.
+    """
+
+    index: int
+    speaker: str
+    reward: float
+    raw_reward: float | None
+    sd: float | None
+    rationale: str | None
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The rewards of one conversation; they sum to ``total``.
+
+    ``messages`` is the number of messages (N). ``residual`` is what was missing from the method's own sum before it was
+    made exact, ``spread`` s, rewards a unit of judgement (None for attributions, which share the score out).
+    """
+
+    method: str
+    total: float
+    residual: float
+    spread: float | None
+    messages: int
+    turns: tuple[TurnReward, ...]
+
+    def per_message(self) -> list[float | None]:
+        """One reward a message (N), None for those that are not credited: a column beside ``messages``."""
+        rewards: list[float | None] = [None] * self.messages
+        for turn in self.turns:
+            rewards[turn.index] = turn.reward
+        return rewards
+
+
+def decompose(
+    messages: Sequence[Mapping[str, Any]],
+    score: float,
+    *,
+    scale: tuple[float, float],
+    rater: str | None = None,
+    target: str | None = None,
+    method: str = "sentiment",
+    rating: str = "satisfaction",
+    higher_is_better: bool = True,
+    mean_score: float = 0.0,
+    spread: float | None = None,
+    settings: DecomposeSettings | None = None,
+    tools: Tools | None = None,
+) -> Decomposition:
+    """Share one score out over the messages of the speaker who was rated.
+
+    reward = total/T + s * (j - mean j) over the T credited messages with the judgements j, so that they sum to
+    ``total`` = score - ``mean_score`` (Eq. 4 of LLM-GELI, made exact).
+
+    Parameters
+    ----------
+    messages : sequence of mapping
+        N messages in order, each with ``content`` (text) and ``role`` or ``speaker``.
+    score : float
+        What the rater gave, on ``scale`` = (low, high).
+    rater, target : str, optional
+        Who gave the score, and who is credited. By default ``user`` and ``assistant``; where one of two speakers is
+        named, the other one follows.
+    method : str
+        One that needs no other conversations: ``uniform``, ``sentiment``, ``llm``, or a package's.
+    rating : str
+        What the score is called; prompts are worded by it (``satisfaction``, ``goal``, ``overall``, …).
+    higher_is_better : bool
+        False where the low end of the scale is the good one; the score is turned round then.
+    mean_score : float
+        The mean score of your conversations (turned round, if that is): rewards are then relative to an ordinary
+        one. 0 shares out the score itself, as the paper does.
+    spread : float, optional
+        s, e.g. a run's from ``projections/``. By default the whole width of the method's scale is worth the width of
+        the score's, divided by T.
+    settings : DecomposeSettings, optional
+        Of the method, e.g. ``DecomposeSettings(llm={"model": …, "base_url": …})``.
+    tools : Tools, optional
+        Lends the language model with its cache and budget, for many calls; made from ``settings`` where it is None.
+
+    Raises
+    ------
+    InputError
+        Messages, score, scale or speakers that cannot be used, no such method, a method that is learned on a corpus,
+        or a language model that cannot be asked (no key, no consent).
+    UnitError
+        The language model gave no usable reply; ``evidence`` holds what it did reply.
+    """
+    chosen = settings or DecomposeSettings()
+    declared = _declared(method, chosen)
+    turns = _turns(messages)
+    rater, target = _speakers(turns, rater, target)
+    session = Session(_SESSION, turns, (_rating(rater, target, rating, score, scale, higher_is_better),))
+    (episode,) = session.episodes()
+    if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
+        raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
+    with nullcontext(tools) if tools is not None else Tools(chosen.llm) as lent:
+        judged = label_session(method, session, None, None, chosen, lent)
+    if spread is None:
+        spread = _spread(declared, judged, episode)
+    table, projection = apply_constants(judged, [episode], mean_score, spread, declared)
+    return Decomposition(
+        method=method,
+        total=episode.score - mean_score,
+        residual=projection.residuals[0].residual if projection.residuals else 0.0,
+        spread=projection.spread,
+        messages=len(turns),
+        turns=tuple(
+            TurnReward(row["turn"], target, row["reward"], row["raw_reward"], row["sd"], row["rationale"])
+            for row in table.to_pylist()
+        ),
+    )
+
+
+def _declared(name: str, settings: DecomposeSettings) -> Method:
+    declared = find_method(name)
+    if declared.kind == "fit":
+        raise InputError(
+            f"method {name!r} is learned from the scores of many conversations and says nothing about a single one. "
+            "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
+            "run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
+        )
+    if declared.uses_features:
+        raise InputError(
+            f"method {name!r} reads the rater's behaviour in recordings, which messages do not hold. Make a corpus "
+            "with recordings and run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
+        )
+    return configured(declared, settings)
+
+
+def _turns(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise InputError(f"messages: a {type(messages).__name__}; give a list of {{'role': …, 'content': …}}.")
+    return tuple(Turn(i, _speaker(i, message), _text(i, message)) for i, message in enumerate(messages))
+
+
+def _speaker(index: int, message: Mapping[str, Any]) -> str:
+    speaker = message.get("speaker", message.get("role")) if isinstance(message, Mapping) else None
+    if not isinstance(speaker, str) or not speaker:
+        raise InputError(f"message {index}: no role or speaker; give {{'role': …, 'content': …}}.")
+    return speaker
+
+
+def _text(index: int, message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list) and all(isinstance(part, Mapping) and part.get("type") == "text" for part in content):
+        content = " ".join(str(part.get("text", "")) for part in content)
+    if not isinstance(content, str):
+        raise InputError(
+            f"message {index}: its content is {type(content).__name__}; text is needed. Put pictures and calls of "
+            "tools into words, or leave the message out."
+        )
+    return content
+
+
+def _speakers(turns: Sequence[Turn], rater: str | None, target: str | None) -> tuple[str, str]:
+    present = list(dict.fromkeys(turn.speaker for turn in turns))
+    talking = [speaker for speaker in present if speaker not in _ASIDE]
+    if rater is None and target is None and not {ASSISTANT, USER} & set(present):
+        raise InputError(
+            f"speakers are {', '.join(present) or 'none'}: say who gave the score (rater=…) and who is credited "
+            "(target=…)."
+        )
+    target = target or _other(talking, rater, ASSISTANT)
+    rater = rater or _other(talking, target, USER)
+    if target not in present:
+        raise InputError(
+            f"target = {target!r} says nothing in these messages, so nothing can be credited; speakers are "
+            f"{', '.join(present) or 'none'}."
+        )
+    if rater == target:
+        raise InputError(f"rater and target are both {rater!r}; a score is about somebody else's messages.")
+    return rater, target
+
+
+def _other(talking: Sequence[str], known: str | None, usual: str) -> str:
+    """The one of two who is not ``known``; the usual name otherwise."""
+    others = [speaker for speaker in talking if speaker != known]
+    return others[0] if known is not None and len(others) == 1 else usual
+
+
+def _rating(
+    rater: str, target: str, name: str, score: float, scale: tuple[float, float], higher_is_better: bool
+) -> Rating:
+    try:
+        low, high = (float(end) for end in scale)
+        given = float(score)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"score = {score!r}, scale = {scale!r}: give a number, and the scale as (low, high)."
+        ) from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"scale = ({low:g}, {high:g}): its low end must be below its high end, and both finite.")
+    if not low <= given <= high:
+        raise InputError(f"score = {given:g} is outside the scale {low:g} to {high:g}. Correct one of them.")
+    return Rating(rater, target, name, given, low, high, higher_is_better)
+
+
+def _spread(method: Method, judged: pa.Table, episode: Episode) -> float:
+    """s: the whole width of the method's scale is worth that of the score's, divided by T."""
+    if method.reward_units or method.attribution is not None:
+        return 1.0
+    values = set(judged.column("raw_reward").to_pylist())
+    if len(values) < 2:
+        return 0.0
+    if method.width is None:
+        raise InputError(
+            f"method {method.name!r} does not say how wide its scale is (Method.width): give spread=…, rewards a unit "
+            "of its values."
+        )
+    rating = episode.rating
+    return (rating.high - rating.low) / method.width / len(episode.target_turns)

@@ -1,0 +1,198 @@
+import json
+import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import decompose as package
+from corpus.errors import InputError, UnitError
+from decompose import DecomposeSettings, Decomposition, Tools, TurnReward, decompose
+from decompose.judgement import Judgement
+from decompose.methods import METHODS, Method
+from tests.decompose.test_llm import good
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "assistant", "content": "Which city?"},
+    {"role": "user", "content": "Rome, great!"},
+    {"role": "assistant", "content": "There is no such place."},
+    {"role": "user", "content": "That is terrible, I hate this."},
+]
+
+
+def test_messages_and_a_score_give_turn_rewards():
+    found = decompose(CHAT, 2, scale=(1, 5), method="sentiment")
+    assert isinstance(found, Decomposition)
+    first, second = found.turns
+    assert (first.index, second.index, first.speaker) == (1, 3, "assistant")
+    assert first.reward > second.reward
+    assert first.reward + second.reward == pytest.approx(2)
+    # The scale of the score is 4 wide and that of VADER 2, so s = 4 / 2 / T.
+    assert found.spread == 1.0
+    assert first.reward - second.reward == pytest.approx(first.raw_reward - second.raw_reward)
+    assert found.per_message() == [None, first.reward, None, second.reward, None]
+    with pytest.raises(FrozenInstanceError):
+        first.reward = 0.0
+
+
+def test_uniform_shares_are_equal_and_relative_to_the_mean_where_it_is_given():
+    assert [turn.reward for turn in decompose(CHAT, 2, scale=(1, 5), method="uniform").turns] == [1.0, 1.0]
+    relative = decompose(CHAT, 2, scale=(1, 5), method="uniform", mean_score=3)
+    assert (relative.total, [turn.reward for turn in relative.turns]) == (-1.0, [-0.5, -0.5])
+
+
+def test_a_score_where_less_is_better_is_turned_round():
+    assert decompose(CHAT, 2, scale=(1, 5), method="uniform", higher_is_better=False).total == 4.0
+
+
+def test_the_spread_of_a_run_may_be_given():
+    found = decompose(CHAT, 2, scale=(1, 5), spread=0.25)
+    first, second = found.turns
+    assert first.reward - second.reward == pytest.approx(0.25 * (first.raw_reward - second.raw_reward))
+
+
+def test_people_are_named_as_they_are():
+    chat = [{"speaker": who, "content": text} for who, text in (("ann", "Hi."), ("bob", "Great!"), ("ann", "Bye."))]
+    found = decompose(chat, 7, scale=(0, 10), target="ann")
+    assert [turn.index for turn in found.turns] == [0, 2]
+    assert found.turns == decompose(chat, 7, scale=(0, 10), rater="bob").turns
+    assert decompose(chat, 7, scale=(0, 10), rater="ann").turns[0].speaker == "bob"
+
+
+def test_a_language_model_is_asked_with_the_settings_given():
+    server = OpenAIServer(answer=good)
+    with serving(server):
+        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "samples": 2})
+        found = decompose(CHAT, 4, scale=(1, 5), method="llm", rating="goal", settings=chosen)
+    assert [turn.raw_reward for turn in found.turns] == [-2.0, 0.0]
+    assert [turn.rationale for turn in found.turns] == ["because 1", "because 3"]
+    assert [turn.sd for turn in found.turns] == [0.0, 0.0]
+    assert 'whether "assistant" reached the goal' in server.requests[0]["messages"][1]["content"]
+    assert math.fsum(turn.reward for turn in found.turns) == pytest.approx(4)
+    assert found.turns[1].reward - found.turns[0].reward == pytest.approx(4 / 10 / 2 * 2)
+
+
+def test_tools_are_kept_for_many_calls(tmp_path):
+    server = OpenAIServer(answer=good)
+    with serving(server):
+        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url})
+        with Tools(chosen.llm, cache=tmp_path / "cache.sqlite") as tools:
+            first, second = (
+                decompose(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, tools=tools) for _ in range(2)
+            )
+    assert first == second
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("prompt", "values"), [("paper", [3.0, None]), ("attribution", [3, 1])])
+def test_shares_and_attributions_sum_too(prompt, values):
+    answers = dict(zip((1, 3), values, strict=True))
+    server = OpenAIServer(answer=lambda body: good(body, answers.__getitem__))
+    with serving(server):
+        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "prompt": prompt})
+        found = decompose(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
+    assert [turn.raw_reward for turn in found.turns] == values
+    assert [turn.reward for turn in found.turns] == {"paper": [2.5, -0.5], "attribution": [1.5, 0.5]}[prompt]
+    assert found.residual == {"paper": -1.0, "attribution": 0.0}[prompt]
+
+
+def test_a_bad_reply_is_raised_with_what_was_replied():
+    server = OpenAIServer(answer=lambda body: completion("no"))
+    with serving(server), pytest.raises(UnitError) as caught:
+        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "attempts": 1})
+        decompose(CHAT, 2, scale=(1, 5), method="llm", settings=chosen)
+    assert json.loads(caught.value.evidence)[0]["reply"] == "no"
+
+
+def test_no_text_leaves_the_machine_without_consent():
+    with pytest.raises(InputError, match=r"api\.openai\.com.*Nothing was sent"):
+        decompose(CHAT, 2, scale=(1, 5), method="llm")
+
+
+@given(st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=40), st.floats(-50, 50), st.data())
+@settings(max_examples=50)
+def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, data):
+    chat = [{"role": role, "content": data.draw(st.sampled_from(["great", "awful", "", "yes"]))} for role in roles]
+    score = data.draw(st.floats(-7, 93))
+    if "assistant" not in roles:
+        return
+    found = decompose(chat, score, scale=(-7, 93), mean_score=mean)
+    assert abs(math.fsum(turn.reward for turn in found.turns) - (score - mean)) < 1e-6
+    column = found.per_message()
+    assert [value is not None for value in column] == [role == "assistant" for role in roles]
+
+
+@pytest.mark.parametrize(
+    ("messages", "options", "problem"),
+    [
+        (CHAT, {"method": "rrd"}, "method 'rrd' is learned from the scores of many conversations"),
+        (CHAT, {"method": "affect"}, "method 'affect' reads the rater's behaviour in recordings"),
+        (CHAT, {"method": "sentimnt"}, "did you mean 'sentiment'"),
+        ("hello", {}, "messages: a str; give a list"),
+        (7, {}, "messages: a int; give a list"),
+        ([], {}, "speakers are none: say who gave the score"),
+        (["hello"], {}, "message 0: no role or speaker"),
+        ([{"role": "", "content": "x"}], {}, "message 0: no role or speaker"),
+        ([*CHAT, {"role": "assistant", "content": None}], {}, "message 5: its content is NoneType; text is needed"),
+        ([*CHAT, {"role": "user", "content": [{"type": "image_url"}]}], {}, "message 5: its content is list"),
+        ([{"speaker": "ann", "content": "x"}], {}, r"speakers are ann: say who gave the score \(rater=…\)"),
+        (CHAT, {"target": "bob"}, "target = 'bob' says nothing in these messages"),
+        ([{"role": "user", "content": "x"}], {}, "target = 'assistant' says nothing in these messages"),
+        (CHAT, {"target": "user", "rater": "user"}, "rater and target are both 'user'"),
+        (CHAT, {"scale": (5, 1)}, "its low end must be below its high end"),
+        (CHAT, {"scale": (1, math.inf)}, "its low end must be below its high end"),
+        (CHAT, {"scale": 5}, r"score = 2, scale = 5: give a number, and the scale as \(low, high\)"),
+        (CHAT, {"scale": (1, 2, 3)}, "give a number, and the scale as"),
+        (CHAT, {"scale": (3, 5)}, "score = 2 is outside the scale 3 to 5"),
+        (CHAT, {"scale": (-5, 1.5)}, "score = 2 is outside the scale"),
+        (CHAT, {"mean_score": math.nan}, "mean_score = nan, spread = None: give finite numbers"),
+        (CHAT, {"spread": math.inf}, "spread = inf: give finite numbers"),
+    ],
+)
+def test_what_cannot_be_used_is_told(messages, options, problem):
+    with pytest.raises(InputError, match=problem):
+        decompose(messages, 2, **{"scale": (1, 5), **options})
+
+
+def lengths(episode, descriptors, settings, tools):
+    return [Judgement(turn, float(turn)) for turn in episode.target_turns]
+
+
+def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):
+    brought = Method("lengths", "label", "Lengths", "tests.decompose.test_conversation:lengths")
+    monkeypatch.setattr(type(METHODS), "_ours", {**METHODS._ours, "lengths": brought})
+    with pytest.raises(InputError, match=r"method 'lengths' does not say how wide its scale is .*give spread="):
+        decompose(CHAT, 2, scale=(1, 5), method="lengths")
+    assert [turn.reward for turn in decompose(CHAT, 2, scale=(1, 5), method="lengths", spread=0.5).turns] == [0.5, 1.5]
+
+
+def test_text_parts_are_joined():
+    parts = [{"type": "text", "text": "Rome,"}, {"type": "text", "text": "great!"}]
+    chat = [*CHAT[:2], {"role": "user", "content": parts}, *CHAT[3:]]
+    assert decompose(chat, 2, scale=(1, 5)) == decompose(CHAT, 2, scale=(1, 5))
+
+
+def test_the_names_are_found_where_they_are_promised():
+    import apportion
+    from reward_model.model import RewardModel
+
+    assert apportion.decompose is decompose
+    assert apportion.RewardModel is RewardModel
+    assert package.TurnReward is TurnReward
+    for module in (package, apportion):
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'; it has"):
+            _ = module.nothing
+        for name in module.__all__:
+            assert getattr(module, name) is not None
+
+
+def test_importing_the_packages_imports_nothing_else():
+    code = "import sys, decompose, apportion; print(sorted(m for m in sys.modules if m.partition('.')[0] in HEAVY))"
+    heavy = "HEAVY = {'pyarrow', 'numpy', 'torch', 'pydantic', 'jinja2', 'openai', 'corpus', 'click'}; "
+    done = subprocess.run([sys.executable, "-c", heavy + code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
