@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from apportion.commands import benchmark as benchmark_commands
 from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
 from apportion.commands import machine, models, runs
@@ -35,6 +36,7 @@ for _command in (
     runs.run_command,
     runs.demo_command,
     *runs.stage_commands(),
+    benchmark_commands.benchmark_command,
     score_commands.score_command,
     export_commands.export_command,
     probe_commands.probe_command,

@@ -46,7 +46,8 @@ def fit_decomposer(
     embeddings : pa.Table, optional
         Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
     features : pa.Table, optional
-        UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them.
+        UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them,
+        and as a part of reactions.
     reactions : pa.Table, optional
         Of all sessions (`decompose.reactions.read_session`), for a method that ``uses_reactions``.
 
@@ -66,7 +67,7 @@ def fit_decomposer(
     """
     declared = find_method(method)
     if declared.uses_reactions:
-        return _from_reactions(declared, episodes, splits, reactions, settings, seed)
+        return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
     objective = _objective(declared, settings)
     reading = read_turns(episodes, embeddings, model_settings)
     windows = reading.windows
@@ -95,6 +96,7 @@ def _from_reactions(
     reactions: pa.Table | None,
     settings: DecomposeSettings,
     seed: int,
+    features: pa.Table | None,
 ) -> tuple[pa.Table, pa.Table]:
     """A closed fit: its code takes the reactions and gives judgements and history itself."""
     if reactions is None:
@@ -102,7 +104,8 @@ def _from_reactions(
             f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
         )
     section = None if method.section is None else getattr(settings, method.section)
-    found: tuple[pa.Table, pa.Table] = method.resolve()(method.name, episodes, splits, reactions, section, seed)
+    fit = method.resolve()
+    found: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
     return found
 
 

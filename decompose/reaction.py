@@ -40,7 +40,7 @@ class ReactionModel:
 
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn in units of the score [shape=(N,)]."""
-        return self.ridge.values((_features(reactions) - self.centre) / self.scale)
+        return self.ridge.values(_standardised(_features(reactions), self.centre, self.scale))
 
 
 def fit_reactions(
@@ -50,15 +50,17 @@ def fit_reactions(
     table: pa.Table,
     settings: ReactionSettings,
     seed: int,
+    features: pa.Table | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn from the training sessions' scores what a reaction is worth, and judge every target turn by it.
 
-    The model is w . x_t, with x_t the reply's embedding and cues; a session's score is the mean of w . x_t over its
-    turns, later ones weighing more (people rate a conversation by its end: a turn at the place p from 0 to 1 weighs
-    (0.1 + p)^late). So w is a ridge regression of scores on pooled reactions. It is closed: no epochs, random numbers
-    or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of the session scores, which
-    is exact and costs nothing. The one training loop with a linear head on the same features approaches the same
-    minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an argument.
+    The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
+    mean of w . x_t over its turns, later ones weighing more (people rate a conversation by its end: a turn at the place
+    p from 0 to 1 weighs (0.1 + p)^late). So w is a ridge regression of scores on pooled reactions. It is closed: no
+    epochs, random numbers or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of
+    the session scores, which is exact and costs nothing. The one training loop with a linear head on the same features
+    approaches the same minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an
+    argument.
 
     Parameters
     ----------
@@ -68,6 +70,8 @@ def fit_reactions(
         `decompose.reactions.read_session` of all sessions.
     seed : int
         Written into the table; nothing is drawn, so every seed gives the same values.
+    features : pa.Table, optional
+        UTTERANCE_FEATURES schema: what the rater did while listening and replying; None without recordings.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def fit_reactions(
     UnitError
         No training session, or a score that is not finite.
     """
-    reactions = arrange(table, episodes)
+    reactions = arrange(table, episodes, features)
     model = learn(reactions, _split(splits, "train"), settings)
     values = np.where(reactions.replied, model.values(reactions), np.nan).tolist()
     keys = [(*episode.key, turn) for episode in reactions.episodes for turn in episode.target_turns]
@@ -109,8 +113,10 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
     offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
     rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in chosen])
     features = _features(reactions)[rows]
-    centre, scale = features.mean(axis=0), _scale(features, reactions.embeddings.shape[1])
-    features = (features - centre) / scale
+    centre = _means(features)
+    filled = np.where(np.isnan(features), centre, features)
+    scale = _scale(filled, reactions.embeddings.shape[1])
+    features = _standardised(features, centre, scale)
     starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in chosen)])
     scores = np.array([reactions.episodes[i].score for i in chosen], dtype=np.float64)
     _check(scores, [reactions.episodes[i] for i in chosen])
@@ -122,7 +128,20 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
 
 
 def _features(reactions: Reactions) -> Floats:
-    return np.concatenate([reactions.embeddings, reactions.cues], axis=1)
+    return np.concatenate([reactions.embeddings, reactions.cues, reactions.behaviour], axis=1)
+
+
+def _means(features: Floats) -> Floats:
+    """The mean of what is known in each column; 0 where nothing is."""
+    known = ~np.isnan(features)
+    means: Floats = np.where(known, features, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return means
+
+
+def _standardised(features: Floats, centre: Floats, scale: Floats) -> Floats:
+    """What was not measured counts as the mean."""
+    known: Floats = np.where(np.isnan(features), centre, features)
+    return (known - centre) / scale
 
 
 def _scale(features: Floats, width: int) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corpus.errors import UnitError
 from corpus.schema import EPISODE_KEY
 from corpus.session import Episode, Session
+from decompose.behaviour import behaviour
 from decompose.cues import CUES, cues
 from decompose.settings import ReactionSettings
 from reward_model.dataset import row_places
@@ -32,12 +33,15 @@ class Reactions:
     embeddings : float64 [shape=(N, d)]
     replied : bool [shape=(N,)]
         Whether the rater said anything afterwards.
+    behaviour : float64 [shape=(N, B)]
+        What the rater did meanwhile (`decompose.behaviour`); NaN where it was not measured, B = 0 without recordings.
     """
 
     episodes: tuple[Episode, ...]
     cues: Floats
     embeddings: Floats
     replied: NDArray[np.bool_]
+    behaviour: Floats
 
 
 def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:
@@ -86,8 +90,10 @@ class _Row:
         return cls(episode.key, episode.turns[position].turn, found, embedding, bool(said))
 
 
-def arrange(table: pa.Table, episodes: Iterable[Episode]) -> Reactions:
-    """The rows of ``table`` (`read_session`) as arrays; an episode that it does not hold at all is left out.
+def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | None = None) -> Reactions:
+    """The rows of ``table`` (`read_session`) as arrays, with the rater's ``features`` (UTTERANCE_FEATURES).
+
+    An episode that the table does not hold at all is left out.
 
     Raises
     ------
@@ -100,7 +106,7 @@ def arrange(table: pa.Table, episodes: Iterable[Episode]) -> Reactions:
     rows = [_place(places, episode, turn) for episode in chosen for turn in episode.target_turns]
     taken = table.take(pa.array(rows, pa.int64()))
     replied = taken.column("replied").to_numpy(zero_copy_only=False).astype(np.bool_)
-    return Reactions(chosen, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied)
+    return Reactions(chosen, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied, behaviour(features, chosen))
 
 
 def _place(places: Mapping[tuple[EpisodeKey, int], int], episode: Episode, turn: int) -> int:

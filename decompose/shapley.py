@@ -104,6 +104,7 @@ def shapley_values(
     rng = np.random.default_rng(seed)
     drawn = paired(players, allowed, seed) if sampling == "paired" else extreme_first(players, allowed, rng)
     worth = _ask(value, drawn.members)
+    _check_rank(drawn.members, players)
     fit = _fit(drawn.members, drawn.weights, players)
     spread = _bootstrap(drawn, worth.means, players, rng)
     errors = np.sqrt(worth.variance_of(fit, ~drawn.sampled) + spread**2)
@@ -164,15 +165,20 @@ def _fit(members: Bools, weights: Floats, players: int) -> Floats:
     basis = np.linalg.svd(np.ones((1, players)))[2][1:].T
     root = np.sqrt(weights / weights.sum())[:, None]
     design = root * (inner @ basis)
-    if np.linalg.matrix_rank(design) < players - 1:
+    slopes = basis @ np.linalg.solve(design.T @ design, (root * design).T)  # (n, K - 2)
+    of_whole = 1 / players - slopes @ share
+    of_empty = -1 / players + slopes @ (share - 1.0)
+    return np.column_stack([of_empty, slopes, of_whole])
+
+
+def _check_rank(members: Bools, players: int) -> None:
+    inner = members[1:-1].astype(np.float64)
+    differences = inner - inner.mean(axis=1, keepdims=True)
+    if np.linalg.matrix_rank(differences) < players - 1:
         raise InputError(
             f"{len(members)} coalitions do not tell {players} players apart. Give a larger budget than "
             f"{len(members)}, or another seed."
         )
-    slopes = basis @ (np.linalg.pinv(design) * root.T)  # (n, K - 2)
-    of_whole = 1 / players - slopes @ share
-    of_empty = -1 / players + slopes @ (share - 1.0)
-    return np.column_stack([of_empty, slopes, of_whole])
 
 
 def _bootstrap(drawn: Coalitions, means: Floats, players: int, rng: np.random.Generator) -> Floats:

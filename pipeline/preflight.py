@@ -84,7 +84,7 @@ def _check_faces(engine: Engine, stages: set[str]) -> None:
     if not chosen or not stages & {"label", "fit"} or has_face(engine):
         return
     raise InputError(
-        f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of the corpus has "
+        f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of this run has "
         "a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the recordings."
     )
 

@@ -83,7 +83,7 @@ def _label_wants(unit: Unit, need: str) -> bool:
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
     if need == "features":
-        return needs_features(_method(unit))
+        return needs_features(_method(unit)) or METHODS[_method(unit)].uses_reactions
     return need not in ("embed", "react") or (need == "react") == METHODS[_method(unit)].uses_reactions
 
 

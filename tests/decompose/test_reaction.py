@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from corpus.errors import UnitError
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
 from corpus.session import Episode
 from decompose.cues import CUES
 from decompose.fit import fit_decomposer
@@ -171,7 +171,41 @@ def test_the_units_of_scores_scale_the_values(factor: float, shift: float) -> No
     cues = np.zeros((len(felt), len(CUES)))
     vectors = np.random.default_rng(2).normal(size=(len(felt), WIDTH))
     everyone = frozenset(e.session_id for e in episodes)
-    one, two = (Reactions(tuple(e), cues, vectors, np.ones(len(felt), bool)) for e in (episodes, moved))
+    one, two = (
+        Reactions(tuple(e), cues, vectors, np.ones(len(felt), bool), np.zeros((len(felt), 0)))
+        for e in (episodes, moved)
+    )
     settings = ReactionSettings()
     expected = factor * learn(one, everyone, settings).values(one)
     np.testing.assert_allclose(learn(two, everyone, settings).values(two), expected, rtol=1e-6, atol=1e-8 * factor)
+
+
+def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) -> pa.Table:
+    """The rater's smile shows the planted feeling, where it was measured; the target's own smile shows the opposite."""
+    rng = np.random.default_rng(5)
+    rows = []
+    keys = [(e.session_id, turn) for e in episodes for turn in e.target_turns]
+    for value, (session_id, turn) in zip(felt, keys, strict=True):
+        smile = value + 0.3 * rng.normal() if rng.random() < measured else None
+        for person, mean in (("user", smile), ("bot", -value)):
+            rows.append({"session_id": session_id, "turn": turn, "person": person, "window": "during"})
+            rows[-1].update(feature="smile", mean=mean, coverage=1.0)
+    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+
+
+def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
+    episodes, felt = reacted(300)
+    blank = table_of(episodes, [0.0] * len(felt))  # the replies say nothing
+
+    def agreement(features: pa.Table | None) -> float:
+        found, _ = fit_decomposer(
+            "reaction", episodes, splits_of(episodes), None, DecomposeSettings(), small(), 0, ignore, features, blank
+        )
+        values = found.column("raw_reward").to_pylist()
+        known = [i for i, value in enumerate(values) if value is not None]
+        return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])
+
+    assert agreement(smiles(episodes, felt)) > 0.7
+    assert abs(agreement(None)) < 0.2
+    assert abs(agreement(smiles(episodes, felt, measured=0.0))) < 0.2
+    assert agreement(smiles(episodes, felt).slice(0, 0)) == agreement(None)

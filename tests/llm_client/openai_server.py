@@ -159,6 +159,9 @@ def serving(server: OpenAIServer, port: int = 0) -> Iterator[OpenAIServer]:
         # The default of 5 turns away clients that connect all at once.
         request_queue_size = 256
 
+        def handle_error(self, *arguments: Any) -> None:
+            """A client that was killed is no news."""
+
     http = Listener(("127.0.0.1", port), Handler)
     http.daemon_threads = True
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)

@@ -65,7 +65,7 @@ def test_reactions_are_read_where_a_method_asks_for_them():
     assert plan(("uniform", "rrd")).units["react"] == ()
     both = plan(("rrd", "reaction"))
     assert both.units["react"] == (Unit("a"), Unit("b"))
-    assert set(both.needed("fit", Unit(None, "reaction", 0))) == {"split", "react"}
+    assert set(both.needed("fit", Unit(None, "reaction", 0))) == {"split", "features", "react"}
     assert set(both.needed("fit", Unit(None, "rrd", 0))) == {"split", "embed"}
 
 
@@ -99,7 +99,7 @@ def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
 def test_only_stages_that_some_unit_needs_are_run():
     assert plan(("uniform",)).upstream("rewards") == ["split", "label", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
-    assert plan(("reaction",)).upstream("rewards") == ["split", "react", "fit", "rewards"]
+    assert plan(("reaction",)).upstream("rewards") == ["split", "features", "react", "fit", "rewards"]
     assert plan(("llm-multimodal",)).upstream("label") == ["features", "describe", "label"]
     assert plan(("affect",)).upstream("rewards") == ["split", "features", "label", "rewards"]
     assert plan(("rrd-ls",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]

@@ -1,0 +1,76 @@
+"""`apportion benchmark`: all methods on one corpus, as a table, a document and a picture."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("benchmark")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/benchmark-NAME]")
+@click.option("--rating", help="Which rating to decompose, where the corpus has several.")
+@click.option(
+    "--method", "methods", multiple=True, metavar="NAME", help="Only this method; may be given again and again."
+)
+@click.option("--seeds", type=click.IntRange(1, 100), default=3, show_default=True, help="Training seeds: 0, 1, …")
+@click.option("--session", metavar="ID", help="The session to show turn by turn.  [default: a test session]")
+@click.option(
+    "--config",
+    "-c",
+    type=click.Path(path_type=Path),
+    help="A configuration to take all other settings from; the methods in it that ask an LLM are compared too.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions.")
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core.")
+@click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+def benchmark_command(
+    corpus: Path,
+    output: Path | None,
+    rating: str | None,
+    methods: tuple[str, ...],
+    seeds: int,
+    session: str | None,
+    config: Path | None,
+    limit: int | None,
+    workers: int | None,
+    allow_quarantine: bool,
+    as_json: bool,
+) -> None:
+    """Compare all methods on CORPUS: rewards, distilled reward models, baselines, agreement with people.
+
+    Without --method these are all registered methods that ask no language model and that the corpus can feed. Finished
+    work is kept in the run folder and never done twice.
+    """
+    from pipeline.benchmark import configure, write_benchmark
+    from pipeline.config import Config, load_config
+    from pipeline.local import run_locally
+
+    corpus = corpus.resolve()
+    output = (output or Path("runs") / f"benchmark-{corpus.name}").resolve()
+    base = Config(corpus=corpus) if config is None else load_config(config)
+    more = () if config is None else base.decompose.methods
+    changes = {"corpus": corpus, "output": output, "rating": rating or base.rating, "seeds": tuple(range(seeds))}
+    base = base.model_copy(update=changes).with_run(limit=limit, workers=workers)
+    chosen, choice = configure(base, methods, more, session)
+    if not as_json:
+        click.echo(f"methods: {', '.join(choice.methods)}; seeds {', '.join(map(str, chosen.seeds))}", err=True)
+        for name, why in choice.left_out.items():
+            click.echo(f"left out: {name} ({why})", err=True)
+    summary = run_locally(chosen, ["evaluate"], quiet=as_json)
+    files = write_benchmark(chosen, choice, session)
+    if as_json:
+        named = {name: str(path) for name, path in files.items()}
+        click.echo(json.dumps({**summary.to_json(), "benchmark": named}, indent=1, sort_keys=True))
+    else:
+        click.echo(summary.text(str(corpus)).rsplit("\n", 1)[0])
+        for name, path in files.items():
+            click.echo(f"{name:<14} {path}")
+        if files:
+            click.echo(f"next: read {files['benchmark']}")
+    if summary.quarantined and not allow_quarantine:
+        sys.exit(1)
