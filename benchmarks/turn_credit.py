@@ -30,8 +30,8 @@ from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings
 from tests.rlhf.toy import small_policy, token_contexts
 
 SEEDS = range(5)
-TURNS = 8
-STEPS = 80
+TURNS = 6
+STEPS = 60
 BATCH = 32
 OPTIMUM_SHARE = 0.9
 SMOOTH = 3
@@ -61,8 +61,9 @@ def learn(seed: int, reward_at: str) -> list[float]:
     """Mean score of the deciding turn (optimum 1) in each step, until it has stayed at 90 %."""
     settings = AlignSettings(
         steps=STEPS, batch=BATCH, minibatch=BATCH, inner_epochs=4, lr=5e-3, value_lr=1e-2, lr_schedule="constant",
-        kl_coefficient=0.0, score_norm=False, max_new_tokens=1, max_context_tokens=120, temperature=1.0,
-        reply_turns=TURNS, reward_at="turn" if reward_at == "turn" else "response", lora=LoraSettings(r=8, alpha=16, dropout=0.0),
+        kl_coefficient=0.0, score_norm=False, max_new_tokens=1, max_context_tokens=120, temperature=0.5,
+        reply_turns=TURNS, reward_at="turn" if reward_at == "turn" else "response",
+        lora=LoraSettings(r=8, alpha=16, dropout=0.0),
         alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0),
     )  # fmt: skip
     policy = small_policy(seed)
