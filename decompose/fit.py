@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,7 @@ def fit_decomposer(
     progress: Progress,
     features: pa.Table | None = None,
     reactions: pa.Table | None = None,
+    state: Path | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
@@ -50,6 +52,8 @@ def fit_decomposer(
         and as a part of reactions.
     reactions : pa.Table, optional
         Of all sessions (`decompose.reactions.read_session`), for a method that ``uses_reactions``.
+    state : Path, optional
+        A file for the state of the unfinished training (`reward_model.training.train`).
 
     Returns
     -------
@@ -83,7 +87,7 @@ def fit_decomposer(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
     data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), labels=labels)
-    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress)
+    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
     everything = Batch(torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), labels)
     rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)

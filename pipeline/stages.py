@@ -147,6 +147,7 @@ def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "rating": config.rating,
         "backbone": model.backbone,
         "scoring": model.scoring,
+        "device": model.device,
         "history_turns": model.history_turns,
         "max_tokens": model.max_tokens,
         "threads": config.run.threads,

@@ -131,6 +131,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         work.progress,
         inputs.table("features", "utterance_features"),
         reactions=inputs.table("react", "reactions"),
+        state=_training_state(work),
     )
     return Outputs({"judgements": judgements, "history": history})
 
@@ -178,6 +179,7 @@ def train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
         offset,
         work.out / "model",
         work.progress,
+        _training_state(work),
     )
     return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
 
@@ -291,6 +293,10 @@ def _perturbation(unit: Unit) -> str:
 def _seed(unit: Unit) -> int:
     assert unit.seed is not None
     return unit.seed
+
+
+def _training_state(work: Work) -> Path | None:
+    return None if work.checkpoints is None else work.checkpoints / "training.pt"
 
 
 def _fix_threads(config: Config) -> None:

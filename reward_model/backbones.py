@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from corpus.errors import InputError
 from reward_model.causal import check_causal
@@ -67,15 +68,33 @@ class Backbone(nn.Module):
         """
         if layers == 0:
             return self.requires_grad_(True)
-        stack = next((part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), None)
-        if stack is None:
-            raise InputError(
-                f"train_reward.trained_layers = {layers}: a {type(self.encoder).__name__} has no stack of layers to "
-                "choose from. Set it to 0, which trains everything."
-            )
+        stack = self._stack(f"trained_layers = {layers}")
         self.requires_grad_(False)
         stack[-layers:].requires_grad_(True)
         return self
+
+    def recompute(self) -> Backbone:
+        """Let each layer keep its input alone, and compute the rest again for the gradient (gradient checkpointing).
+
+        Transformers' own switch works only in training mode, and this network stays out of that (`train`).
+
+        Raises
+        ------
+        InputError
+            The model has no stack of layers.
+        """
+        for layer in self._stack("gradient_checkpointing = true"):
+            layer.forward = partial(_recomputed, layer.forward)
+        return self
+
+    def _stack(self, setting: str) -> nn.ModuleList:
+        stack = next((part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), None)
+        if stack is None:
+            raise InputError(
+                f"train_reward.{setting}: a {type(self.encoder).__name__} has no stack of layers to choose from. Set "
+                "trained_layers to 0, which trains everything, and gradient_checkpointing to false."
+            )
+        return stack
 
     def forward(self, encoded: Sequence[Encoded]) -> Tensor:
         """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
@@ -84,7 +103,7 @@ class Backbone(nn.Module):
         parts = [self._pooled([texts[i] for i in batch]) for batch in batches]
         order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
         windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
-        return torch.cat([windows, replies], dim=1)
+        return torch.cat([windows, replies], dim=1).cpu()  # The head is small, and stays where the labels are.
 
     def read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
         """Embeddings [shape=(N, d)] float32 of the N scored turns of whole dialogues, each token computed once.
@@ -99,7 +118,7 @@ class Backbone(nn.Module):
         for batch in length_batches(blocks, self._blocks_at_once):
             states = self._states(self.tokens.pad([blocks[i] for i in batch]))
             found.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
-        return torch.cat([found[i] for i in range(len(blocks))])
+        return torch.cat([found[i] for i in range(len(blocks))]).cpu()
 
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
@@ -118,12 +137,13 @@ class Backbone(nn.Module):
     def _pooled(self, texts: Sequence[Tokens]) -> Tensor:
         inputs = self.tokens.pad(texts)
         states = self._states(inputs)
-        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states)
         pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
         return pooled
 
     def _states(self, inputs: dict[str, Tensor]) -> Tensor:
-        states: Tensor = self.encoder(**inputs).last_hidden_state
+        device = next(self.encoder.parameters()).device
+        states: Tensor = self.encoder(**{name: values.to(device) for name, values in inputs.items()}).last_hidden_state
         return states
 
 
@@ -180,6 +200,20 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "window
 def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained."""
     return load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
+
+
+def check_device(device: str) -> None:
+    """Raise InputError where the device that is asked for is not there."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            "train_reward.device = 'cuda': torch sees no CUDA device here. Set device = 'cpu' or use a GPU machine."
+        )
+
+
+def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
+    if not torch.is_grad_enabled():
+        return forward(*inputs, **named)
+    return checkpoint(forward, *inputs, use_reentrant=False, **named)
 
 
 def _source(name: str) -> str:

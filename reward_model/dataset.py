@@ -13,7 +13,7 @@ from torch import Tensor
 
 from corpus.errors import UnitError
 from corpus.schema import EPISODE_KEY, REWARDS
-from reward_model.backbones import Backbone, frozen_backbone, load_backbone
+from reward_model.backbones import Backbone, check_device, frozen_backbone, load_backbone
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
 from reward_model.objective import Batch
@@ -149,16 +149,19 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     UnitError
         The table holds some turns of an episode and lacks others.
     InputError
-        The backbone cannot be loaded.
+        The backbone cannot be loaded, or the device is not there.
     """
     if settings.freeze_backbone and embeddings is not None:
         return _from_table(episodes, embeddings, settings.history_turns)
+    check_device(settings.device)
     if settings.freeze_backbone:
-        frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)
+        frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
         windows, vectors = embed_episodes(frozen, episodes, settings.history_turns)
         return Reading(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
     backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
-    backbone.train_upper(settings.trained_layers)
+    backbone.train_upper(settings.trained_layers).to(settings.device)
+    if settings.gradient_checkpointing:
+        backbone.recompute()
     if settings.scoring == "one_pass":
         windows = episode_windows(episodes, 0)
         dialogues = [backbone.dialogues.encode(said_by(e)) for e in episodes if e.target_turns]

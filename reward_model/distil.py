@@ -32,6 +32,7 @@ def train_reward_model(
     score_offset: float,
     out: Path,
     progress: Progress,
+    state: Path | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Train r_theta on one method's rewards (Eq. 5), save it into ``out`` and score every target turn.
 
@@ -46,6 +47,8 @@ def train_reward_model(
         Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
     score_offset : float
         What a predicted session score adds to the sum of its rewards; stored with the model.
+    state : Path, optional
+        A file for the state of the unfinished training (`reward_model.training.train`).
 
     Returns
     -------
@@ -71,7 +74,7 @@ def train_reward_model(
     validation_rows = [row for row in rows_of_split(windows, splits, "validation") if row in labelled]
     mean, scale = mean_and_scale(np.concatenate([np.zeros(0), *(labels[_turns(windows, row)] for row in train_rows)]))
     model = RewardModel.new(settings, reading.width, seed, reading.backbone, mean, scale, score_offset)
-    history = train(model, LabelMSE(), data, train_rows, validation_rows, settings, seed, progress)
+    history = train(model, LabelMSE(), data, train_rows, validation_rows, settings, seed, progress, state)
     model.save_pretrained(out, _metrics(history, data, train_rows, validation_rows))
     return turn_values(windows, "reward", predict(model, data).tolist(), method, label_seed), history_table(history)
 

@@ -36,9 +36,10 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     InputError
         The backbone cannot be loaded.
     """
-    from reward_model.backbones import frozen_backbone
+    from reward_model.backbones import check_device, frozen_backbone
 
-    backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)
+    check_device(settings.device)
+    backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
     return embedding_table(*embed_episodes(backbone, session.episodes(rating_name), settings.history_turns))
 
 

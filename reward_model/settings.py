@@ -37,6 +37,23 @@ class RewardModelSettings(BaseModel):
         description="windowed reads a window of history and reply for each turn; one_pass reads the dialogue once and "
         "scores at each turn's last token, which needs a causal language model",
     )
+    device: Literal["cpu", "cuda"] = Field("cpu", description="where the backbone computes; results differ by bits")
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32",
+        description="bfloat16 halves a trained backbone's memory for activations while it trains (mixed precision: "
+        "weights, optimizer and scores stay float32)",
+    )
+    gradient_checkpointing: bool = Field(
+        False,
+        description="with freeze_backbone = false: keep only each layer's input and compute the rest again for the "
+        "gradient; the same bits, a third more time, much less memory",
+    )
+    processes: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="processes that share each batch while training, a GPU each with device = cuda; through accelerate",
+    )
     history_turns: int = Field(
         3, ge=0, le=100, description="turns of either speaker that are read before the reply; one_pass reads them all"
     )

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from corpus.errors import UnitError
+from corpus.errors import InputError, UnitError
 from reward_model.dataset import Dataset, read_turns
 from reward_model.label_mse import LabelMSE
 from reward_model.model import RewardModel
@@ -170,3 +170,44 @@ def test_a_loss_that_is_not_finite_names_epoch_and_session(where: str) -> None:
     rows = (range(20), [20]) if where == "train" else ([1, 2, 3], [7])
     with pytest.raises(UnitError, match=r"epoch 1, session s007: the loss is nan"):
         train(model, LabelMSE(), data, *rows, settings, 0, ignore)
+
+
+@pytest.mark.parametrize("kind", ["bert", "bart", "llama"])
+def test_gradient_checkpointing_gives_the_same_bits(kind: str, tmp_path: Path) -> None:
+    """And the inner states of a layer are not kept: each layer is run a second time for the gradient."""
+    from tests.reward_model.tiny import save_tiny
+
+    save_tiny(tmp_path, kind)
+    found, calls = [], []
+    for recompute in (False, True):
+        settings = small(tmp_path, freeze_backbone=False, trained_layers=0, epochs=1, gradient_checkpointing=recompute)
+        model, data = made(settings, None)
+        assert model.trained_backbone is not None
+        layers = next(m for m in model.trained_backbone.encoder.modules() if isinstance(m, torch.nn.ModuleList))
+        norm = next(m for m in layers[0].modules() if "Norm" in type(m).__name__)
+        seen: list[None] = []
+        norm.register_forward_hook(lambda *_, seen=seen: seen.append(None))
+        train(model, LabelMSE(), data, range(4), [], settings, 0, ignore)
+        found.append(model.state_dict())
+        calls.append(len(seen))
+    assert all(torch.equal(value, found[1][name]) for name, value in found[0].items())
+    assert calls[1] == 2 * calls[0]
+
+
+def test_bfloat16_computes_in_it_and_keeps_weights_and_scores_in_float32(bert: Path) -> None:
+    found = {}
+    for precision in ("float32", "bfloat16"):
+        settings = small(bert, freeze_backbone=False, trained_layers=0, epochs=2, precision=precision)
+        model, data = made(settings, None)
+        history = train(model, LabelMSE(), data, range(10), range(10, 14), settings, 0, ignore)
+        assert all(value.dtype == torch.float32 for value in model.state_dict().values())
+        found[precision] = (history[-1].train_loss, predict(model, data), model.score_episode(EPISODES[0]))
+    exact, mixed = found["float32"], found["bfloat16"]
+    assert exact[0] != mixed[0] and mixed[0] == pytest.approx(exact[0], rel=0.1)
+    np.testing.assert_allclose(mixed[1][: len(mixed[2])], mixed[2], atol=1e-6)
+
+
+def test_a_device_that_is_not_there_is_named(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InputError, match="device = 'cuda': torch sees no CUDA device"):
+        made(small(bert, device="cuda"), None)

@@ -1,0 +1,59 @@
+"""One training for the tests of resume and of several processes, in this process or in one that is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reward_model.dataset import Dataset, read_turns
+from reward_model.label_mse import LabelMSE
+from reward_model.model import RewardModel
+from reward_model.settings import RewardModelSettings
+from reward_model.training import EpochRow, train
+from tests.reward_model.tiny import ignore, planted, small, values_of
+
+EPISODES = planted(14)
+
+
+def settings_for(backbone: Path, **changes: Any) -> RewardModelSettings:
+    values = {
+        "freeze_backbone": False,
+        "trained_layers": 1,
+        "lr_backbone": 3e-3,
+        "epochs": 4,
+        "patience": 4,
+        "batch": 4,
+    }
+    return small(backbone, **{**values, **changes})
+
+
+def trained(
+    settings: RewardModelSettings, state: Path | None = None, progress: Callable[[int, int, str], None] = ignore
+) -> tuple[RewardModel, tuple[EpochRow, ...]]:
+    """A model trained on ten dialogues, stopped by four."""
+    reading = read_turns(EPISODES, None, settings)
+    labels = torch.tensor(values_of(EPISODES), dtype=torch.float64)
+    data = Dataset(reading.windows, reading.inputs, labels=labels)
+    model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
+    return model, train(model, LabelMSE(), data, range(10), range(10, 14), settings, 3, progress, state)
+
+
+def kill_after(epoch: int) -> Callable[[int, int, str], None]:
+    """A progress callback with which the process kills itself while the epoch after ``epoch`` is told."""
+
+    def progress(done: int, total: int, text: str) -> None:
+        if done > epoch:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return progress
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    trained(RewardModelSettings.model_validate_json(sys.argv[1]), Path(sys.argv[2]), kill_after(int(sys.argv[3])))
