@@ -37,6 +37,9 @@ class RunSettings(BaseModel):
     recorded: Path | None = Field(None, description="recorded LLM replies (JSONL), for provider = 'recorded'")
     record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
     llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
+    tensorboard: Path | None = Field(
+        None, description="write the curves of align there as TensorBoard event files while it runs"
+    )
     prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/prices.toml")
     budget_usd: float | None = Field(
         None,
@@ -195,9 +198,8 @@ def _anchored(config: Config, base: Path) -> Config:
     def absolute(path: Path | None) -> Path | None:
         return None if path is None else Path(os.path.normpath(base / path.expanduser()))
 
-    run = config.run.model_copy(
-        update={name: absolute(getattr(config.run, name)) for name in ("recorded", "record", "llm_cache", "prices")}
-    )
+    paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
+    run = config.run.model_copy(update={name: absolute(getattr(config.run, name)) for name in paths})
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})

@@ -12,6 +12,7 @@ from features.emotion_choice import resolve_emotion_model
 from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
+from rlhf.event_files import check_tensorboard
 
 if TYPE_CHECKING:
     from pipeline.engine import Engine
@@ -32,7 +33,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
         replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
-        with that is not made; a model of faces or emotions that does not load.
+        with that is not made; a model of faces or emotions that does not load; event files without tensorboardX.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
@@ -50,6 +51,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
             f"align.reward_method = {chosen!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
             "Add it there or choose one of those."
         )
+    if "align" in names and config.run.tensorboard is not None:
+        check_tensorboard()
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
         from features.cascade import cascade

@@ -210,18 +210,21 @@ def align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A policy, fine-tuned against the reward model of one method."""
     _fix_threads(config)
     from rlhf.align import align as fine_tune
+    from rlhf.event_files import event_files
 
     (trained,) = inputs.artifacts("train-reward")
-    history, samples = fine_tune(
-        inputs.episodes(config.rating),
-        _required(inputs, "split", "splits"),
-        trained.folder / "model",
-        config.align,
-        _seed(inputs.unit),
-        work.out / "policy",
-        work.progress,
-        work.checkpoints,
-    )
+    with event_files(config.run.tensorboard) as watch:
+        history, samples = fine_tune(
+            inputs.episodes(config.rating),
+            _required(inputs, "split", "splits"),
+            trained.folder / "model",
+            config.align,
+            _seed(inputs.unit),
+            work.out / "policy",
+            work.progress,
+            work.checkpoints,
+            watch,
+        )
     return Outputs({"history": history, "samples": samples})
 
 

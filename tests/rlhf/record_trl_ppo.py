@@ -93,7 +93,7 @@ def record(seed: int) -> dict[str, torch.Tensor]:
             layer.mlp.down_proj.weight[0] = 0.0
         policy.lm_head.weight[:, 0] = 0.0
         policy.lm_head.weight[0, 0] = -20.0
-        policy.lm_head.weight[2, 0] = 0.7
+        policy.lm_head.weight[2, 0] = 0.4
     value = LlamaForSequenceClassification(LlamaConfig(**MODEL, num_labels=1))
     reward = LlamaForSequenceClassification(LlamaConfig(**MODEL, num_labels=1))
     start = {f"policy.{name}": weight.clone() for name, weight in policy.state_dict().items()}
@@ -128,11 +128,12 @@ def record(seed: int) -> dict[str, torch.Tensor]:
 
 
 def useful(found: dict[str, torch.Tensor]) -> bool:
-    """No reply holds the padding token; some end before the limit and some do not."""
+    """No reply holds the padding token before its end; some end before the limit and some do not."""
     for update in (1, 2):
         replies = found[f"update{update}.query_responses"][:, -LENGTH:]
         ended = (replies[:, :-1] == 2).any(dim=1)
-        if (replies == 0).any() or not 2 <= int(ended.sum()) <= BATCH - 1:
+        running = (replies == 2).cumsum(dim=1) == 0
+        if (replies[running] == 0).any() or not 2 <= int(ended.sum()) <= BATCH - 1:
             return False
     return True
 

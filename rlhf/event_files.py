@@ -1,0 +1,55 @@
+"""Curves of a training as TensorBoard event files, for watching a run while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError
+
+FLUSH_S = 2
+
+
+def check_tensorboard() -> None:
+    """Raise InputError where the package that writes event files is not installed."""
+    if find_spec("tensorboardX") is None:
+        raise InputError(
+            "run.tensorboard: event files need tensorboardX. Install it with `pip install 'apportion[tensorboard]'`, "
+            "or take run.tensorboard out of the configuration."
+        )
+
+
+class EventFiles:
+    """Writes one point a step and metric (``align/reward``, ...); a resumed run adds a file to the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        check_tensorboard()
+        from tensorboardX import SummaryWriter
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self._writer: Any = SummaryWriter(str(folder), flush_secs=FLUSH_S)
+
+    def __call__(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Write the metrics of ``step`` (from 1); they reach the disk within seconds."""
+        for name, value in metrics.items():
+            self._writer.add_scalar(f"align/{name}", value, step)
+
+    def close(self) -> None:
+        """Nothing is written after this."""
+        self._writer.close()
+
+
+@contextmanager
+def event_files(folder: Path | None) -> Iterator[tuple[EventFiles, ...]]:
+    """What watches a run: event files in ``folder``, nothing where it is None."""
+    if folder is None:
+        yield ()
+        return
+    events = EventFiles(folder)
+    try:
+        yield (events,)
+    finally:
+        events.close()
