@@ -169,10 +169,19 @@ def _mean_ratings(rows: list[tuple[Any, ...]]) -> tuple[Rating, ...]:
     ratings = []
     for (rater, target, name), group in groupby(rows, key=lambda row: row[:3]):
         annotators = list(group)
-        mean = math.fsum(_number(row[4]) for row in annotators) / len(annotators)
+        mean = _mean([_number(row[4]) for row in annotators])
         low, high, higher_is_better = annotators[0][5:]
         ratings.append(Rating(rater, target, name, mean, _number(low), _number(high), higher_is_better))
     return tuple(ratings)
+
+
+def _mean(scores: list[float]) -> float:
+    try:
+        return math.fsum(scores) / len(scores)
+    except OverflowError:  # The sum is beyond any float, the mean is not.
+        return math.ldexp(math.fsum(math.ldexp(score, -64) for score in scores) / len(scores), 64)
+    except ValueError:  # Both infinities: no mean; validation names the rows.
+        return math.nan
 
 
 def _number(value: float | None) -> float:

@@ -1,11 +1,12 @@
 import json
+import math
 import os
 import stat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corpus.corpus import SCHEMAS, Corpus
@@ -67,6 +68,13 @@ def test_unknown_session_says_the_nearest():
         corpus.session("sgd-001")
 
 
+def test_the_mean_of_scores_that_are_too_large_to_add_up():
+    largest = 1.7976931348623157e308
+    scores = [rating("a", annotator=str(i), score=largest) for i in range(3)]
+    corpus = corpus_of("unused", sessions=[session("a")], utterances=[], ratings=scores)
+    assert corpus.session("a").ratings[0].score == pytest.approx(largest, rel=1e-15)
+
+
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
 numbers = st.floats(allow_nan=False, width=64)
 sessions_strategy = st.dictionaries(
@@ -94,6 +102,8 @@ def drawn_corpus(drawn):
 
 @settings(max_examples=30)
 @given(sessions_strategy)
+@example({"a": ([], [1.25e294, 1.7976931348623157e308])})
+@example({"a": ([], [math.inf, -math.inf])})
 def test_parquet_and_jsonl_give_the_same_corpus_back(tmp_path_factory, drawn):
     corpus = drawn_corpus(drawn)
     folder = tmp_path_factory.mktemp("corpus")
