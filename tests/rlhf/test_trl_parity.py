@@ -99,10 +99,10 @@ def test_rewards_advantages_losses_and_gradients_follow_trl_through_two_updates(
     for update in ("update1.", "update2."):
         for group in optimizer.param_groups:
             group["lr"] = float(recording.arrays[f"{update}lr"])
-        replay(recording, actor, optimizer, update)
+        check_replay(recording, actor, optimizer, update)
 
 
-def replay(recording: Recording, actor: SeparateCritic, optimizer: torch.optim.Optimizer, update: str) -> None:
+def check_replay(recording: Recording, actor: SeparateCritic, optimizer: torch.optim.Optimizer, update: str) -> None:
     seen, ppo = recording.part(update), recording.ppo
     rollout = recording.rollout(update)
     mask, mask_p1 = rollout.mask, ~seen["padding_mask_p1"]
