@@ -165,7 +165,8 @@ class _Run:
         self.model.load_state_dict(state["weights"], strict=False)
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"])
-        torch.set_rng_state(state["random"][self.team.rank])
+        # A copy: torch 2.13 dies on a state that does not begin where its storage begins.
+        torch.set_rng_state(state["random"][self.team.rank].clone())
         self.history = [EpochRow(*row) for row in state["history"]]
         self.best, self.best_epoch = state["best"]
         self.best_weights = state["best_weights"]
