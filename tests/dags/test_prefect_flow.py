@@ -42,7 +42,7 @@ def task_runs(server: None, tmp_path_factory: pytest.TempPathFactory) -> list[Ta
         this_run = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
         for _ in range(PATIENCE):
             found = client.read_task_runs(flow_run_filter=this_run, limit=200)
-            if len(found) == 2 + 3 * len(STAGES) and all(run.state.is_completed() for run in found):
+            if len(found) == 2 + 3 * len(STAGES) and all(run.state and run.state.is_completed() for run in found):
                 break
             time.sleep(1)
     return found
