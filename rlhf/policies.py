@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
+from rlhf.chat_roles import check_roles
 from rlhf.memory import is_allocation
 from rlhf.settings import AlignSettings
 
@@ -48,8 +49,8 @@ def load_policy(settings: AlignSettings) -> Policy:
     Raises
     ------
     InputError
-        Unknown name, gated model, no network, no safetensors, not a causal language model, no chat template, or a
-        window longer than the model can read.
+        Unknown name, gated model, no network, no safetensors, not a causal language model, no chat template or
+        one that lacks a role, or a window longer than the model can read.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -97,6 +98,7 @@ def _check_usable(name: str, model: Any, tokenizer: Any, settings: AlignSettings
             f"align.policy = {name!r}: its tokenizer has no chat template, so a dialogue cannot be put to it. "
             "Choose the model's chat or instruct variant."
         )
+    check_roles(name, tokenizer)
     limit = getattr(model.config, "max_position_embeddings", None)
     needed = settings.max_context_tokens + settings.max_new_tokens
     if limit is not None and needed > limit:
