@@ -43,7 +43,7 @@ def align(
     checkpoints: Path | None = None,
     watch: Sequence[Watcher] = (),
 ) -> tuple[pa.Table, pa.Table]:
-    """Fine-tune a policy with LoRA against a reward model of turns (LLM-GELI, section 5.3), or on the corpus' own turns.
+    """Fine-tune a policy with LoRA against a reward model of turns (LLM-GELI, section 5.3), or on its own turns.
 
     The policy answers in the target's place. Its contexts come from the sessions of the ``policy`` split, which the
     reward model was not trained on; those of ``sft``, which asks no reward model, from all sessions but the test ones.

@@ -83,7 +83,9 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
         {"prompt": as_chat(context.messages, policy.tokenizer), "context": number}
         for number, context in enumerate(contexts)
     ]
-    return Dataset.from_list(rows).select([next(order) for _ in range(settings.steps * settings.batch // settings.group)])
+    return Dataset.from_list(rows).select(
+        [next(order) for _ in range(settings.steps * settings.batch // settings.group)]
+    )
 
 
 class _Group(AdapterSaving):
@@ -172,7 +174,7 @@ class _Group(AdapterSaving):
 
 class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
     def __init__(self, *, partner: Partner | None, **trainer: Any) -> None:
-        several = {"rollout_func": _converse} if partner else {}
+        several: dict[str, Any] = {"rollout_func": _converse} if partner else {}
         with warnings.catch_warnings():
             # That rollout functions are experimental; TRL's version is bounded in pyproject.toml.
             warnings.filterwarnings("ignore", message=".*rollout_func.*")
@@ -186,6 +188,7 @@ class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]
 def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
     """Responses of several turns, as TRL asks for them; ``env_mask`` is 0 on what the other side says."""
     model = trainer.accelerator.unwrap_model(trainer.model)
+    assert trainer.partner is not None
     rollout = sample_dialogues(trainer.policy, model, trainer.asked, trainer.partner, trainer.settings)
     # Sampling has put the whole model into evaluation; TRL tells its training from its evaluation by the top.
     model.training = True

@@ -10,7 +10,8 @@ import torch
 class Shuffled(Iterator[int]):
     """Indices 0 to ``count`` - 1 for ever, each once before any comes again.
 
-    They are drawn from ``generator``, torch's global one where it is None. ``left`` holds what is still to come of the current round. A round is drawn when its first index is asked for.
+    They are drawn from ``generator``, torch's global one where it is None. ``left`` holds what is still to come of the
+    current round. A round is drawn when its first index is asked for.
     """
 
     def __init__(self, count: int, left: Sequence[int] = (), generator: torch.Generator | None = None) -> None:

@@ -36,6 +36,29 @@ variant has the template that prompts need) and gives no lengths, steps or tempe
 """
 
 
+_SAMPLING: tuple[Algorithm, ...] = ("ppo", "grpo", "rloo")
+READ_BY: dict[str, tuple[Algorithm, ...]] = {
+    "reward_clip": _SAMPLING,
+    "score_norm": _SAMPLING,
+    "clip": _SAMPLING,
+    "kl_coefficient": _SAMPLING,
+    "inner_epochs": _SAMPLING,
+    "reply_turns": ("ppo", "grpo"),
+    "reward_at": ("ppo", "grpo"),
+    "alarms": _SAMPLING,
+    "group": ("grpo", "rloo"),
+    "generation": ("grpo", "rloo"),
+    **dict.fromkeys(
+        (
+            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "length_buckets",
+            "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr",
+        ),
+        ("ppo",),
+    ),
+}  # fmt: skip
+"""Settings that not every algorithm reads, and which do."""
+
+
 class LoraSettings(BaseModel):
     """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
 
@@ -239,6 +262,13 @@ class AlignSettings(BaseModel):
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.reply_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Settings that were given and that the algorithm does not read, in order of the alphabet."""
+        return tuple(
+            sorted(name for name in self.model_fields_set & set(READ_BY) if self.algorithm not in READ_BY[name])
+        )
 
     @property
     def at_once(self) -> int:

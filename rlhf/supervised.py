@@ -54,7 +54,9 @@ def train_supervised(
     """
     examples = supervised_examples(policy, contexts, episodes, run.settings.max_new_tokens)
     if not examples:
-        raise UnitError("align: the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
+        raise UnitError(
+            "align: the target answers nobody in words, so there is nothing for sft to learn. Add sessions."
+        )
     order = Shuffled(len(examples), generator=torch.Generator().manual_seed(run.seed))
     steps = run.settings.steps * run.settings.batch
     checkpoints = TrainerCheckpoints(run.checkpoints) if run.checkpoints else None

@@ -41,7 +41,7 @@ def _verified(folder: Path) -> Mapping[str, Any]:
     state: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
     load_file(folder / "adapter_model.safetensors")
     TrainerState.load_from_json(str(folder / "trainer_state.json"))
-    with safe_globals():
+    with safe_globals():  # type: ignore[no-untyped-call]
         for name in TENSORS:
             torch.load(folder / name, weights_only=True, map_location="cpu")
     return {"history": state["history"], "alarms": state["alarms"], "own": state["own"]}
