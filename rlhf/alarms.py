@@ -44,9 +44,9 @@ class Alarms:
 def gamed(algorithm: str, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
-        f"align: {algorithm} step {step}: stopped, the policy games its reward. {reason}. Raise align.kl_coefficient, "
-        "lower align.lr, or train the reward model on more sessions; if this is what you want, raise the limit (0 turns "
-        "an alarm off)."
+        f"align: {algorithm} step {step}: stopped, the policy games its reward. {reason}. Raise "
+        "align.kl_coefficient, lower align.lr, or train the reward model on more sessions; if this is what you want, "
+        "raise the limit (0 turns an alarm off)."
     )
 
 

@@ -15,7 +15,8 @@ TINY_NOTE = (
 )
 RAISED = (
     "trained with {name} against a\nreward model that scores single turns, as in LLM-GELI (section 5.3). The reward "
-    "model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and nothing else."
+    "model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and nothing "
+    "else."
 )
 TAUGHT = (
     "fine-tuned (SFT) on what the\ntargets of one corpus said (test sessions left out). No reward had a part in it: it "

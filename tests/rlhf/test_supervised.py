@@ -109,4 +109,4 @@ def test_a_run_learns_from_all_sessions_but_the_test_ones(tmp_path):
     assert "lora, sft, tiny" in card and "taught by example" in card and "| loss, nats a token |" in card
     assert "Contexts: 9 contexts" in card and "sessions outside the `test` split" in card
     with pytest.raises(UnitError, match=r"0 contexts.* outside the test sessions"):
-        run(tmp_path / "b", algorithm="sft", max_context_tokens=8)
+        run(tmp_path / "b", algorithm="sft", max_context_tokens=4)
