@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from apportion.commands import benchmark as benchmark_commands
+from apportion.commands import compare as compare_commands
 from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
 from apportion.commands import generate as generate_commands
@@ -40,6 +41,7 @@ for _command in (
     benchmark_commands.benchmark_command,
     score_commands.score_command,
     generate_commands.generate_command,
+    compare_commands.compare_command,
     export_commands.export_command,
     probe_commands.probe_command,
     models.models_group,

@@ -44,6 +44,14 @@ def made_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}.made.json")
 
 
+def is_blind(out: Path) -> bool:
+    """Whether the note beside ``out`` says that its policies' names are letters."""
+    try:
+        return bool(json.loads(made_path(out).read_text(encoding="utf-8"))["blind"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def key_path(out: Path) -> Path:
     """The table beside blind responses that says which policy is which."""
     return out.with_name(f"{out.stem}.key{out.suffix}")

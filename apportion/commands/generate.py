@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from apportion.commands.options import with_options
 from corpus.errors import InputError
 from corpus.settings import SPLITS
 
@@ -58,12 +59,6 @@ CONTEXT_OPTIONS = (
     click.option("--rating", metavar="NAME", help="Only episodes of this rating.  [default: all]"),
     click.option("--target", metavar="SPEAKER", help="Answer in this speaker's place, whoever was rated."),
 )
-
-
-def _with(options: Sequence[Any], command: Any) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command("generate")
@@ -373,4 +368,4 @@ class _Told:
         )
 
 
-generate_command = _with((*CONTEXT_OPTIONS, *WINDOW_OPTIONS), generate_command)
+generate_command = with_options((*CONTEXT_OPTIONS, *WINDOW_OPTIONS), generate_command)
