@@ -286,7 +286,8 @@ def test_tables_that_cannot_be_compared_are_said(capsys, tmp_path) -> None:
     both = rows(one=one, two=two)
     cases = {
         "those of 1 policies (one)": rows(one=one),
-        "no two policies answered the same context": rows(2, one=one) + [{**r, "turn": r["turn"] + 90} for r in rows(2, two=two)],
+        "no two policies answered the same context": rows(2, one=one)
+        + [{**r, "turn": r["turn"] + 90} for r in rows(2, two=two)],
         "the policies were given different contexts": [{**row, "context": f"user: {row['policy']}"} for row in both],
         "begins with neither 'user: ' nor 'assistant: '": [{**row, "context": "hello"} for row in both],
         "session_id 's0', turn 3, policy 'one', seed 0 is there twice": [*both, both[0]],
