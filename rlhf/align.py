@@ -30,6 +30,7 @@ from rlhf.samples import choose_contexts, compare_replies
 from rlhf.settings import AlignSettings
 from rlhf.step_folders import StepFolders
 from rlhf.training_state import Checkpoints
+from rlhf.window import write_window
 
 
 def align(
@@ -130,6 +131,7 @@ def align_with(
             last=run.history.at(settings.steps),
         )
         write_policy(out, policy, model, policy_card(facts, settings))
+        write_window(out, settings)
     return run.history.table(), samples
 
 
