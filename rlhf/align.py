@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 from corpus.errors import UnitError
 from corpus.session import Episode
 from corpus.settings import SPLITS
+from reward_model.team import Team
 from rlhf.card import PolicyFacts, policy_card
 from rlhf.checkpoint import write_policy
 from rlhf.contexts import ContextSet, HistoryText, make_contexts, merge_turns
@@ -25,6 +27,7 @@ from rlhf.quiet import quiet_transformers
 from rlhf.reward import ModelReward, Reward
 from rlhf.samples import choose_contexts, compare_replies
 from rlhf.settings import AlignSettings
+from rlhf.sharding import shard_frozen, sharding_asked
 from rlhf.training_state import Checkpoints
 
 
@@ -38,6 +41,7 @@ def align(
     progress: Progress,
     checkpoints: Path | None = None,
     watch: Sequence[Watcher] = (),
+    team: Team | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Fine-tune a policy with PPO and LoRA against a reward model of turns (LLM-GELI, section 5.3).
 
@@ -64,6 +68,8 @@ def align(
         A folder of this run alone, for what a killed run needs to go on to the same bytes; None keeps nothing.
     watch : sequence of callable
         Each ``watcher(step, metrics)`` after every step.
+    team : Team or None
+        The processes that this one belongs to; without it, ``settings.processes`` of them are started.
 
     Returns
     -------
@@ -78,8 +84,15 @@ def align(
     UnitError
         No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
+    if settings.processes > 1 and team is None:
+        from rlhf.job import Job
+        from rlhf.launch import align_together
+
+        threads, parent = torch.get_num_threads(), os.getpid()
+        job = Job(tuple(episodes), splits, reward_model, settings, seed, out, checkpoints, threads, parent)
+        return align_together(job, progress, watch)
     reward = ModelReward(reward_model)
-    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress, checkpoints, watch)
+    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress, checkpoints, watch, team)
 
 
 def align_with(
@@ -93,9 +106,11 @@ def align_with(
     progress: Progress,
     checkpoints: Path | None = None,
     watch: Sequence[Watcher] = (),
+    team: Team | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """`align` against any reward: ``history_text`` writes histories as that reward reads them."""
     check_device(settings)
+    team = team or Team()
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
     with torch.random.fork_rng(), quiet_transformers(), memory_advice(settings):
@@ -103,7 +118,7 @@ def align_with(
         history = History()
         kept = Checkpoints(checkpoints) if checkpoints else None
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
-        policy = _policy(learned_from, settings, seed, history, kept)
+        policy = _policy(learned_from, settings, seed, history, kept, team)
         contexts = _contexts(parts["policy"], policy, history_text, settings)
         if not contexts.contexts:
             raise UnitError(
@@ -114,9 +129,13 @@ def align_with(
         shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
         base_weights = policy.model.num_parameters()
         model = attach_adapter(policy.model, settings.lora)
+        if sharding_asked(team):
+            shard_frozen(model, settings, team)
         partner = RecordedPartner(parts["policy"], history_text) if settings.reply_turns > 1 else None
         dialogues = _dialogues(learned_from, policy, settings)
-        trainer = PPO(policy, model, contexts.contexts, reward, settings, partner, dialogues)
+        trainer = PPO(policy, model, contexts.contexts, reward, settings, partner, dialogues, team)
+        if team.rank:
+            torch.manual_seed(seed + team.rank)
         trainer.run(history, progress, kept, watch)
         samples = compare_replies(policy, model, shown, reward, settings)
         facts = PolicyFacts(
@@ -128,12 +147,18 @@ def align_with(
             first=history.at(1),
             last=history.at(settings.steps),
         )
-        write_policy(out, policy, model, policy_card(facts, settings))
+        if team.rank == 0:
+            write_policy(out, policy, model, policy_card(facts, settings))
     return history.table(), samples
 
 
 def _policy(
-    episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History, kept: Checkpoints | None
+    episodes: Sequence[Episode],
+    settings: AlignSettings,
+    seed: int,
+    history: History,
+    kept: Checkpoints | None,
+    team: Team,
 ) -> Policy:
     if settings.policy != "tiny":
         return load_policy(settings)
@@ -141,7 +166,7 @@ def _policy(
 
     base = kept.base if kept else None
     policy = build_tiny(episodes, settings, seed, history, base)
-    if kept and base is None:
+    if kept and base is None and team.rank == 0:
         kept.save_base(policy.model)
     return policy
 

@@ -147,6 +147,18 @@ class AlignSettings(BaseModel):
     reward_at: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
     )
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="processes that share each step, a GPU each with device = cuda; through accelerate",
+    )
+    accelerate: str = Field(
+        default="data_parallel",
+        min_length=1,
+        description="with several processes: data_parallel (each holds the whole policy), fsdp (its frozen weights are "
+        "dealt out), or the file of an accelerate config",
+    )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
     alarms: AlarmSettings = AlarmSettings()
     lora: LoraSettings = LoraSettings()
@@ -158,6 +170,12 @@ class AlignSettings(BaseModel):
             raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
         if self.micro_batch is not None and self.micro_batch > self.minibatch:
             raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
+        return self
+
+    @model_validator(mode="after")
+    def _processes_fit(self) -> AlignSettings:
+        if self.processes > self.batch:
+            raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
         return self
 
     @property

@@ -59,15 +59,20 @@ class Checkpoints:
         self._place(scratch, self.root / BASE)
 
     def save(self, ppo: PPO, history: History, step: int) -> None:
-        """Write the checkpoint of ``step`` finished steps and drop those that nobody needs any more."""
+        """Write the checkpoint of ``step`` finished steps and drop those that nobody needs any more.
+
+        Every process of a team has to call it; the first one writes.
+        """
+        random = ppo.team.collect(_random_state())
+        if ppo.team.rank:
+            return
         scratch = self._scratch()
         write_adapter(scratch, ppo.policy, ppo.actor.model)
         save_file({name: weight.contiguous() for name, weight in _values(ppo).items()}, scratch / VALUES)
         trainer = {
             "optimizer": ppo.optimizer.state_dict(),
             "schedule": ppo.schedule.state_dict(),
-            "cpu": torch.get_rng_state(),
-            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+            "random": random,
         }
         buffer = io.BytesIO()
         torch.save(trainer, buffer)
@@ -100,8 +105,9 @@ class Checkpoints:
         UnitError
             A checkpoint that cannot be read.
         """
-        self._clear_scratch()
-        steps = self._steps()
+        if ppo.team.rank == 0:
+            self._clear_scratch()
+        steps = ppo.team.agree(self._steps())
         if not steps:
             self.save(ppo, history, 0)
             return 0
@@ -134,9 +140,7 @@ class Checkpoints:
         ppo.kl_control = KLControl(ppo.settings, float(state["kl_coefficient"]))
         ppo.alarms.start, ppo.alarms.streaks = state["alarms"]["start"], state["alarms"]["streaks"]
         history.restore(state["history"])
-        torch.set_rng_state(trainer["cpu"])
-        if trainer["cuda"]:
-            torch.cuda.set_rng_state_all(trainer["cuda"])
+        _set_random_state(trainer["random"][ppo.team.rank])
         return int(state["step"])
 
     def _folder(self, step: int) -> Path:
@@ -172,6 +176,18 @@ class Checkpoints:
         shutil.rmtree(folder, ignore_errors=True)
         scratch.rename(folder)
         _sync(folder.parent)
+
+
+def _random_state() -> dict[str, Any]:
+    """This process' generators."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def _set_random_state(state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])
 
 
 def _values(ppo: PPO) -> dict[str, torch.Tensor]:
