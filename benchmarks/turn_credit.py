@@ -68,6 +68,7 @@ class FirstTurnDecides:
 
     def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
         """One score a turn."""
+        assert len(replies) == BATCH * TURNS, "every dialogue has all its turns"
         clean = [
             float(history == "0" and reply[:1].isascii() and reply[:1].isalpha())
             for history, reply in zip(histories, replies, strict=True)
