@@ -11,13 +11,14 @@ import pyarrow as pa
 from evaluation import agreement
 from evaluation.agreement import AgreementCounts
 from evaluation.bootstrap import Sampled, estimate
+from evaluation.calibration import Calibration, calibration
 from evaluation.evaluation import FaceCounts, OneAnnotator
 from evaluation.figure import Figure, Missing
 from evaluation.global_loss import global_loss
 from evaluation.local_difference import HappyTurns, happy_turns, local_difference
 from evaluation.panel import Floats, Panel
 from evaluation.settings import EvaluationSettings
-from evaluation.sum_residual import sum_residual
+from evaluation.sum_residual import residual_of, sum_residual
 from evaluation.turn_labels import TurnLabels, read_labels
 
 NO_EPISODES = Missing("no test episode has values of every method")
@@ -53,8 +54,12 @@ class Bench:
     def model(self, values: Floats, offset: float) -> Figures:
         """Figures of a reward model [values: shape=(K, N)], which adds ``offset`` to its summed rewards."""
         held = self.panel.held
-        loss = global_loss(held, values, offset, self.settings) if held.episodes else NO_EPISODES
-        return {**self._of_turns(values), "global_loss": loss, "sum_residual": SCORE_UNSEEN}
+        loss: Sampled | Missing = NO_EPISODES
+        told = Calibration.none(NO_EPISODES)
+        if held.episodes:
+            loss = global_loss(held, values, offset, self.settings)
+            told = calibration(held, values, offset, self.settings)
+        return {**self._of_turns(values), "global_loss": loss, "sum_residual": SCORE_UNSEEN, **_calibration(told)}
 
     def decomposition(self, values: Floats, raw: Floats, offset: float | None) -> Figures:
         """Figures of a decomposition's rewards and its own raw values [shape=(K, N)]."""
@@ -62,14 +67,25 @@ class Bench:
         residual: Sampled | Missing = NO_EPISODES
         if held.episodes:
             residual = NO_OFFSET if offset is None else sum_residual(held, values, raw, offset, self.settings)
-        return {**self._of_turns(values), "global_loss": SCORE_SEEN, "sum_residual": residual}
+        return self._beside_decompositions(values, residual)
+
+    def undivided(self, values: Floats, offset: float) -> Figures:
+        """Figures of a constant session prediction as if it were a decomposition [values: zeros, shape=(1, N)]."""
+        held = self.panel.held
+        residual = residual_of(held, values, offset, self.settings) if held.episodes else NO_EPISODES
+        return self._beside_decompositions(values, residual)
+
+    def _beside_decompositions(self, values: Floats, residual: Sampled | Missing) -> Figures:
+        seen = _calibration(Calibration.none(SCORE_SEEN))
+        return {**self._of_turns(values), "global_loss": SCORE_SEEN, "sum_residual": residual, **seen}
 
     def random(self, draws: Floats) -> Figures:
         """Figures of random turn rewards [shape=(K, N)], which are in no units: only their order counts."""
         figures = {name: _one_value(figure) for name, figure in self._of_turns(draws).items()}
         if not isinstance(figures["local_difference"], Missing):
             figures["local_difference"] = NO_UNITS
-        return {**figures, "global_loss": NO_UNITS, "sum_residual": SCORE_UNSEEN}
+        told = _calibration(Calibration.none(NO_UNITS))
+        return {**figures, "global_loss": NO_UNITS, "sum_residual": NO_UNITS, **told}
 
     def _of_turns(self, values: Floats) -> Figures:
         held, faces, labels, settings = self.panel.held, self.faces, self.labels, self.settings
@@ -108,6 +124,10 @@ class Bench:
     def figure(self, sampled: Sampled | Missing) -> Figure:
         """The figure with its interval."""
         return sampled if isinstance(sampled, Missing) else estimate(sampled, self.settings.confidence)
+
+
+def _calibration(found: Calibration) -> Figures:
+    return {"slope": found.slope, "intercept": found.intercept, "calibration_error": found.error}
 
 
 def _one_value(figure: Sampled | Missing) -> Sampled | Missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import pyarrow as pa
@@ -72,18 +72,21 @@ def evaluate(
     scored, decomposed = Panel.of(scores, held), Panel.of(rewards, held)
     bench = Bench.of(scored, utterance_features, turn_labels, settings)
     models = _models(bench, offsets)
-    constant = _baselines(bench, [episode.score for episode in training])
+    known = [episode.score for episode in training]
+    constant = _baselines(bench, bench.model, known)
     of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings)
     decomposers = _decompositions(of_decomposers, align(rewards, decomposed.held, "raw_reward"), offsets)
+    undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
     return Evaluation(
         rating=rating,
         counts=_counts(test, training, held, scored, decomposed),
         reward_models=_summarise(bench, models, constant[baselines.MEAN]),
         baselines=_summarise(bench, constant, constant[baselines.MEAN]),
         decompositions=_summarise(of_decomposers, decomposers, constant[baselines.MEAN]),
+        decomposition_baselines=_summarise(of_decomposers, undivided, undivided[baselines.MEAN]),
         comparisons=(
             *_compare(bench, "reward_models", {**models, **constant}),
-            *_compare(bench, "decompositions", decomposers),
+            *_compare(bench, "decompositions", {**decomposers, **undivided} if decomposers else {}),
         ),
         faces=bench.face_counts(),
         agreement=bench.agreement_counts(),
@@ -124,12 +127,15 @@ def _models(bench: Bench, offsets: Mapping[str, float]) -> dict[str, Figures]:
     return {method: bench.model(rows, offsets[method]) for method, rows in values.items()}
 
 
-def _baselines(bench: Bench, training: Sequence[float]) -> dict[str, Figures]:
+def _baselines(
+    bench: Bench, constant: Callable[[Floats, float], Figures], training: Sequence[float]
+) -> dict[str, Figures]:
+    """Mean, Mode and random rewards; ``constant`` gives the figures of a constant session prediction."""
     turns, settings = bench.panel.held.turns, bench.settings
     nothing = baselines.no_rewards(turns)
     return {
-        baselines.MEAN: bench.model(nothing, baselines.mean_score(training)),
-        baselines.MODE: bench.model(nothing, baselines.mode_score(training)),
+        baselines.MEAN: constant(nothing, baselines.mean_score(training)),
+        baselines.MODE: constant(nothing, baselines.mode_score(training)),
         baselines.RANDOM: bench.random(baselines.random_rewards(turns, settings.random_draws, settings.seed)),
     }
 

@@ -19,7 +19,8 @@ class MethodFigures:
     """All figures of one method.
 
     ``global_loss`` (Eq. 6) and ``below_mean`` (the Mean baseline's global loss minus this one's, paired: above zero
-    is better) are in squared units of the score, ``sum_residual`` and ``local_difference`` (Eq. 7) in its units.
+    is better) are in squared units of the score, ``sum_residual``, ``local_difference`` (Eq. 7), ``intercept`` and
+    ``calibration_error`` in its units. ``slope`` and ``intercept`` are those of given on predicted session scores.
     """
 
     method: str
@@ -30,6 +31,9 @@ class MethodFigures:
     spearman: Figure
     auc: Figure
     sum_residual: Figure
+    slope: Figure
+    intercept: Figure
+    calibration_error: Figure
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,18 @@ class OneAnnotator:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything that ``evaluation.json`` holds; methods and baselines are sorted by name."""
+    """Everything that ``evaluation.json`` holds; methods and baselines are sorted by name.
+
+    ``baselines`` stand beside the reward models, ``decomposition_baselines`` beside the decompositions: the two groups
+    may be compared on different episodes.
+    """
 
     rating: str
     counts: HeldOutCounts
     reward_models: tuple[MethodFigures, ...]
     baselines: tuple[MethodFigures, ...]
     decompositions: tuple[MethodFigures, ...]
+    decomposition_baselines: tuple[MethodFigures, ...]
     comparisons: tuple[Comparison, ...]
     faces: FaceCounts | Missing
     agreement: AgreementCounts | Missing

@@ -29,4 +29,10 @@ class EvaluationSettings(BaseModel):
     labelled_turns: int = Field(
         4, ge=2, description="Labelled target turns that a session needs to enter the within-session agreement."
     )
+    calibration_bins: int = Field(
+        10,
+        ge=1,
+        le=100,
+        description="Most bins of the calibration error, equally many predicted scores in each, and at least 10.",
+    )
     random_draws: int = Field(20, ge=1, le=1000, description="Draws of random turn rewards, averaged, as a baseline.")

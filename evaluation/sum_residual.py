@@ -46,7 +46,12 @@ def sum_residual(
         return Missing("its values are the same for all turns of a session")
     if abs(stretch - 1.0) > UNIT_TOLERANCE:
         return Missing("its values are judgements on a scale of their own, not shares of the score")
-    residual = np.abs(held.scores - offset - held.totals(raw))
+    return residual_of(held, raw, offset, settings)
+
+
+def residual_of(held: HeldOut, values: Floats, offset: float, settings: EvaluationSettings) -> Sampled:
+    """Mean |R_GE - offset - sum_t values_t|, of values known to be in units of the score [shape=(K, N)]."""
+    residual = np.abs(held.scores - offset - held.totals(values))
     return resample(episode_sums(held, residual), ratio, settings)
 
 

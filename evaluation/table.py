@@ -18,9 +18,13 @@ TITLES = {
     "local_difference": "Local difference",
     "spearman": "Spearman",
     "auc": "AUC",
+    "slope": "Slope",
+    "intercept": "Intercept",
+    "calibration_error": "Calibration error",
 }
 """Fields of ``MethodFigures`` and what their columns are called."""
 MODEL_COLUMNS = ("global_loss", "below_mean", "local_difference", "spearman", "auc")
+CALIBRATION_COLUMNS = ("slope", "intercept", "calibration_error")
 DECOMPOSITION_COLUMNS = ("sum_residual", "local_difference", "spearman", "auc")
 CONSISTENCY_HEADER = (
     "Method",
@@ -38,6 +42,10 @@ MEANING = {
     "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7).",
     "spearman": "Spearman: with the mean human label of the turns, within a session, averaged over sessions.",
     "auc": "AUC: chance that a turn that people labelled above the middle outranks one below it.",
+    "slope": "Slope, Intercept: of the line of given on predicted session scores; 1 and 0 where they can be taken at "
+    "their word; below 1 they are too far apart.",
+    "calibration_error": "Calibration error: mean |given - predicted| of bins of predicted scores, each weighing as "
+    "many sessions as it holds; chance alone makes it larger than 0.",
 }
 Row = tuple[str, Mapping[str, Figure]]
 
@@ -53,7 +61,8 @@ class Grid:
 
 
 def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
-    """The reward models with all baselines, then the decompositions themselves (left out where there are none).
+    """The reward models with all baselines, the decompositions themselves (left out where there are none), and how far
+    the reward models' session scores can be taken at their word.
 
     Columns without a single figure are dropped, and the reason becomes a note.
     """
@@ -62,12 +71,14 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
     person = {"spearman": evaluation.one_annotator.spearman, "auc": evaluation.one_annotator.auc}
     people: list[Row] = [("One annotator", person)] if _given(person.values()) else []
     title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
-    rows = [*map(_row, evaluation.reward_models), *beside, *people]
-    found = [_grid(f"{title}: {_basis(counts.scored_sessions, counts.scored_episodes)}", MODEL_COLUMNS, rows)]
+    basis = _basis(counts.scored_sessions, counts.scored_episodes)
+    predicted = [*map(_row, evaluation.reward_models), *beside]
+    found = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people])]
     if evaluation.decompositions:
-        rows = [*map(_row, evaluation.decompositions), *people]
+        divided = [*map(_row, evaluation.decompositions), *map(_row, evaluation.decomposition_baselines), *people]
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
-        found.append(_grid(title, DECOMPOSITION_COLUMNS, rows))
+        found.append(_grid(title, DECOMPOSITION_COLUMNS, divided))
+    found.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted))
     if evaluation.consistency:
         found.append(_consistency_grid(evaluation.consistency))
     return tuple(found)
@@ -76,11 +87,14 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
 def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
     """What the columns and intervals are, and what the figures rest on."""
     settings = evaluation.settings
-    shown = {title for grid in grids(evaluation) for title in grid.header}
+    figures_only = [grid for grid in grids(evaluation) if grid.header != CONSISTENCY_HEADER]
+    shown = {title for grid in figures_only for title in grid.header}
     notes = [
         *(meaning for column, meaning in MEANING.items() if TITLES[column] in shown),
         f"[low, high]: {settings.confidence:.0%} percentile bootstrap over sessions, {settings.bootstrap:,} resamples.",
     ]
+    if any("[" not in cell and cell != NONE for grid in figures_only for row in grid.rows for cell in row[1:]):
+        notes.append("A figure without an interval rests on a single session, or too few resamples define it.")
     if any(figures.seeds > 1 for figures in evaluation.reward_models + evaluation.decompositions):
         notes.append("±: standard deviation over training seeds.")
     faces, agreement = evaluation.faces, evaluation.agreement

@@ -36,7 +36,7 @@ def _paired(evaluation: Evaluation) -> list[str]:
     """For each figure, the best method less each other one, on the same resamples of the same sessions."""
     blocks = []
     for group, title in GROUPS.items():
-        figures = evaluation.decompositions if group == "decompositions" else _models(evaluation)
+        figures = _decompositions(evaluation) if group == "decompositions" else _models(evaluation)
         for figure in dict.fromkeys(c.figure for c in evaluation.comparisons if c.among == group):
             best = _best(figures, figure)
             rows = [row for c in evaluation.comparisons if (row := _row(c, group, figure, best)) is not None]
@@ -50,6 +50,10 @@ def _paired(evaluation: Evaluation) -> list[str]:
         "is best partly by chance."
     )
     return ["## Paired differences", note, *blocks]
+
+
+def _decompositions(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
+    return evaluation.decompositions + evaluation.decomposition_baselines
 
 
 def _models(evaluation: Evaluation) -> tuple[MethodFigures, ...]:

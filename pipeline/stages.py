@@ -301,7 +301,7 @@ STAGES: tuple[Stage, ...] = (
         needs=("split", "features", "rewards", "train-reward"),
         per="corpus",
         help="Judge the reward models on held-out sessions, beside Mean and Mode.",
-        version=2,
+        version=3,
         settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
         turn_labels=True,
     ),

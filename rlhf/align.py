@@ -29,6 +29,7 @@ from rlhf.samples import choose_contexts, compare_replies
 from rlhf.settings import AlignSettings
 from rlhf.sharding import shard_frozen, sharding_asked
 from rlhf.training_state import Checkpoints
+from rlhf.window import write_window
 
 
 def align(
@@ -149,6 +150,7 @@ def align_with(
         )
         if team.rank == 0:
             write_policy(out, policy, model, policy_card(facts, settings))
+            write_window(out, settings)
     return history.table(), samples
 
 

@@ -10,8 +10,8 @@ through the model at once, in each process):
 - an update: what autograd keeps of each layer and token (3 m + 4 h in w: the three wide products, and query, key, value
   and attention's result; 8 h for the two norms; for each target of the adapters its input, 4 h, and with dropout the
   mask, 4 h on a CPU and h on a GPU; S in w for the attention mask), or with ``gradient_checkpointing`` its input alone
-  and one whole layer; and what is larger of one layer's gradients and the vocabulary's part, the logits of the replies in
-  w and four arrays in float32.
+  and one whole layer; and what is larger of one layer's gradients and the vocabulary's part, the logits of the replies
+  in w and four arrays in float32.
 
 Peak: weights, adapters, and the larger of sampling and update. Not counted: the reward model (MiniLM 0.1 GB, BART-large
 1.6 GB), CUDA itself and what its allocator cannot use (1 to 2 GB).

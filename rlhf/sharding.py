@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from peft import PeftModel
+from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
 
@@ -68,6 +69,6 @@ def check_sharding(settings: AlignSettings, team: Team) -> None:
         )
 
 
-def is_sharded(model: PeftModel) -> bool:
+def is_sharded(model: nn.Module) -> bool:
     """Whether every process has to take part in each pass of ``model``."""
-    return isinstance(model.get_base_model(), FSDPModule)
+    return any(isinstance(module, FSDPModule) for module in model.modules())

@@ -145,6 +145,23 @@ def test_a_decomposition_has_a_sum_residual_and_no_global_loss(found: Evaluation
     assert value(figures.spearman) > 0.8
 
 
+def test_baselines_beside_decompositions(found: Evaluation) -> None:
+    scores = np.array([e.score for e in EPISODES[35:55]])
+    mean = of(found.decomposition_baselines, "Mean")
+    assert value(mean.sum_residual) == pytest.approx(np.abs(scores - TRAINING_MEAN).mean())
+    assert (value(mean.spearman), value(mean.auc)) == (0.0, 0.5) and isinstance(mean.global_loss, Missing)
+    assert isinstance(of(found.decomposition_baselines, "Random").sum_residual, Missing)
+    pairs = [(c.method, c.against) for c in found.comparisons if (c.among, c.figure) == ("decompositions", "spearman")]
+    assert ("Mean", "near") in pairs and ("Random", "near") in pairs
+
+
+def test_a_model_that_knows_the_turns_is_calibrated(found: Evaluation) -> None:
+    near = of(found.reward_models, "near")
+    assert value(near.slope) == pytest.approx(1.0, abs=0.05) and value(near.intercept) == pytest.approx(0.0, abs=2.5)
+    far = of(found.reward_models, "far")
+    assert value(far.slope) < 0.8 and value(far.calibration_error) > value(near.calibration_error)
+
+
 def test_counts(found: Evaluation) -> None:
     counts = found.counts
     assert (counts.training_scores, counts.test_sessions, counts.scored_sessions) == (30, 20, 20)

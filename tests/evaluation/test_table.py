@@ -4,17 +4,21 @@ import pyarrow as pa
 
 from evaluation.evaluate import evaluate
 from evaluation.table import NONE, grids, render, render_markdown
-from tests.evaluation.made_up import rewards
-from tests.evaluation.test_evaluate import EPISODES, HIDDEN, TRAINING_MEAN, guessed, inputs
+from tests.evaluation.made_up import rewards, splits
+from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs
 
 
 def test_the_table_shows_every_method_aligned() -> None:
     found = evaluate(**inputs())
     text = render(found)
-    models, decompositions = grids(found)
+    models, decompositions, calibration = grids(found)
     assert models.header == ("Method", "Global loss", "Below Mean", "Local difference", "Spearman", "AUC")
     assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator"]
-    assert decompositions.header == ("Method", "Local difference", "Spearman", "AUC")
+    assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator"]
+    assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
+    assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
+    assert calibration.rows[2][1:3] == (NONE, NONE) and calibration.rows[4][1:] == (NONE, NONE, NONE)
+    assert decompositions.header == ("Method", "Sum residual", "Local difference", "Spearman", "AUC")
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("Method"))
     row = next(line for line in lines if line.startswith("near"))
@@ -29,7 +33,7 @@ def test_the_json_document_renders_alike() -> None:
 
 def test_columns_without_figures_are_dropped_with_the_reason() -> None:
     found = evaluate(**inputs(utterance_features=None, turn_labels=None))
-    (models, _) = grids(found)
+    models = grids(found)[0]
     assert models.header == ("Method", "Global loss", "Below Mean")
     text = render(found)
     assert "Local difference: not given; the corpus has no recordings of behaviour" in text
@@ -54,7 +58,8 @@ def test_the_sum_residual_is_shown_where_it_can_be() -> None:
         for e, v in ((e, HIDDEN[e.session_id]) for e in EPISODES)
     }
     found = evaluate(**inputs(rewards=rewards(EPISODES, shares, "near", raw=raw)))
-    assert grids(found)[1].header[1] == "Sum residual"
+    assert grids(found)[1].rows[0][1] != NONE
+    assert grids(evaluate(**inputs()))[1].rows[0][1] == NONE
     assert "no global loss" in render(found)
 
 
@@ -78,5 +83,20 @@ def test_markdown_is_a_table_and_escapes_names() -> None:
 def test_baselines_alone_make_a_table() -> None:
     nothing = rewards([], {})
     found = evaluate(**inputs(scores=nothing, rewards=nothing, offsets={}))
-    (only,) = grids(found)
-    assert only.title == "Baselines: 20 test sessions"
+    plain, calibration = grids(found)
+    assert plain.title == "Baselines: 20 test sessions"
+    assert calibration.header == ("Method", "Calibration error")
+    assert "Slope: not given; a constant prediction has no regression line; random turn rewards" in calibration.notes[0]
+
+
+def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval() -> None:
+    for grid in grids(evaluate(**inputs())):
+        names = [row[0] for row in grid.rows]
+        assert {"Mean", "Mode", "Random"} <= set(names)
+        assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NONE), grid.title
+
+
+def test_a_figure_without_an_interval_says_why() -> None:
+    note = "A figure without an interval rests on a single session"
+    assert note in render(evaluate(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36]))))
+    assert note not in render(evaluate(**inputs()))

@@ -1,0 +1,121 @@
+"""Calibration of the session score: whether a predicted score can be taken at its word.
+
+The regression of given on predicted scores is Mincer and Zarnowitz's (1969) and, for risks, Cox's (1958); the expected
+calibration error by quantile bins is Naeini et al.'s (2015), here for scores instead of probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.bootstrap import Sampled, resample
+from evaluation.figure import Missing
+from evaluation.panel import HeldOut
+from evaluation.settings import EvaluationSettings
+
+Floats = NDArray[np.float64]
+Line = tuple[Sampled | Missing, Sampled | Missing]
+CONSTANT = 1e-9
+"""Predictions whose range is below this share of their size are constant: the rest is rounding."""
+FEWEST = 10
+"""Episodes that a bin has to hold: the mean of fewer says more of chance than of the model."""
+NO_LINE = Missing("a constant prediction has no regression line")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Slope, intercept and expected calibration error of a reward model's session scores."""
+
+    slope: Sampled | Missing
+    intercept: Sampled | Missing
+    error: Sampled | Missing
+
+    @classmethod
+    def none(cls, why: Missing) -> Calibration:
+        """None of the three, for one reason."""
+        return cls(why, why, why)
+
+
+def calibration(held: HeldOut, values: Floats, offset: float, settings: EvaluationSettings) -> Calibration:
+    """How given scores lie about predicted ones, P = offset + sum_t r_theta.
+
+    Parameters
+    ----------
+    held : HeldOut
+        E episodes with N target turns.
+    values : float64 [shape=(K, N)]
+        r_theta(s_t, a_t), one row a seed, in units of the score.
+    offset : float
+        What the model adds to the sum.
+
+    Returns
+    -------
+    Calibration
+        ``slope`` (no unit) and ``intercept`` (units of the score) are Missing where a seed predicts one score for
+        all; ``error`` is in units of the score.
+    """
+    predicted = offset + held.totals(values)
+    return Calibration(*_line(held, predicted, settings), _error(held, predicted, settings))
+
+
+def _line(
+    held: HeldOut, predicted: Floats, settings: EvaluationSettings
+) -> tuple[Sampled | Missing, Sampled | Missing]:
+    """Least squares of R = intercept + slope * P over episodes [predicted: shape=(K, E)]."""
+    if any(_constant(row) for row in predicted):
+        return NO_LINE, NO_LINE
+    # Both sides less one constant: squares of scores near 90 would eat the digits that differ.
+    middle = float(held.scores.mean())
+    given, told = held.scores - middle, predicted - middle
+    parts = [np.ones_like(told), told, np.broadcast_to(given, told.shape), told * told, told * given]
+    sums = np.stack([_by_session(held, part) for part in parts], axis=-1)
+    return (
+        resample(sums, _slope, settings),
+        resample(sums, lambda found: _mean(found, 2) + middle - _slope(found) * (_mean(found, 1) + middle), settings),
+    )
+
+
+def _error(held: HeldOut, predicted: Floats, settings: EvaluationSettings) -> Sampled:
+    """sum_b n_b / n * |mean of R - P in bin b|, bins of equally many episodes by P."""
+    wanted = max(1, min(settings.calibration_bins, len(held.episodes) // FEWEST))
+    rows = []
+    for row in predicted:
+        inside = bins(row, wanted)[:, None] == np.arange(wanted)  # (E, bins)
+        gaps = np.where(inside, (held.scores - row)[:, None], 0.0)
+        rows.append(_by_session(held, np.vstack([np.ones(len(row)), gaps.T])).T)
+    return resample(np.stack(rows), lambda found: np.abs(found[..., 1:]).sum(axis=-1) / found[..., 0], settings)
+
+
+def bins(predicted: Floats, wanted: int) -> NDArray[np.int64]:
+    """Which of ``wanted`` quantile bins each prediction falls into; equal predictions share one [shape=(E,)]."""
+    if _constant(predicted):
+        return np.zeros(len(predicted), dtype=np.int64)
+    edges = np.quantile(predicted, np.arange(1, wanted) / wanted)
+    return np.searchsorted(edges, predicted, side="right").astype(np.int64)
+
+
+def _constant(predicted: Floats) -> bool:
+    return bool(np.ptp(predicted) <= CONSTANT * max(1.0, float(np.abs(predicted).max())))
+
+
+def _by_session(held: HeldOut, per_episode: Floats) -> Floats:
+    """Sums over each session's episodes [shape=(K, E) -> (K, S)]."""
+    sessions = len(held.session_ids)
+    return np.stack([np.bincount(held.session_of_episode, row, minlength=sessions) for row in per_episode])
+
+
+def _mean(sums: Floats, column: int) -> Floats:
+    found: Floats = sums[..., column] / sums[..., 0]
+    return found
+
+
+def _slope(sums: Floats) -> Floats:
+    """Covariance over variance, from the sums of 1, P, R, P^2 and P R; NaN where P does not vary."""
+    n, told, given, square, product = np.moveaxis(sums, -1, 0)
+    spread = n * square - told * told
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(spread > CONSTANT * n * square, (n * product - told * given) / spread, np.nan)
+    return found
