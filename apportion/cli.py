@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import click
 
 from apportion.commands import benchmark as benchmark_commands
+from apportion.commands import compare as compare_commands
 from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
+from apportion.commands import generate as generate_commands
 from apportion.commands import machine, models, runs
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
@@ -38,6 +40,8 @@ for _command in (
     *runs.stage_commands(),
     benchmark_commands.benchmark_command,
     score_commands.score_command,
+    generate_commands.generate_command,
+    compare_commands.compare_command,
     export_commands.export_command,
     probe_commands.probe_command,
     models.models_group,

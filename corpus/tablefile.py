@@ -54,8 +54,9 @@ def read_table(path: Path, schema: TableSchema) -> pa.Table:
 
 def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:
     try:
-        # A file handle of our own: a damaged file stays a plain error, and no dataset machinery is loaded.
-        with path.open("rb") as file:
+        # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
+        # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
+        with pa.OSFile(str(path)) as file:
             table = pq.ParquetFile(file).read()
         table.validate(full=True)
     except PermissionError:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from llm_client.client import Client
 
 
+IN_PARTS = "Long dialogues are asked in parts where decompose.llm.context_tokens says what the model takes."
+
+
 class Tools:
     """Lends label methods a language model; safe to use from many threads at once.
 
@@ -33,6 +36,10 @@ class Tools:
         A price table that goes before the shipped one.
     budget_usd : float, optional
         US dollars that everything ever paid into ``cache`` may not pass.
+    called : str
+        Where the settings come from, for errors.
+    too_long : str
+        What to do where a request does not fit into the model's context, for errors.
     """
 
     def __init__(
@@ -44,8 +51,11 @@ class Tools:
         record: Path | None = None,
         prices: Path | None = None,
         budget_usd: float | None = None,
+        called: str = "decompose.llm",
+        too_long: str = IN_PARTS,
     ) -> None:
         self._llm = llm
+        self._called, self._too_long = called, too_long
         self._files = {"cache": cache, "recorded": recorded, "record": record, "prices": prices}
         self._budget_usd = budget_usd
         self._client: Client | None = None
@@ -77,14 +87,11 @@ class Tools:
         try:
             return client.complete(request)
         except SetupError as error:
-            raise InputError(f"decompose.llm: {error}") from None
+            raise InputError(f"{self._called}: {error}") from None
         except BudgetError as error:
             raise StoppedError(str(error)) from None
         except ContextLengthError as error:
-            raise UnitError(
-                f"{request.label}: {error} Long dialogues are asked in parts where decompose.llm.context_tokens says "
-                "what the model takes."
-            ) from None
+            raise UnitError(f"{request.label}: {error} {self._too_long}") from None
         except RequestError as error:
             raise UnitError(f"{request.label}: {error}") from None
 
@@ -111,5 +118,5 @@ class Tools:
                 try:
                     self._client = Client(self._llm, **self._files, budget_usd=self._budget_usd)
                 except SetupError as error:
-                    raise InputError(f"decompose.llm: {error}") from None
+                    raise InputError(f"{self._called}: {error}") from None
             return self._client

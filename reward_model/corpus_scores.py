@@ -88,10 +88,7 @@ def score_corpus(
         cannot be loaded.
     """
     _check_choice(corpus, rating, target)
-    problems = [p for check in (check_sessions, check_utterances) for p in check(corpus) if p.severity == "error"]
-    broken = {problem.session_id: str(problem) for problem in problems}
-    if None in broken:
-        raise InputError(f"{corpus.root}: the corpus cannot be used. {broken[None]}")
+    broken = broken_sessions(corpus)
     found = CorpusScores()
     for number, session_id in enumerate(session_ids, 1):
         try:
@@ -108,6 +105,38 @@ def score_corpus(
             found.failed[session_id] = str(error)
         progress(number, len(session_ids), session_id)
     return found
+
+
+def choose_episodes(
+    corpus: Corpus, session_ids: Sequence[str], rating: str | None, target: str | None
+) -> tuple[list[Episode], dict[str, str]]:
+    """The episodes of some sessions, chosen as `score_corpus` does, and the sessions that cannot be read, with why.
+
+    Raises
+    ------
+    InputError
+        As `score_corpus`, but for the backbone.
+    """
+    _check_choice(corpus, rating, target)
+    broken = broken_sessions(corpus)
+    failed = {name: broken[name] for name in session_ids if name in broken}
+    read = [corpus.session(name) for name in session_ids if name not in failed]
+    return [episode for session in read for episode in _episodes(session, rating, target)], failed
+
+
+def broken_sessions(corpus: Corpus) -> dict[str | None, str]:
+    """What is wrong with the sessions that cannot be used, by session.
+
+    Raises
+    ------
+    InputError
+        A fault of the whole corpus.
+    """
+    problems = [p for check in (check_sessions, check_utterances) for p in check(corpus) if p.severity == "error"]
+    broken = {problem.session_id: str(problem) for problem in problems}
+    if None in broken:
+        raise InputError(f"{corpus.root}: the corpus cannot be used. {broken[None]}")
+    return broken
 
 
 def label_of(folder_name: str) -> tuple[str, int]:

@@ -26,6 +26,7 @@ from rlhf.reward import ModelReward, Reward
 from rlhf.samples import choose_contexts, compare_replies
 from rlhf.settings import AlignSettings
 from rlhf.training_state import Checkpoints
+from rlhf.window import write_window
 
 
 def align(
@@ -129,6 +130,7 @@ def align_with(
             last=history.at(settings.steps),
         )
         write_policy(out, policy, model, policy_card(facts, settings))
+        write_window(out, settings)
     return history.table(), samples
 
 

@@ -83,7 +83,7 @@ def make_contexts(
     lost = {"empty": 0, "continued": 0, "over_long": 0}
     for episode in episodes:
         for position in episode.target_positions:
-            before = [turn for turn in episode.turns[:position] if turn.text.strip()]
+            before = spoken(episode.turns[:position])
             if not before:
                 lost["empty"] += 1
             elif before[-1].speaker == episode.rating.target:
@@ -95,6 +95,18 @@ def make_contexts(
             else:
                 lost["over_long"] += 1
     return ContextSet(tuple(contexts), **lost)
+
+
+def spoken(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns that have any text."""
+    return [turn for turn in turns if turn.text.strip()]
+
+
+def opening_window(turns: Iterable[Turn], target: str, context_turns: int) -> list[Turn]:
+    """The last ``context_turns`` turns with text, from the other side's first among them on."""
+    last = spoken(turns)[-context_turns:]
+    start = next((i for i, turn in enumerate(last) if turn.speaker != target), len(last))
+    return last[start:]
 
 
 def _window(

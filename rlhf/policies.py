@@ -42,8 +42,17 @@ class Policy:
         return cls(name, model, tokenizer, eos_ids, pad_id)
 
 
-def load_policy(settings: AlignSettings) -> Policy:
+def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str | None = None) -> Policy:
     """Load the policy that ``settings.policy`` names, from safetensors and without any code of its own.
+
+    Parameters
+    ----------
+    settings : AlignSettings
+        The model, its device and number format, and the window that has to fit.
+    adapter : Path or None
+        A folder of adapters and tokenizer (`checkpoint.write_policy`) that belong to that model.
+    named : str or None
+        What a person calls it; None takes ``settings.policy``.
 
     Raises
     ------
@@ -52,20 +61,48 @@ def load_policy(settings: AlignSettings) -> Policy:
         window longer than the model can read.
     """
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
     name = settings.policy
-    _check_folder(name)
+    tokenizer = load_tokenizer(str(adapter or name))
     dtype = torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
+        model = model if adapter is None else with_adapter(model, adapter)
     except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
         if is_allocation(error):
             raise
         raise InputError(_explain(name, error)) from error
-    _check_usable(name, model, tokenizer, settings)
-    return Policy.of(name, on_device(model, settings), tokenizer)
+    _check_window(name, model, settings)
+    return Policy.of(named or name, on_device(model, settings), tokenizer)
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, no chat template, or one that lacks a role.
+    """
+    from transformers import AutoTokenizer
+
+    _check_folder(name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # Loaders fail in many ways.
+        raise InputError(_explain(name, error)) from error
+    _check_template(name, tokenizer)
+    return tokenizer
+
+
+def with_adapter(model: Any, folder: Path) -> Any:
+    """``model`` with the adapters in ``folder``, which are read from safetensors only."""
+    from peft import PeftModel
+
+    if not (folder / "adapter_model.safetensors").is_file():
+        raise ValueError(f"{folder} has no safetensors of its adapters.")
+    return PeftModel.from_pretrained(model, str(folder), use_safetensors=True)
 
 
 def on_device(model: Any, settings: AlignSettings) -> Any:
@@ -78,7 +115,7 @@ def on_device(model: Any, settings: AlignSettings) -> Any:
 def _check_folder(name: str) -> None:
     path = Path(name).expanduser()
     if name.startswith(("/", ".", "~")) and not path.is_dir():
-        raise InputError(f"align.policy = {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
+        raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
 
 
 def check_device(settings: AlignSettings) -> None:
@@ -91,17 +128,37 @@ def check_device(settings: AlignSettings) -> None:
         )
 
 
-def _check_usable(name: str, model: Any, tokenizer: Any, settings: AlignSettings) -> None:
+def _check_template(name: str, tokenizer: Any) -> None:
     if not tokenizer.chat_template:
         raise InputError(
-            f"align.policy = {name!r}: its tokenizer has no chat template, so a dialogue cannot be put to it. "
+            f"policy {name!r}: its tokenizer has no chat template, so a dialogue cannot be put to it. "
             "Choose the model's chat or instruct variant."
         )
+    said = {"user": ("tea", "milk"), "assistant": ("sugar",)}
+    chat = [("user", "tea"), ("assistant", "sugar"), ("user", "milk")]
+    try:
+        shown = tokenizer.apply_chat_template(
+            [{"role": role, "content": text} for role, text in chat], tokenize=False, add_generation_prompt=True
+        )
+    except Exception as error:  # A template is a program of the model's makers.
+        raise InputError(
+            f"policy {name!r}: its chat template cannot show a dialogue of user and assistant: "
+            f"{' '.join(str(error).split())[:200]}. Choose a model that was made for dialogue."
+        ) from None
+    lacking = [role for role, texts in said.items() if any(text not in shown for text in texts)]
+    if lacking:
+        raise InputError(
+            f"policy {name!r}: its chat template lacks the role {lacking[0]}: what that side says is left out. It "
+            "needs user and assistant; choose a model that was made for dialogue."
+        )
+
+
+def _check_window(name: str, model: Any, settings: AlignSettings) -> None:
     limit = getattr(model.config, "max_position_embeddings", None)
     needed = settings.max_context_tokens + settings.max_new_tokens
     if limit is not None and needed > limit:
         raise InputError(
-            f"align.policy = {name!r} reads at most {limit} tokens; max_context_tokens + max_new_tokens = {needed}. "
+            f"policy {name!r} reads at most {limit} tokens; max_context_tokens + max_new_tokens = {needed}. "
             "Lower one of them."
         )
 
@@ -109,7 +166,7 @@ def _check_usable(name: str, model: Any, tokenizer: Any, settings: AlignSettings
 def _explain(name: str, error: BaseException) -> str:
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
-    what = f"align.policy = {name!r}"
+    what = f"policy {name!r}"
     causes = tuple(_chain(error))
     if any(isinstance(cause, GatedRepoError) for cause in causes):
         return (

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from peft import PeftModel
 from torch import Tensor
 from transformers import GenerationConfig
 
@@ -65,7 +64,7 @@ class Rollout:
 @torch.no_grad()
 def sample_replies(
     policy: Policy,
-    model: PeftModel,
+    model: Any,
     contexts: Sequence[DialogueContext],
     *,
     max_new_tokens: int,
@@ -77,8 +76,8 @@ def sample_replies(
     ----------
     policy : Policy
         Tokenizer and control tokens.
-    model : PeftModel
-        The policy's model, adapters on; dropout is switched off.
+    model : PreTrainedModel or PeftModel
+        The policy's model, adapters on where it has any; dropout is switched off.
     contexts : sequence of DialogueContext, length B
         What is answered.
     max_new_tokens : int
@@ -97,8 +96,7 @@ def sample_replies(
         eos_token_id=list(policy.eos_ids),
         pad_token_id=policy.pad_id,
     )
-    generator: Any = model
-    tokens: Tensor = generator.generate(input_ids=prompts, attention_mask=attention, generation_config=config)
+    tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config)
     replies = tokens[:, prompts.shape[1] :]
     mask = reply_mask(replies, policy.eos_ids)
     texts = tuple(

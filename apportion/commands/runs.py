@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from apportion.commands.options import with_options
 from corpus.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,12 +89,6 @@ AUDIT_OPTIONS = (
 )
 
 
-def _with_options(options: Sequence[Any], command: Any) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 class CommandWithMore(click.Command):
     """A command with arguments of its own and commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
 
@@ -119,11 +114,11 @@ class CommandWithMore(click.Command):
 
 
 def _with_run_options(command: Any) -> Any:
-    return _with_options(RUN_OPTIONS, command)
+    return with_options(RUN_OPTIONS, command)
 
 
 def _with_llm_options(command: Any) -> Any:
-    return _with_options(LLM_OPTIONS, command)
+    return with_options(LLM_OPTIONS, command)
 
 
 @click.command("init")
@@ -219,7 +214,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
 
     if "audit" in stages:
-        command = _with_options(AUDIT_OPTIONS, command)
+        command = with_options(AUDIT_OPTIONS, command)
     return _with_llm_options(command) if _may_ask(stages) else command
 
 

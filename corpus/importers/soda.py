@@ -68,7 +68,7 @@ def _utterances(ids: pa.Array, texts: pa.Array, speakers: pa.Array) -> pa.Table:
 
 def _parquet(path: Path) -> pa.Table:
     try:
-        with path.open("rb") as file:
+        with pa.OSFile(str(path)) as file:  # not a Python file: see corpus/tablefile.py
             parquet = pq.ParquetFile(file)
             _check_columns(path, parquet.schema_arrow.names)
             table = parquet.read(columns=list(COLUMNS))

@@ -198,7 +198,7 @@ def test_truncated_parquet(tmp_path, keep):
 
 def test_parquet_without_permission(tmp_path, monkeypatch):
     small().write(tmp_path)
-    monkeypatch.setattr("pathlib.Path.open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "denied")))
+    monkeypatch.setattr("pyarrow.OSFile", lambda *_: (_ for _ in ()).throw(PermissionError(13, "denied")))
     with pytest.raises(InputError, match="no permission to read it"):
         Corpus.open(tmp_path)
 

@@ -31,6 +31,25 @@ def test_an_artifact_comes_back_as_it_was_written(tmp_path):
     assert sorted(found.files) == ["d.json", "model/weights.bin", "t.parquet"]
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+def test_a_table_is_read_by_no_thread_of_arrows(tmp_path):
+    """One that still held the file's bytes, a Python object, while Python ended aborted the whole process."""
+    committed(Store(tmp_path))
+    script = textwrap.dedent(
+        """
+        import os, sys
+        from pathlib import Path
+        from pipeline.store import Store
+        artifact = Store(Path(sys.argv[1])).find("stage", "a" * 64)
+        before = os.listdir("/proc/self/task")
+        assert artifact.table("t").to_pydict() == {"a": [1, 2]}
+        assert os.listdir("/proc/self/task") == before
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[2])
+    assert done.returncode == 0
+
+
 def test_equal_content_has_equal_bytes_and_hash(tmp_path):
     one, other = committed(Store(tmp_path / "1")), committed(Store(tmp_path / "2"))
     assert one.output_hash == other.output_hash

@@ -129,3 +129,18 @@ def test_the_hub_says_unknown_gated_or_nothing(tmp_path):
     assert "the Hugging Face Hub has no such model" in unknown and "'some/unknown-model'" in unknown
     assert "the model is gated" in gated and "HF_TOKEN" in gated
     assert "cannot be reached" in unreachable and "tiny" in unreachable
+
+
+LACKING = {
+    "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}": "lacks the role assistant",
+    "{% for m in messages if m.role == 'assistant' %}{{ m.content }}{% endfor %}": "the role user",
+    "{{ raise_exception('only system and user roles') }}": "cannot show a dialogue of user and assistant: only system",
+    "{{ messages[-1]['content'] }}": "lacks the role user: what that side says is left out",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("template", LACKING)
+def test_a_chat_template_that_lacks_a_role(saved, template):
+    (saved / "chat_template.jinja").write_text(template)
+    with pytest.raises(InputError, match=LACKING[template]):
+        load_policy(settings(saved))

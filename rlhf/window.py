@@ -1,0 +1,27 @@
+"""How a policy was trained to be asked: what it reads of a dialogue, and how its replies are drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rlhf.settings import AlignSettings
+
+FILE = "window.json"
+FIELDS = ("context_turns", "max_context_tokens", "max_new_tokens", "temperature")
+
+
+def write_window(folder: Path, settings: AlignSettings) -> None:
+    """Write the window of ``settings`` beside a policy; equal settings give equal bytes."""
+    values = {name: getattr(settings, name) for name in FIELDS}
+    (folder / FILE).write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read_window(policy: str) -> dict[str, Any]:
+    """The window beside a policy, as settings; empty where ``policy`` is no folder or has none that can be read."""
+    try:
+        values = json.loads((Path(policy) / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {name: values[name] for name in FIELDS if name in values} if isinstance(values, dict) else {}

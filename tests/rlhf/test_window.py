@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from rlhf.settings import AlignSettings
+from rlhf.window import FIELDS, read_window, write_window
+from tests.rlhf.toy import SMALL
+
+
+def test_what_was_trained_is_what_is_read(tmp_path):
+    write_window(tmp_path, SMALL)
+    found = AlignSettings(**read_window(str(tmp_path)))
+    assert [getattr(found, name) for name in FIELDS] == [getattr(SMALL, name) for name in FIELDS]
+
+
+@pytest.mark.parametrize("text", [None, "no json", "[1]", '{"other": 3}'])
+def test_where_there_is_none_nothing_is_known(tmp_path, text):
+    if text is not None:
+        (tmp_path / "window.json").write_text(text)
+    assert read_window(str(tmp_path)) == {}
+    assert read_window("tiny") == {}
