@@ -16,7 +16,7 @@ import torch
 from corpus.errors import ApportionError, InputError, UnitError
 from rlhf.job import FAILURE, Job, read_result
 from rlhf.launched import TOLD
-from rlhf.ppo import Progress, Watcher
+from rlhf.run import Progress, Watcher
 from rlhf.settings import AlignSettings
 
 CONFIGS = Path(__file__).resolve().parent / "accelerate"

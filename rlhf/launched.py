@@ -29,6 +29,7 @@ def main(folder: Path) -> None:
 
     from reward_model.team import Team
     from rlhf.align import align
+    from rlhf.run import silent
 
     torch.set_num_threads(job.threads)
     accelerator = Accelerator(cpu=job.settings.device == "cpu")
@@ -42,7 +43,7 @@ def main(folder: Path) -> None:
             job.settings,
             job.seed,
             job.out,
-            _tell_progress if first else _say_nothing,
+            _tell_progress if first else silent,
             job.checkpoints,
             (_tell_metrics,) if first else (),
             team,
@@ -63,10 +64,6 @@ def _tell_progress(done: int, total: int, text: str) -> None:
 
 def _tell_metrics(step: int, metrics: Mapping[str, float]) -> None:
     _tell({"step": step, "metrics": dict(metrics)})
-
-
-def _say_nothing(done: int, total: int, text: str) -> None:
-    pass
 
 
 def _tell(what: Mapping[str, object]) -> None:
