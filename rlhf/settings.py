@@ -50,8 +50,9 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     "generation": ("grpo", "rloo"),
     **dict.fromkeys(
         (
-            "accelerate", "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "length_buckets",
-            "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr",
+            "accelerate", "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
+            "length_buckets", "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip",
+            "value_coefficient", "value_lr",
         ),
         ("ppo",),
     ),

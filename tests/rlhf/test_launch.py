@@ -92,7 +92,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def aligned_together(folder: Path, config: str) -> dict[str, torch.Tensor]:
-    wanted = job(folder, policy=named_policy(folder / "policy"), accelerate=config, lr=1e-3)
+    wanted = job(folder, policy=named_policy(folder / "policy"), accelerate=config, lr=1e-3, lr_schedule="constant")
     lines: list[str] = []
     seen: list[int] = []
     history, samples = align(
@@ -113,6 +113,19 @@ def test_two_processes_align_a_policy_and_dealing_its_weights_out_changes_nothin
     assert all(bool(weight.any()) for name, weight in whole.items() if "lora_B" in name)
     for name, weight in whole.items():
         torch.testing.assert_close(dealt[name], weight, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_two_processes_that_are_started_again_go_on_where_they_were(tmp_path: Path) -> None:
+    whole = aligned_together(tmp_path / "whole", "data_parallel")
+    settings = {"policy": named_policy(tmp_path / "policy"), "lr": 1e-3, "lr_schedule": "constant"}
+    launch.align_together(job(tmp_path, steps=1, **settings), quiet, ())
+    assert (tmp_path / "kept" / "step-000001").is_dir()
+    told: list[int] = []
+    launch.align_together(job(tmp_path, **settings), lambda done, total, text: told.append(done), ())
+    assert told == [2]
+    again = load_file(tmp_path / "out" / "adapter_model.safetensors")
+    assert all(torch.equal(again[name], weight) for name, weight in whole.items())
 
 
 @pytest.mark.slow
