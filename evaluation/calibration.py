@@ -67,15 +67,18 @@ def _line(
     """Least squares of R = intercept + slope * P over episodes [predicted: shape=(K, E)]."""
     if any(_constant(row) for row in predicted):
         return NO_LINE, NO_LINE
-    # Both sides less one constant: squares of scores near 90 would eat the digits that differ.
+    # Both sides less their means: squares of scores near 90 would eat the digits in which predictions differ.
+    means = np.broadcast_to(predicted.mean(axis=1, keepdims=True), predicted.shape)
     middle = float(held.scores.mean())
-    given, told = held.scores - middle, predicted - middle
-    parts = [np.ones_like(told), told, np.broadcast_to(given, told.shape), told * told, told * given]
+    given, told = np.broadcast_to(held.scores - middle, predicted.shape), predicted - means
+    parts = [np.ones_like(told), told, given, told * told, told * given, means]
     sums = np.stack([_by_session(held, part) for part in parts], axis=-1)
-    return (
-        resample(sums, _slope, settings),
-        resample(sums, lambda found: _mean(found, 2) + middle - _slope(found) * (_mean(found, 1) + middle), settings),
-    )
+
+    def intercept(found: Floats) -> Floats:
+        centre: Floats = _mean(found, 1) + _mean(found, 5)
+        return middle + _mean(found, 2) - _slope(found) * centre
+
+    return resample(sums, _slope, settings), resample(sums, intercept, settings)
 
 
 def _error(held: HeldOut, predicted: Floats, settings: EvaluationSettings) -> Sampled:
@@ -114,7 +117,7 @@ def _mean(sums: Floats, column: int) -> Floats:
 
 def _slope(sums: Floats) -> Floats:
     """Covariance over variance, from the sums of 1, P, R, P^2 and P R; NaN where P does not vary."""
-    n, told, given, square, product = np.moveaxis(sums, -1, 0)
+    n, told, given, square, product = np.moveaxis(sums, -1, 0)[:5]
     spread = n * square - told * told
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = np.where(spread > CONSTANT * n * square, (n * product - told * given) / spread, np.nan)

@@ -14,6 +14,7 @@ from corpus.corpus import Corpus
 from corpus.errors import InputError, UnitError
 from corpus.schema import REWARDS
 from corpus.session import Episode, Rating, Session
+from reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
     from reward_model.model import RewardModel
@@ -34,11 +35,25 @@ class CorpusScores:
     shortened: list[str] = field(default_factory=list)
     """Scored in one pass, with a history longer than the model reads at once."""
     failed: dict[str, str] = field(default_factory=dict)
+    taken_up: int = 0
+    """Sessions that an earlier process had scored before it was stopped."""
 
     @property
     def table(self) -> pa.Table:
         """All rows."""
         return pa.concat_tables([REWARDS.arrow.empty_table(), *self.tables])
+
+    def add(self, scores: SessionScores) -> None:
+        """Take in what became of one session."""
+        for flagged, names in (
+            (scores.unrated, self.unrated),
+            (scores.silent, self.silent),
+            (scores.shortened, self.shortened),
+        ):
+            if flagged:
+                names.append(scores.session_id)
+        if scores.table.num_rows:
+            self.tables.append(scores.table)
 
 
 def score_corpus(
@@ -49,6 +64,7 @@ def score_corpus(
     target: str | None,
     label: tuple[str, int],
     progress: Progress,
+    journal: ScoreJournal,
 ) -> CorpusScores:
     """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
 
@@ -62,6 +78,8 @@ def score_corpus(
         What the columns ``method`` and ``seed`` hold.
     progress : callable
         Called as ``progress(done, total, session_id)`` after each session.
+    journal : ScoreJournal
+        Keeps what is scored, and holds what was scored before a kill. Sessions that failed are tried again.
 
     Raises
     ------
@@ -76,7 +94,13 @@ def score_corpus(
         try:
             if session_id in broken:
                 raise UnitError(broken[session_id])
-            _score_session(model, corpus.session(session_id), rating, target, label, found)
+            if session_id in journal.done:
+                found.taken_up += 1
+                found.add(journal.done[session_id])
+            else:
+                scores = _score_session(model, corpus.session(session_id), rating, target, label)
+                journal.add(scores)
+                found.add(scores)
         except UnitError as error:
             found.failed[session_id] = str(error)
         progress(number, len(session_ids), session_id)
@@ -122,23 +146,15 @@ def label_of(folder_name: str) -> tuple[str, int]:
 
 
 def _score_session(
-    model: RewardModel,
-    session: Session,
-    rating: str | None,
-    target: str | None,
-    label: tuple[str, int],
-    found: CorpusScores,
-) -> None:
+    model: RewardModel, session: Session, rating: str | None, target: str | None, label: tuple[str, int]
+) -> SessionScores:
     episodes = _episodes(session, rating, target)
-    if not episodes:
-        found.unrated.append(session.session_id)
     spoken = [episode for episode in episodes if episode.target_turns]
-    if episodes and not spoken:
-        found.silent.append(session.session_id)
-    if spoken:
-        found.tables.append(_scores(model, spoken, label))
-        if any(model.shortens(episode) for episode in spoken):
-            found.shortened.append(session.session_id)
+    if not spoken:
+        nothing = REWARDS.arrow.empty_table()
+        return SessionScores(session.session_id, nothing, unrated=not episodes, silent=bool(episodes))
+    table = _scores(model, spoken, label)
+    return SessionScores(session.session_id, table, shortened=any(model.shortens(episode) for episode in spoken))
 
 
 def _episodes(session: Session, rating: str | None, target: str | None) -> tuple[Episode, ...]:

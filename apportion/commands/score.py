@@ -52,17 +52,17 @@ def score_command(
     """Score every turn of the rated speaker in CORPUS with the reward model in the folder MODEL.
 
     CORPUS needs no ratings where --target names the speaker. The table has the columns of a run's `scores`; `method`
-    and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored.
+    and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
+    same command goes on with the next session.
     """
     from corpus.corpus import Corpus
 
     _check_place(out, force)
     opened = Corpus.open(corpus)
-    found, label = _score(model, opened, (rating, target), limit, threads, as_json)
+    found, label = _score(model, opened, (rating, target), limit, threads, as_json, out)
     rows = len(found.table)
     if not rows:
         raise InputError("\n".join([f"{corpus}: no turn could be scored, nothing is written.", *_left_out(found)]))
-    _write(found, out)
     if as_json:
         click.echo(json.dumps(_told(found, out, rows, label), indent=1, sort_keys=True))
     else:
@@ -72,26 +72,38 @@ def score_command(
 
 
 def _score(
-    path: Path, corpus: Corpus, choice: tuple[str | None, str | None], limit: int | None, threads: int, quiet: bool
+    path: Path,
+    corpus: Corpus,
+    choice: tuple[str | None, str | None],
+    limit: int | None,
+    threads: int,
+    quiet: bool,
+    out: Path,
 ) -> tuple[CorpusScores, tuple[str, int]]:
+    """Score, and write the table unless it would be empty; until it is there, what was scored stays in the journal."""
     import torch
 
     from pipeline.progress import StageProgress
     from reward_model.corpus_scores import label_of, score_corpus
     from reward_model.model import RewardModel
+    from reward_model.score_journal import identity_of, open_journal
 
     torch.set_num_threads(threads)
     model = RewardModel.from_pretrained(path)
     label = label_of(path.resolve().name)
     sessions = corpus.session_ids()[:limit]
-    with StageProgress(quiet=quiet) as progress:
+    identity = identity_of(path, model.config, corpus.root, (*choice, label[0], str(label[1])), threads)
+    with open_journal(out, identity) as journal, StageProgress(quiet=quiet) as progress:
         progress.begin("score", len(sessions))
 
         def tell(done: int, total: int, session_id: str) -> None:
             progress.advance("score", 1)
             progress.note("score", f"{done} of {total} sessions")
 
-        return score_corpus(model, corpus, sessions, *choice, label, tell), label
+        found = score_corpus(model, corpus, sessions, *choice, label, tell, journal)
+        if found.tables:
+            _write(found, out)
+        return found, label
 
 
 def _check_place(out: Path, force: bool) -> None:
@@ -137,6 +149,7 @@ def _told(found: CorpusScores, out: Path, rows: int, label: tuple[str, int]) -> 
         "without_target_turns": found.silent,
         "longer_than_read_at_once": found.shortened,
         "failed": found.failed,
+        "taken_up": found.taken_up,
     }
 
 
@@ -158,6 +171,8 @@ def _summary(found: CorpusScores, out: Path, rows: int, model: Path) -> str:
 
 def _left_out(found: CorpusScores) -> list[str]:
     lines = []
+    if found.taken_up:
+        lines.append(f"taken up: {found.taken_up:,} sessions that had been scored before the last run was stopped")
     if found.shortened:
         lines.append(
             f"note: {_listed(found.shortened)} longer than the model reads at once; later turns were scored with less "

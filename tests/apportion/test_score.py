@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +18,9 @@ import pytest
 from apportion.cli import main
 from corpus.corpus import Corpus
 from corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
+from corpus.session import Episode
 from reward_model.model import RewardModel
-from tests.chain.command import apportion
+from tests.chain.command import apportion, environment
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 
@@ -24,6 +30,24 @@ DIALOGUES = {
     "s3": [("user", "train ?")],
     "s4": [("bot", "good")],
 }
+
+
+KILLED = """
+import os, signal, sys
+from apportion.cli import main
+from reward_model.score_journal import ScoreJournal
+
+keep, kept = ScoreJournal.add, []
+
+def killed(self, scores):
+    if len(kept) == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    kept.append(keep(self, scores))
+
+ScoreJournal.add = killed
+main(sys.argv[1:])
+"""
+"""The command in a process that is killed when it wants to keep the sixth session."""
 
 
 @pytest.fixture
@@ -182,6 +206,19 @@ def test_a_model_or_corpus_that_is_none_is_refused(
     assert run(capsys, model, tmp_path / "nothing", "--out", tmp_path / "s.parquet")[0] == 2
 
 
+def test_a_checkpoint_of_another_architecture_is_refused(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    random_head(small(save_tiny(tmp_path / "wide"), head_hidden=4)).save_pretrained(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
+    code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 2 and "weights of another architecture" in err and str(model) in err
+    save_tiny(tmp_path / "no-reward-model")
+    code, _, err = run(capsys, tmp_path / "no-reward-model", corpus, "--out", tmp_path / "s.parquet")
+    assert code == 2 and "no-reward-model" in err
+    assert not list(tmp_path.glob("*s.parquet*"))
+
+
 def test_dialogues_longer_than_read_at_once_are_said(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
@@ -190,6 +227,41 @@ def test_dialogues_longer_than_read_at_once_are_said(
     code, told, _ = run(capsys, tmp_path / "causal", corpus, "--out", tmp_path / "s.parquet")
     assert code == 0 and "note: 1 session (s1) longer than the model reads at once" in told
     assert pq.read_table(tmp_path / "s.parquet")["method"].to_pylist() == ["causal"] * 3
+
+
+def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(capsys, model, corpus, "--out", tmp_path / "whole.parquet")[0] == 0
+    real, seen = RewardModel.score_episodes, []
+
+    def stopped(self: RewardModel, episodes: Sequence[Episode]) -> object:
+        seen.append(episodes[0].session_id)
+        if seen == ["s1", "s2"]:
+            raise KeyboardInterrupt
+        return real(self, episodes)
+
+    monkeypatch.setattr(RewardModel, "score_episodes", stopped)
+    code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 130 and "run the same command again" in err and not (tmp_path / "s.parquet").exists()
+    code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 0 and seen == ["s1", "s2", "s2"]
+    assert "taken up: 1 sessions that had been scored before" in told
+    assert (tmp_path / "s.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert not list(tmp_path.glob(".*unfinished"))
+
+
+def test_killed_it_goes_on_to_the_same_table(model: Path, tmp_path: Path) -> None:
+    names = [f"s{i:02d}" for i in range(12)]
+    folder = write(tmp_path / "long", dict.fromkeys(names, DIALOGUES["s1"]), names)
+    assert apportion("score", model, folder, "--out", tmp_path / "whole.parquet").returncode == 0
+    out = tmp_path / "s.parquet"
+    command = [sys.executable, "-c", KILLED, "score", str(model), str(folder), "--out", str(out)]
+    killed = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL and not out.exists(), killed.stderr
+    again = apportion("score", model, folder, "--out", out, "--json")
+    assert again.returncode == 0 and json.loads(again.stdout)["taken_up"] == 5
+    assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_progress_goes_to_the_error_stream_and_json_has_none(model: Path, corpus: Path, tmp_path: Path) -> None:

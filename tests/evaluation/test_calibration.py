@@ -79,6 +79,13 @@ def test_a_line_needs_every_seed_to_vary() -> None:
     assert sampled(twice.slope).values == pytest.approx([slope, slope / 2])
 
 
+def test_predictions_that_hardly_differ_have_a_line() -> None:
+    close = 55 + (PREDICTED - 60) * 1e-6
+    found = calibration(held(SCORES), turns(close), 0.0, SETTINGS)
+    assert sampled(found.slope).value == pytest.approx(linregress(PREDICTED[0], SCORES).slope * 1e6, rel=1e-6)
+    assert np.isfinite(sampled(found.intercept).value)
+
+
 def test_a_single_session_has_no_line() -> None:
     found = calibration(held(SCORES[:1]), turns(PREDICTED[:, :1]), 0.0, SETTINGS)
     assert found.slope is NO_LINE

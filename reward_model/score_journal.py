@@ -1,0 +1,140 @@
+"""The journal of an unfinished `apportion score`: what was scored before a kill is not scored again."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+import pyarrow as pa
+
+from corpus.errors import InputError
+from corpus.schema import REWARDS
+from reward_model.config import RewardModelConfig
+
+VERSION = 1
+READ = (".parquet", ".jsonl", ".json", ".safetensors")
+"""Files of a model and of a corpus that scores depend on; not its recordings."""
+
+
+@dataclass(frozen=True)
+class SessionScores:
+    """What became of one session: its rows (REWARDS schema; none where it is ``unrated`` or ``silent``).
+
+    ``unrated``: it has no such rating; ``silent``: its target says nothing; ``shortened``: it was read with less
+    history than there is.
+    """
+
+    session_id: str
+    table: pa.Table
+    unrated: bool = False
+    silent: bool = False
+    shortened: bool = False
+
+    def to_line(self) -> str:
+        """One line of JSON; numbers come back with the same bits."""
+        rows = [{name: value for name, value in row.items() if value is not None} for row in self.table.to_pylist()]
+        return json.dumps([self.session_id, self.unrated, self.silent, self.shortened, rows], allow_nan=False)
+
+    @classmethod
+    def from_line(cls, line: str) -> SessionScores:
+        """Read what `to_line` gave; raises ValueError, KeyError or TypeError on anything else."""
+        session_id, unrated, silent, shortened, rows = json.loads(line)
+        table = pa.Table.from_pylist([dict(row) for row in rows], schema=REWARDS.arrow)
+        if not isinstance(session_id, str) or set(table.column("session_id").to_pylist()) - {session_id}:
+            raise ValueError(f"rows of another session than {session_id!r}")
+        return cls(session_id, table, bool(unrated), bool(silent), bool(shortened))
+
+
+class ScoreJournal:
+    """A line a session, beside the table that is being made; ``done`` is what it held when it was opened."""
+
+    def __init__(self, file: IO[str], done: Mapping[str, SessionScores]) -> None:
+        self._file = file
+        self.done = MappingProxyType(dict(done))
+
+    def add(self, scores: SessionScores) -> None:
+        """Keep one session's scores; a kill after this line does not lose them."""
+        self._file.write(scores.to_line() + "\n")
+        self._file.flush()
+
+
+@contextmanager
+def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
+    """The journal of the table ``out``, for this process alone; it is removed where nothing goes wrong inside.
+
+    A journal of another ``identity`` (`identity_of`) and what a kill left half written are thrown away.
+
+    Raises
+    ------
+    InputError
+        Another process writes the same table.
+    """
+    path = out.with_name(f".{out.name}.unfinished")
+    with path.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{out} is being written by another process. Wait for it, or choose another --out."
+            ) from None
+        done = _read(file, identity)
+        if done is None:
+            file.truncate(0)
+            file.write(json.dumps(identity) + "\n")
+            file.flush()
+        yield ScoreJournal(file, done or {})
+        path.unlink(missing_ok=True)
+
+
+def identity_of(
+    model: Path, config: RewardModelConfig, corpus: Path, choice: tuple[str | None, ...], threads: int
+) -> str:
+    """sha256 of what every score depends on: the model's and the corpus's files, what was asked for, torch's threads.
+
+    A frozen backbone that is a folder enters by its files' sizes and times, one from the hub by its name.
+    """
+    digest = hashlib.sha256(json.dumps([VERSION, config.backbone, choice, threads]).encode())
+    for folder in (model, corpus):
+        for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in READ):
+            digest.update(f"\0{path.relative_to(folder)}\0".encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    backbone = Path(config.backbone)
+    if config.freeze_backbone and backbone.is_dir():
+        stats = [(path.name, path.stat()) for path in sorted(backbone.iterdir()) if path.is_file()]
+        digest.update(json.dumps([[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]).encode())
+    return digest.hexdigest()
+
+
+def _read(file: IO[str], identity: str) -> dict[str, SessionScores] | None:
+    """The sessions of the journal, its file cut behind the last whole one; None where it is another table's."""
+    file.seek(0)
+    if _line(file) != identity:
+        return None
+    done: dict[str, SessionScores] = {}
+    end = file.tell()
+    while line := file.readline():
+        try:
+            found = SessionScores.from_line(line)
+        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+            break
+        if not line.endswith("\n"):
+            break
+        done[found.session_id] = found
+        end = file.tell()
+    file.truncate(end)
+    return done
+
+
+def _line(file: IO[str]) -> Any:
+    try:
+        return json.loads(file.readline())
+    except ValueError:
+        return None
