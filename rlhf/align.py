@@ -13,7 +13,7 @@ from corpus.session import Episode
 from corpus.settings import SPLITS
 from rlhf.card import PolicyFacts, policy_card
 from rlhf.checkpoint import write_policy
-from rlhf.contexts import ContextSet, HistoryText, make_contexts, merge_turns
+from rlhf.contexts import ContextSet, HistoryText, choose_contexts, make_contexts, merge_turns, of_targets
 from rlhf.dialogue import RecordedPartner
 from rlhf.dialogue_windows import dialogue_windows
 from rlhf.history import History
@@ -23,7 +23,7 @@ from rlhf.policies import Policy, check_device, load_policy
 from rlhf.ppo import PPO, Progress, Watcher
 from rlhf.quiet import quiet_transformers
 from rlhf.reward import ModelReward, Reward
-from rlhf.samples import choose_contexts, compare_replies
+from rlhf.samples import compare_replies
 from rlhf.settings import AlignSettings
 from rlhf.training_state import Checkpoints
 from rlhf.window import write_window
@@ -97,6 +97,7 @@ def align_with(
 ) -> tuple[pa.Table, pa.Table]:
     """`align` against any reward: ``history_text`` writes histories as that reward reads them."""
     check_device(settings)
+    episodes = of_targets(episodes, settings.targets)
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
     with torch.random.fork_rng(), quiet_transformers(), memory_advice(settings):
@@ -171,4 +172,5 @@ def _contexts(
         history_text,
         context_turns=settings.context_turns,
         max_context_tokens=settings.max_context_tokens,
+        most=settings.episode_contexts,
     )
