@@ -40,6 +40,9 @@ class RunSettings(BaseModel):
     tensorboard: Path | None = Field(
         None, description="write the curves of align there as TensorBoard event files while it runs"
     )
+    wandb: str | None = Field(
+        None, min_length=1, description="send the curves of align to this Weights & Biases project while it runs"
+    )
     prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/prices.toml")
     budget_usd: float | None = Field(
         None,
@@ -117,6 +120,21 @@ class Config(BaseModel):
         count = sessions or self.decompose.audit.sessions or AUDITED_SESSIONS
         audit = self.decompose.audit.model_copy(update={"sessions": count})
         return self.model_copy(update={"decompose": self.decompose.model_copy(update={"audit": audit})})
+
+    def with_algorithm(self, algorithm: str) -> Config:
+        """A copy that aligns by ``algorithm``.
+
+        Raises
+        ------
+        InputError
+            Settings that do not suit it.
+        """
+        values = {**self.align.model_dump(exclude_unset=True), "algorithm": algorithm}
+        try:
+            align = AlignSettings.model_validate(values)
+        except ValidationError as error:
+            raise InputError(f"align {algorithm}: " + "; ".join(item["msg"] for item in error.errors()) + ".") from None
+        return self.model_copy(update={"align": align})
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
         """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""

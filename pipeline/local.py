@@ -103,6 +103,9 @@ class RunSummary:
             lines.append(
                 f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
             )
+        elif command.startswith("align "):
+            algorithm = command.removeprefix("align ")
+            lines.append(f'next: apportion run {source}, which takes this policy where align.algorithm = "{algorithm}"')
         else:
             lines.append(f"next: apportion run {source}")
         return "\n".join(lines)

@@ -13,6 +13,8 @@ from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
 from rlhf.event_files import check_tensorboard
+from rlhf.extras import check_extra
+from rlhf.weights_and_biases import check_wandb
 
 if TYPE_CHECKING:
     from pipeline.engine import Engine
@@ -33,7 +35,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     InputError
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
         replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
-        with that is not made; a model of faces or emotions that does not load; event files without tensorboardX.
+        with that is not made; a model of faces or emotions that does not load; event files without
+        tensorboardX, curves without wandb, replies by vLLM without it.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
@@ -53,6 +56,10 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         )
     if "align" in names and config.run.tensorboard is not None:
         check_tensorboard()
+    if "align" in names and config.run.wandb is not None:
+        check_wandb()
+    if "align" in names and config.align.generation == "vllm":
+        check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
         from features.cascade import cascade
@@ -65,7 +72,15 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
-    return (*warnings, *_sampling(config, names), *lacking)
+    return (*warnings, *_sampling(config, names), *(_not_read(config) if "align" in names else ()), *lacking)
+
+
+def _not_read(config: Config) -> tuple[str, ...]:
+    unread = config.align.unread
+    if not unread:
+        return ()
+    keys = ", ".join(f"align.{name}" for name in unread)
+    return (f"{keys}: set, but not read by align.algorithm = {config.align.algorithm!r}.",)
 
 
 def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:

@@ -311,7 +311,7 @@ STAGES: tuple[Stage, ...] = (
         needs=("split", "train-reward"),
         per="corpus",
         over=("method", "seed"),
-        help="Fine-tune a policy with PPO and LoRA against a reward model.",
+        help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
         settings=lambda config, unit: {
             "rating": config.rating,
             "align": settings_of(config.align),

@@ -211,19 +211,24 @@ def align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     _fix_threads(config)
     from rlhf.align import align as fine_tune
     from rlhf.event_files import event_files
+    from rlhf.weights_and_biases import wandb_run
 
     (trained,) = inputs.artifacts("train-reward")
-    with event_files(config.run.tensorboard) as watch:
+    seed = _seed(inputs.unit)
+    with (
+        event_files(config.run.tensorboard) as events,
+        wandb_run(config.run.wandb, config.output / "wandb", config.align, seed) as sent,
+    ):
         history, samples = fine_tune(
             inputs.episodes(config.rating),
             _required(inputs, "split", "splits"),
             trained.folder / "model",
             config.align,
-            _seed(inputs.unit),
+            seed,
             work.out / "policy",
             work.progress,
             work.checkpoints,
-            watch,
+            (*events, *sent),
         )
     return Outputs({"history": history, "samples": samples})
 

@@ -41,6 +41,15 @@ class Alarms:
         return {name: value for name, value in asdict(self).items() if name != "settings"}
 
 
+def gamed(algorithm: str, step: int, reason: str) -> str:
+    """Why a run was stopped in ``step``, and what to do about it."""
+    return (
+        f"align: {algorithm} step {step}: stopped, the policy games its reward. {reason}. Raise "
+        "align.kl_coefficient, lower align.lr, or train the reward model on more sessions; if this is what you want, "
+        "raise the limit (0 turns an alarm off)."
+    )
+
+
 def repetition(replies: Tensor, mask: Tensor) -> float:
     """Mean over replies of the share of pairs of neighbouring tokens that the reply holds a second time or more.
 

@@ -6,25 +6,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import torch
+from peft import PeftModel
+from torch import Tensor
 
 from corpus.errors import UnitError
 from corpus.session import Episode
 from corpus.settings import SPLITS
 from rlhf.card import PolicyFacts, policy_card
 from rlhf.checkpoint import write_policy
-from rlhf.contexts import ContextSet, HistoryText, choose_contexts, make_contexts, merge_turns, of_targets
-from rlhf.dialogue import RecordedPartner
+from rlhf.contexts import (
+    ContextSet,
+    DialogueContext,
+    HistoryText,
+    choose_contexts,
+    make_contexts,
+    merge_turns,
+    of_targets,
+)
+from rlhf.dialogue import Partner, RecordedPartner
 from rlhf.dialogue_windows import dialogue_windows
 from rlhf.history import History
 from rlhf.lora import attach_adapter, trained_weights
 from rlhf.memory import memory_advice
 from rlhf.policies import Policy, check_device, load_policy
-from rlhf.ppo import PPO, Progress, Watcher
+from rlhf.ppo import PPO
 from rlhf.quiet import quiet_transformers
+from rlhf.randomness import own_randomness
 from rlhf.reward import ModelReward, Reward
+from rlhf.run import Progress, Run, Watcher
 from rlhf.samples import compare_replies
 from rlhf.settings import AlignSettings
+from rlhf.step_folders import StepFolders
 from rlhf.training_state import Checkpoints
 from rlhf.window import write_window
 
@@ -40,10 +52,11 @@ def align(
     checkpoints: Path | None = None,
     watch: Sequence[Watcher] = (),
 ) -> tuple[pa.Table, pa.Table]:
-    """Fine-tune a policy with PPO and LoRA against a reward model of turns (LLM-GELI, section 5.3).
+    """Fine-tune a policy with LoRA against a reward model of turns (LLM-GELI, section 5.3), or on its own turns.
 
     The policy answers in the target's place. Its contexts come from the sessions of the ``policy`` split, which the
-    reward model was not trained on; the samples before and after come from ``test``, where there are such sessions.
+    reward model was not trained on; those of ``sft``, which asks no reward model, from all sessions but the test ones.
+    The samples before and after come from ``test``, where there are such sessions.
 
     Parameters
     ----------
@@ -54,7 +67,7 @@ def align(
     reward_model : Path
         The folder of a saved reward model.
     settings : AlignSettings
-        Policy, PPO and LoRA.
+        Policy, algorithm and LoRA.
     seed : int
         Of everything random; with the same number of torch threads the same seed gives the same bytes.
     out : Path
@@ -100,26 +113,22 @@ def align_with(
     episodes = of_targets(episodes, settings.targets)
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
-    with torch.random.fork_rng(), quiet_transformers(), memory_advice(settings):
-        torch.manual_seed(seed)
-        history = History()
-        kept = Checkpoints(checkpoints) if checkpoints else None
+    run = Run(settings, seed, History(), progress, checkpoints, tuple(watch))
+    with own_randomness(seed), quiet_transformers(), memory_advice(settings):
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
-        policy = _policy(learned_from, settings, seed, history, kept)
-        contexts = _contexts(parts["policy"], policy, history_text, settings)
+        policy = _policy(learned_from, run)
+        answered = learned_from if settings.algorithm == "sft" else parts["policy"]
+        contexts = _contexts(answered, policy, history_text, settings)
         if not contexts.contexts:
             raise UnitError(
-                f"align: {contexts}, in {len(parts['policy'])} episodes of the split 'policy'. Raise split.policy or "
+                f"align: {contexts}, in {len(answered)} episodes{_of_split(settings)}. Raise split.policy or "
                 "align.max_context_tokens."
             )
         unseen = _contexts(parts["test"], policy, history_text, settings)
         shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
         base_weights = policy.model.num_parameters()
-        model = attach_adapter(policy.model, settings.lora)
-        partner = RecordedPartner(parts["policy"], history_text) if settings.reply_turns > 1 else None
-        dialogues = _dialogues(learned_from, policy, settings)
-        trainer = PPO(policy, model, contexts.contexts, reward, settings, partner, dialogues)
-        trainer.run(history, progress, kept, watch)
+        partner = RecordedPartner(answered, history_text) if settings.reply_turns > 1 else None
+        model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
         samples = compare_replies(policy, model, shown, reward, settings)
         facts = PolicyFacts(
             base=policy.name,
@@ -127,29 +136,58 @@ def align_with(
             adapter_weights=trained_weights(model),
             seed=seed,
             contexts=contexts,
-            first=history.at(1),
-            last=history.at(settings.steps),
+            first=run.history.at(1),
+            last=run.history.at(settings.steps),
         )
         write_policy(out, policy, model, policy_card(facts, settings))
         write_window(out, settings)
-    return history.table(), samples
+    return run.history.table(), samples
 
 
-def _policy(
-    episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History, kept: Checkpoints | None
-) -> Policy:
-    if settings.policy != "tiny":
-        return load_policy(settings)
+def _train(
+    policy: Policy,
+    contexts: Sequence[DialogueContext],
+    reward: Reward,
+    partner: Partner | None,
+    learned_from: Sequence[Episode],
+    run: Run,
+) -> PeftModel:
+    """The model with its trained adapters. TRL takes seconds to import, so that it is only where it is used."""
+    if run.settings.algorithm == "sft":
+        from rlhf.supervised import train_supervised
+
+        return train_supervised(policy, contexts, learned_from, run)
+    if run.settings.algorithm != "ppo":
+        from rlhf.group_training import train_groups
+
+        return train_groups(policy, contexts, reward, run, partner)
+    model = attach_adapter(policy.model, run.settings.lora)
+    dialogues = _dialogues(learned_from, policy, run.settings)
+    kept = Checkpoints(run.checkpoints) if run.checkpoints else None
+    PPO(policy, model, contexts, reward, run.settings, partner, dialogues).run(
+        run.history, run.progress, kept, run.watch
+    )
+    return model
+
+
+def _of_split(settings: AlignSettings) -> str:
+    return " outside the test sessions" if settings.algorithm == "sft" else " of the split 'policy'"
+
+
+def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
+    if run.settings.policy != "tiny":
+        return load_policy(run.settings)
     from rlhf.tiny_policy import build_tiny
 
+    kept = StepFolders(run.checkpoints) if run.checkpoints else None
     base = kept.base if kept else None
-    policy = build_tiny(episodes, settings, seed, history, base)
+    policy = build_tiny(episodes, run.settings, run.seed, run.history, base)
     if kept and base is None:
         kept.save_base(policy.model)
     return policy
 
 
-def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[torch.Tensor]:
+def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[Tensor]:
     """What the term of Eq. 8 learns from: the corpus' own dialogues."""
     if not settings.pretrain_coefficient:
         return []

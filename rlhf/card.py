@@ -13,6 +13,22 @@ TINY_NOTE = (
     "the spot, on the corpus' own dialogues (test sessions left out). It shows that the chain works; it is no useful "
     "dialogue model, and nothing said about it carries over to a real one."
 )
+RAISED = (
+    "trained with {name} against a\nreward model that scores single turns, as in LLM-GELI (section 5.3). The reward "
+    "model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and nothing "
+    "else."
+)
+TAUGHT = (
+    "fine-tuned (SFT) on what the\ntargets of one corpus said (test sessions left out). No reward had a part in it: it "
+    "speaks as they did, good or bad."
+)
+ROWS = {
+    "reward": "mean reward",
+    "kl": "KL from the base, nats a reply",
+    "loss": "loss, nats a token",
+    "response_tokens": "tokens a reply",
+    "entropy": "entropy, nats a token",
+}
 NAMED_NOTE = "The base is `{base}` ({weights:,} weights), which is not copied here."
 
 
@@ -35,28 +51,27 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     note = (TINY_NOTE if tiny else NAMED_NOTE).format(base=facts.base, weights=facts.base_weights)
     base = "base" if tiny else facts.base
     tokenizer = "base" if tiny else "."
+    algorithm = settings.algorithm
+    how = TAUGHT if algorithm == "sft" else RAISED.format(name=algorithm.upper())
+    source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
+    rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
     return f"""---
 base_model: {json.dumps(base)}
 library_name: peft
 pipeline_tag: text-generation
-tags: [apportion, lora, ppo{", tiny, synthetic" if tiny else ""}]
+tags: [apportion, lora, {algorithm}{", tiny, synthetic" if tiny else ""}]
 ---
-# A dialogue policy aligned with turn rewards
+# {"A dialogue policy taught by example" if algorithm == "sft" else "A dialogue policy aligned with turn rewards"}
 
 {note}
 
-Low-rank adapters ({facts.adapter_weights:,} weights on {", ".join(settings.lora.targets)}), trained with PPO against a
-reward model that scores single turns, as in LLM-GELI (section 5.3). The reward model learned from the scores of one
-corpus; a higher reward means more of what pleased its raters, and nothing else.
+Low-rank adapters ({facts.adapter_weights:,} weights on {", ".join(settings.lora.targets)}), {how}
 
 | | first step | last step ({settings.steps}) |
 |---|---|---|
-{_row("mean reward", "reward", facts)}
-{_row("KL from the base, nats a reply", "kl", facts)}
-{_row("tokens a reply", "response_tokens", facts)}
-{_row("entropy, nats a token", "entropy", facts)}
+{rows}
 
-Contexts: {facts.contexts} (sessions of the `policy` split). Seed: {facts.seed}.
+Contexts: {facts.contexts} ({source}). Seed: {facts.seed}.
 
 ## Loading
 

@@ -175,10 +175,15 @@ def merge_turns(turns: Iterable[Turn], target: str) -> tuple[Message, ...]:
 
 def render(messages: Iterable[Message], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool) -> tuple[int, ...]:
     """Token ids of ``messages`` in the tokenizer's chat template, up to the next reply's start if one follows."""
-    marks = tuple(_control_marks(tokenizer))
-    chat = [{"role": message.role, "content": _defused(message.text, marks)} for message in messages]
+    chat = as_chat(messages, tokenizer)
     ids: Any = tokenizer.apply_chat_template(chat, add_generation_prompt=reply_follows, return_dict=False)
     return tuple(ids)
+
+
+def as_chat(messages: Iterable[Message], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
+    """``messages`` as chat templates take them: role and content, control tokens of the tokenizer broken up."""
+    marks = tuple(_control_marks(tokenizer))
+    return [{"role": message.role, "content": _defused(message.text, marks)} for message in messages]
 
 
 def _control_marks(tokenizer: PreTrainedTokenizerBase) -> Iterator[str]:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from corpus.errors import InputError
+from rlhf.extras import check_extra
 
 FLUSH_S = 2
 
 
 def check_tensorboard() -> None:
     """Raise InputError where the package that writes event files is not installed."""
-    if find_spec("tensorboardX") is None:
-        raise InputError(
-            "run.tensorboard: event files need tensorboardX. Install it with `pip install 'apportion[tensorboard]'`, "
-            "or take run.tensorboard out of the configuration."
-        )
+    check_extra("tensorboardX", "tensorboard", "run.tensorboard", "writing event files")
 
 
 class EventFiles:

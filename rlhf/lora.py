@@ -19,6 +19,18 @@ def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
     InputError
         The model has no layer of the names in ``settings.targets``.
     """
+    adapted: PeftModel = get_peft_model(model, adapter_config(model, settings))
+    return adapted
+
+
+def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
+    """The adapters that ``settings`` asks for, in peft's words.
+
+    Raises
+    ------
+    InputError
+        The model has no layer of the names in ``settings.targets``.
+    """
     layers = sorted({name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, nn.Linear)})
     missing = [name for name in settings.targets if name not in layers]
     if missing:
@@ -26,7 +38,7 @@ def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
             f"align.lora.targets: the policy has no linear layer {', '.join(map(repr, missing))}. "
             f"It has: {', '.join(layers)}."
         )
-    config = LoraConfig(
+    return LoraConfig(
         r=settings.r,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
@@ -34,8 +46,6 @@ def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:
         bias="none",
         task_type="CAUSAL_LM",
     )
-    adapted: PeftModel = get_peft_model(model, config)
-    return adapted
 
 
 def trained_weights(model: nn.Module) -> int:

@@ -57,8 +57,8 @@ def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str
     Raises
     ------
     InputError
-        Unknown name, gated model, no network, no safetensors, not a causal language model, no chat template, or a
-        window longer than the model can read.
+        Unknown name, gated model, no network, no safetensors, not a causal language model, no chat template or
+        one that lacks a role, or a window longer than the model can read.
     """
     import torch
     from transformers import AutoModelForCausalLM

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from corpus.errors import UnitError
 from rlhf.actor_critic import ActorCritic
-from rlhf.alarms import Alarms, repetition
+from rlhf.alarms import Alarms, gamed, repetition
 from rlhf.contexts import DialogueContext
 from rlhf.dialogue import Partner, sample_dialogues
 from rlhf.experience import Experience, micro_batches, minibatches
@@ -28,18 +28,17 @@ from rlhf.kl_control import KLControl
 from rlhf.losses import PPOLoss, masked_mean, ppo_loss, sampled_divergence
 from rlhf.order import Shuffled
 from rlhf.policies import Policy
+from rlhf.progress_line import progress_line
 from rlhf.reward import Reward
 from rlhf.rollout import Rollout, sample_replies
+from rlhf.run import Progress, Watcher
 from rlhf.score_norm import ScoreNorm
+from rlhf.scoring import finite_scores
 from rlhf.settings import AlignSettings
 from rlhf.token_rewards import token_rewards
 
 if TYPE_CHECKING:
     from rlhf.training_state import Checkpoints
-
-Progress = Callable[[int, int, str], None]
-Watcher = Callable[[int, Mapping[str, float]], None]
-"""``watcher(step, metrics)`` after every step."""
 
 
 class PPO:
@@ -130,15 +129,11 @@ class PPO:
                 for watcher in watch:
                     watcher(step, metrics)
                 if reason:
-                    raise UnitError(
-                        f"align: PPO step {step}: stopped, the policy games its reward. {reason}. Raise "
-                        "align.kl_coefficient, lower align.lr, or train the reward model on more sessions; if this is "
-                        "what you want, raise the limit (0 turns an alarm off)."
-                    )
+                    raise UnitError(gamed("PPO", step, reason))
                 if checkpoints:
                     checkpoints.save(self, history, step)
                 rate = self.settings.batch / (time.perf_counter() - started)
-                progress(step, self.settings.steps, progress_line(step, metrics, rate))
+                progress(step, self.settings.steps, progress_line("ppo", step, metrics, rate))
         except UnitError as error:
             kept = checkpoints.kept() if checkpoints else None
             raise UnitError(f"{error} {kept}" if kept else str(error)) from None
@@ -172,17 +167,8 @@ class PPO:
         return sample_dialogues(self.policy, self.actor.model, chosen, self.partner, settings)
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
-        scores = self.reward(rollout.histories, rollout.texts)
-        rows = rollout.turn_ends[:, 0].tolist()
-        for row, score, text in zip(rows, scores, rollout.texts, strict=True):
-            if not math.isfinite(score):
-                context = contexts[row]
-                raise UnitError(
-                    f"align: PPO step {number}: the reward model gave {score} for the reply {text[:80]!r} to session "
-                    f"{context.session_id!r}, turn {context.turn}; it must be a finite number. Train the reward model "
-                    "again, with a lower learning rate."
-                )
-        return scores
+        answered = [contexts[row] for row in rollout.turn_ends[:, 0].tolist()]
+        return finite_scores(self.reward, answered, rollout.histories, rollout.texts, f"PPO step {number}")
 
     @torch.no_grad()
     def _experience(self, rollout: Rollout, scores: Sequence[float]) -> tuple[Experience, dict[str, float]]:
@@ -300,12 +286,3 @@ class PPO:
     def _check(number: int, value: float, what: str = "the loss") -> None:
         if not math.isfinite(value):
             raise UnitError(f"align: PPO step {number}: {what} is {value}; it must be a finite number. Lower align.lr.")
-
-
-def progress_line(step: int, metrics: Mapping[str, float], samples_per_s: float) -> str:
-    """What a person sees of a step while the run goes on."""
-    return (
-        f"PPO step {step}: reward {metrics['reward']:.3f}, KL {metrics['kl']:.2f}, {metrics['response_tokens']:.1f} "
-        f"tokens, entropy {metrics['entropy']:.2f}, value loss {metrics['value_loss']:.3f}, clipped "
-        f"{metrics['clip_fraction']:.0%}, {samples_per_s:.1f} samples/s"
-    )

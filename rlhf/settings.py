@@ -1,13 +1,62 @@
-"""How a policy is made, fine-tuned with PPO and LoRA, and sampled."""
+"""How a policy is made, fine-tuned with LoRA, and sampled."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
+
+Algorithm = Literal["ppo", "grpo", "rloo", "sft"]
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {
+        "policy": "meta-llama/Llama-2-7b-chat-hf",
+        "lr": PAPER_LR,
+        "batch": 24,
+        "clip": 0.2,
+        "kl_coefficient": 0.05,
+        "score_norm": True,
+        "temperature": 1.0,
+        "lora": {"r": 24, "alpha": 48, "dropout": 0.05, "targets": ("q_proj", "v_proj")},
+    }
+}
+"""Settings by name. ``paper`` is LLM-GELI (appendix E, section 5.3): batch 24, clip 0.2, learning rate 1.4e-5, score
+norm on, LoRA r 24, alpha 48, dropout 0.05 (12,582,912 trained adapter weights on LLaMA-2-7B, the paper's "13M").
+
+Appendix E writes "gamma = 0.05". It is read here as the weight of the KL term, which Eq. 1 calls gamma and whose
+default in TRL's PPO is 0.05; as a discount it would blind all tokens but the last, as the weight of Eq. 8's pretraining
+term it would need pretraining data that the paper does not name. The paper names LLaMA-2 without its variant (the chat
+variant has the template that prompts need) and gives no lengths, steps or temperature: those are this package's.
+"""
+
+
+_SAMPLING: tuple[Algorithm, ...] = ("ppo", "grpo", "rloo")
+READ_BY: dict[str, tuple[Algorithm, ...]] = {
+    "reward_clip": _SAMPLING,
+    "score_norm": _SAMPLING,
+    "clip": _SAMPLING,
+    "kl_coefficient": _SAMPLING,
+    "inner_epochs": _SAMPLING,
+    "reply_turns": ("ppo", "grpo"),
+    "reward_at": ("ppo", "grpo"),
+    "alarms": _SAMPLING,
+    "group": ("grpo", "rloo"),
+    "generation": ("grpo", "rloo"),
+    **dict.fromkeys(
+        (
+            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "length_buckets",
+            "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr",
+        ),
+        ("ppo",),
+    ),
+}  # fmt: skip
+"""Settings that not every algorithm reads, and which do."""
 
 
 class LoraSettings(BaseModel):
@@ -64,9 +113,18 @@ class AlarmSettings(BaseModel):
 
 
 class AlignSettings(BaseModel):
-    """Proximal policy optimization (Schulman et al., 2017) against a reward model of turns."""
+    """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    preset: Literal["paper"] | None = Field(
+        default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E)"
+    )
+    algorithm: Algorithm = Field(
+        default="ppo",
+        description="ppo (Schulman et al., 2017), grpo (Shao et al., 2024) and rloo (Ahmadian et al., 2024) raise the "
+        "reward; sft learns the target's own turns",
+    )
 
     policy: str = Field(
         default="tiny",
@@ -81,8 +139,14 @@ class AlignSettings(BaseModel):
     dtype: Literal["float32", "bfloat16"] = Field(
         default="float32", description="number format of the frozen weights; adapters stay in float32"
     )
-    steps: int = Field(default=25, ge=1, description="PPO steps")
-    batch: int = Field(default=24, ge=2, description="replies sampled a step")
+    generation: Literal["transformers", "vllm"] = Field(
+        default="transformers", description="what samples the replies of grpo and rloo; vllm is an extra, for GPUs"
+    )
+    steps: int = Field(default=25, ge=1, description="rounds of sampling and updates; of sft, updates")
+    batch: int = Field(default=24, ge=2, description="replies sampled a step; of sft, turns learned from a step")
+    group: int = Field(
+        default=8, ge=2, description="grpo and rloo: replies to one context that are compared; batch holds whole groups"
+    )
     minibatch: int = Field(default=24, ge=1, description="replies an optimizer step; lower it where memory is short")
     micro_batch: int | None = Field(
         default=None,
@@ -161,6 +225,16 @@ class AlignSettings(BaseModel):
     lora: LoraSettings = LoraSettings()
     tiny: TinySettings = TinySettings()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _over_the_preset(cls, values: Any) -> Any:
+        preset = PRESETS.get(str(values.get("preset"))) if isinstance(values, Mapping) else None
+        if preset is None:
+            return values
+        lora = values.get("lora", {})
+        merged = {**preset["lora"], **lora} if isinstance(lora, Mapping) else lora
+        return {**preset, **values, "lora": merged}
+
     @model_validator(mode="after")
     def _minibatch_fits(self) -> AlignSettings:
         if self.minibatch > self.batch:
@@ -169,27 +243,52 @@ class AlignSettings(BaseModel):
             raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
         return self
 
+    @model_validator(mode="after")
+    def _suits_the_algorithm(self) -> AlignSettings:
+        if self.algorithm != "ppo":
+            self._deals_out_evenly()
+        if self.algorithm in ("grpo", "rloo") and self.batch % self.group:
+            raise ValueError(f"batch {self.batch} holds no whole number of groups of {self.group}; change group")
+        if self.algorithm in ("rloo", "sft") and self.reply_turns > 1:
+            raise ValueError(
+                f"{self.algorithm} answers one turn, reply_turns is {self.reply_turns}; take ppo or grpo, or 1 turn"
+            )
+        if self.generation == "vllm":
+            self._suits_vllm()
+        return self
+
+    def _deals_out_evenly(self) -> None:
+        minibatch = self.batch if self.algorithm == "sft" else self.minibatch
+        sizes = {"batch": self.batch, "minibatch": minibatch, "micro_batch": self.at_once}
+        for (whole, total), (part, size) in pairwise(sizes.items()):
+            if total % size:
+                raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")
+
+    def _suits_vllm(self) -> None:
+        if self.algorithm not in ("grpo", "rloo"):
+            raise ValueError(f"generation = 'vllm' is for grpo and rloo, not for {self.algorithm}")
+        if self.policy == "tiny" or self.device != "cuda":
+            raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
+        if self.reply_turns > 1:
+            raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Settings that were given and that the algorithm does not read, in order of the alphabet."""
+        return tuple(
+            sorted(name for name in self.model_fields_set & set(READ_BY) if self.algorithm not in READ_BY[name])
+        )
+
+    @property
+    def at_once(self) -> int:
+        """Replies that go through the model at once in an update."""
+        return self.micro_batch or self.minibatch
+
     @property
     def learning_rate(self) -> float:
         """The learning rate that is used: as set, else one that suits the size of the policy."""
         return self.lr or (TINY_LR if self.policy == "tiny" else PAPER_LR)
 
 
-PAPER = AlignSettings(
-    policy="meta-llama/Llama-2-7b-chat-hf",
-    lr=PAPER_LR,
-    batch=24,
-    clip=0.2,
-    kl_coefficient=0.05,
-    score_norm=True,
-    lora=LoraSettings(r=24, alpha=48, dropout=0.05, targets=("q_proj", "v_proj")),
-    temperature=1.0,
-)
-"""LLM-GELI's settings (appendix E, section 5.3): batch 24, clip 0.2, learning rate 1.4e-5, score norm on, LoRA r 24,
-alpha 48, dropout 0.05 (12,582,912 trained adapter weights on LLaMA-2-7B, the paper's "13M").
-
-Appendix E writes "gamma = 0.05". It is read here as the weight of the KL term, which Eq. 1 calls gamma and whose
-default in TRL's PPO is 0.05; as a discount it would blind all tokens but the last, as the weight of Eq. 8's pretraining
-term it would need pretraining data that the paper does not name. The paper names LLaMA-2 without its variant (the chat
-variant has the template that prompts need) and gives no lengths, steps or temperature: those are this package's.
-"""
+PAPER = AlignSettings(preset="paper")
+"""LLM-GELI's settings; see ``PRESETS``."""

@@ -79,6 +79,12 @@ LLM_OPTIONS = (
     click.option("--forget-batch", metavar="ID", help="Give up a batch that cannot be collected any more, and stop."),
 )
 """What commands have that may ask a language model, themselves or for a stage that they read."""
+ALIGNING = {
+    "ppo": "PPO: rewards by token, values learned beside the policy.",
+    "grpo": "GRPO by TRL: several replies to one context are compared.",
+    "rloo": "RLOO by TRL: each reply is compared with the others' mean.",
+    "sft": "SFT by TRL: learn what the targets said.",
+}
 AUDIT_OPTIONS = (
     click.option(
         "--sessions",
@@ -185,6 +191,7 @@ def demo_command(output: Path | None, **options: Any) -> None:
 def stage_commands() -> list[click.Command]:
     """One command for each name in the tuple of stages; those of one name run together."""
     from pipeline.stages import STAGES
+    from rlhf.settings import ALGORITHMS
 
     names: dict[str, list[str]] = {}
     helps: dict[str, str] = {}
@@ -196,6 +203,10 @@ def stage_commands() -> list[click.Command]:
     for name in [name for name in commands if " " in name]:
         first, _, second = name.partition(" ")
         commands[first].more[second] = commands.pop(name)
+    for algorithm in ALGORITHMS:
+        commands["align"].more[algorithm] = _stage_command(
+            f"align {algorithm}", names["align"], f"{ALIGNING[algorithm]} Goes before align.algorithm."
+        )
     return list(commands.values())
 
 
@@ -211,7 +222,11 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         from pipeline.config import load_config
 
         loaded = load_config(config)
-        _run(loaded.with_audit(sessions) if "audit" in stages else loaded, stages, str(config), name, **options)
+        if "audit" in stages:
+            loaded = loaded.with_audit(sessions)
+        if name.startswith("align "):
+            loaded = loaded.with_algorithm(name.removeprefix("align "))
+        _run(loaded, stages, str(config), name, **options)
 
     if "audit" in stages:
         command = with_options(AUDIT_OPTIONS, command)

@@ -15,14 +15,14 @@ from pipeline.report.text import clean, number
 STAGES = {
     "fit": ("Decomposers", "epoch"),
     "train-reward": ("Reward models", "epoch"),
-    "align": ("Policy (PPO)", "step"),
+    "align": ("Policy", "step"),
 }
 """What the trained stages are called and what their steps count."""
 PARTS = {"train": True, "training": True, "validation": False, "val": False, "valid": False}
 """Words of a metric's name that tell curves of one chart apart, and whether such a curve is dashed."""
 NAMES = {"kl": "KL divergence from the untrained policy"}
 """Metrics whose short name wants an explanation."""
-FIRST = {"align": ("reward", "kl")}
+FIRST = {"align": ("reward", "kl", "loss")}
 """Metrics shown at once; the others are folded away. A stage that is not here shows its losses."""
 
 

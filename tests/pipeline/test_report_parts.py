@@ -95,7 +95,7 @@ def test_long_curves_are_thinned_to_their_means() -> None:
 
 def test_training_and_validation_share_a_chart_and_rewards_come_first() -> None:
     stages = stage_charts(made_up_histories(), {"llm": "m3"})
-    assert [stage.title for stage in stages] == ["Reward models", "Policy (PPO)"]
+    assert [stage.title for stage in stages] == ["Reward models", "Policy"]
     models, policy = stages
     assert len(models.charts) == 5 and all(chart.first for chart in models.charts)
     assert models.charts[0].svg.count("dashed") == 2 and "m3" in models.charts[0].svg

@@ -45,8 +45,8 @@ def test_no_folder_writes_nothing():
 
 def test_a_missing_package_is_named_with_the_command_that_brings_it(tmp_path, monkeypatch):
     real = importlib.util.find_spec
-    monkeypatch.setattr("rlhf.event_files.find_spec", lambda name: None if name == "tensorboardX" else real(name))
-    with pytest.raises(InputError, match=r"need tensorboardX.*pip install 'apportion\[tensorboard\]'"):
+    monkeypatch.setattr("rlhf.extras.find_spec", lambda name: None if name == "tensorboardX" else real(name))
+    with pytest.raises(InputError, match=r"needs tensorboardX.*pip install 'apportion\[tensorboard\]'"):
         check_tensorboard()
     with pytest.raises(InputError, match="tensorboardX"), event_files(tmp_path / "events"):
         pass

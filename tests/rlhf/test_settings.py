@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rlhf.settings import PAPER, AlarmSettings, AlignSettings
+from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings, LoraSettings
 
 
 def test_the_papers_settings():
@@ -32,3 +32,49 @@ def test_a_length_alarm_that_would_ring_at_once_is_refused():
     with pytest.raises(ValidationError, match="give a factor above 1, or 0"):
         AlarmSettings(length_factor=0.5)
     assert AlarmSettings(length_factor=0).length_factor == 0
+
+
+def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
+    assert AlignSettings(preset="paper") == PAPER
+    changed = AlignSettings.model_validate(
+        {"preset": "paper", "policy": "tiny", "batch": 12, "minibatch": 12, "lora": {"r": 8}}
+    )
+    assert (changed.policy, changed.batch, changed.lora.r) == ("tiny", 12, 8)
+    assert (changed.lr, changed.lora.alpha, changed.temperature) == (1.4e-5, 48, 1.0)
+    assert AlignSettings(preset="paper", lora=LoraSettings(r=2)).lora == LoraSettings(r=2)
+    with pytest.raises(ValidationError, match="Input should be 'paper'"):
+        AlignSettings.model_validate({"preset": "papers"})
+    # Written out and read again, as for another algorithm, it is the same.
+    again = AlignSettings.model_validate({**changed.model_dump(exclude_unset=True), "algorithm": "grpo", "group": 4})
+    assert again == changed.model_copy(update={"algorithm": "grpo", "group": 4})
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"algorithm": "grpo", "group": 7}, "batch 24 holds no whole number of groups of 7; change group"),
+        ({"algorithm": "rloo", "minibatch": 9}, "rloo: batch 24 is no multiple of minibatch 9"),
+        (
+            {"algorithm": "grpo", "minibatch": 12, "micro_batch": 5},
+            "grpo: minibatch 12 is no multiple of micro_batch 5",
+        ),
+        ({"algorithm": "sft", "micro_batch": 5}, "sft: minibatch 24 is no multiple of micro_batch 5"),
+        ({"algorithm": "rloo", "reply_turns": 2}, "rloo answers one turn, reply_turns is 2; take ppo or grpo"),
+        ({"algorithm": "sft", "reply_turns": 2}, "sft answers one turn"),
+        ({"generation": "vllm"}, "generation = 'vllm' is for grpo and rloo, not for ppo"),
+        ({"algorithm": "grpo", "generation": "vllm"}, "needs device = 'cuda' and a named policy, not tiny"),
+        (
+            {"algorithm": "grpo", "generation": "vllm", "device": "cuda", "policy": "a/b", "reply_turns": 2},
+            "samples single turns; reply_turns is 2",
+        ),
+    ],
+)
+def test_settings_that_do_not_suit_the_algorithm_are_refused(values, told):
+    with pytest.raises(ValidationError, match=told):
+        AlignSettings.model_validate(values)
+
+
+def test_every_setting_that_some_algorithm_does_not_read_exists():
+    assert set(READ_BY) < set(AlignSettings.model_fields)
+    assert AlignSettings(algorithm="sft", clip=0.1, value_lr=1.0, lr=0.1).unread == ("clip", "value_lr")
+    assert AlignSettings(clip=0.1, value_lr=1.0).unread == ()
