@@ -35,6 +35,7 @@ def fit_decomposer(
     features: pa.Table | None = None,
     reactions: pa.Table | None = None,
     state: Path | None = None,
+    judgements: pa.Table | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
 
@@ -54,6 +55,8 @@ def fit_decomposer(
         Of all sessions (`decompose.reactions.read_session`), for a method that ``uses_reactions``.
     state : Path, optional
         A file for the state of the unfinished training (`reward_model.training.train`).
+    judgements : pa.Table, optional
+        REWARDS schema: what the local method has judged, for a method that ``uses_labels``.
 
     Returns
     -------
@@ -70,6 +73,10 @@ def fit_decomposer(
         No training session, a score or loss that is not finite, no local label for any training turn.
     """
     declared = find_method(method)
+    if declared.uses_labels:
+        whole = find_method(declared.whole or "")
+        found = _from_reactions(whole, episodes, splits, reactions, settings, seed, features)
+        return _blended(declared, episodes, splits, found, judgements, settings, seed)
     if declared.uses_reactions:
         return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
     objective = _objective(declared, settings)
@@ -111,6 +118,26 @@ def _from_reactions(
     fit = method.resolve()
     found: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
     return found
+
+
+def _blended(
+    method: Method,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    found: tuple[pa.Table, pa.Table],
+    judgements: pa.Table | None,
+    settings: DecomposeSettings,
+    seed: int,
+) -> tuple[pa.Table, pa.Table]:
+    """A closed fit and its history, put together with what its local method has judged."""
+    if judgements is None:
+        raise UnitError(
+            f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
+        )
+    section = None if method.section is None else getattr(settings, method.section)
+    blend = method.resolve()
+    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *found, judgements, section, seed)
+    return blended
 
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:

@@ -29,7 +29,8 @@ class Method:
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
-    (``whole``) and the label method of its local one (``local``).
+    (``whole``) and the label method of its local one (``local``). ``uses_labels`` says that it reads what the local
+    method has judged in the same run, which has to be configured beside it.
     """
 
     name: str
@@ -44,10 +45,11 @@ class Method:
     highest: float | None = None
     width: float | None = None
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction"] | None = None
+    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction", "blend"] | None = None
     uses_features: bool = False
     whole: str | None = None
     local: str | None = None
+    uses_labels: bool = False
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -113,6 +115,17 @@ _OURS = (
         "decompose.reaction:fit_reactions",
         uses_reactions=True,
         section="reaction",
+    ),
+    Method(
+        "reaction-llm",
+        "fit",
+        "Reactions blended with a language model's judgements",
+        "decompose.blend:blend",
+        uses_reactions=True,
+        section="blend",
+        whole="reaction",
+        local="llm",
+        uses_labels=True,
     ),
 )
 

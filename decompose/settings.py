@@ -138,6 +138,19 @@ class ReactionSettings(BaseModel):
         return powers
 
 
+class BlendSettings(BaseModel):
+    """How reactions and a language model's judgements are put together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weight: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="what the judgements weigh, the rest is the reactions'; none lets the training scores decide",
+    )
+
+
 class AuditSettings(BaseModel):
     """Asking a language model the same in several ways, to see whether its order of the turns holds."""
 
@@ -163,7 +176,7 @@ class DecomposeSettings(BaseModel):
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, affect, llm, llm-multimodal, rrd, "
-        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction",
+        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -182,6 +195,7 @@ class DecomposeSettings(BaseModel):
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()
     reaction: ReactionSettings = ReactionSettings()
+    blend: BlendSettings = BlendSettings()
     audit: AuditSettings = AuditSettings()
 
     @property
@@ -194,13 +208,16 @@ class DecomposeSettings(BaseModel):
     @classmethod
     def _known_and_unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         # Here, so that settings are read without the registry, which asks every installed package for its methods.
-        from decompose.methods import unknown_method
+        from decompose.methods import METHODS, unknown_method
 
         if len(set(names)) != len(names):
             raise ValueError(f"{', '.join(names)}: name each method once")
         problems = [problem for name in names if (problem := unknown_method(name))]
         if problems:
             raise ValueError(" ".join(problems))
+        for name in names:
+            if METHODS[name].uses_labels and METHODS[name].local not in names:
+                raise ValueError(f"{name} reads what {METHODS[name].local} has judged; add {METHODS[name].local}")
         return names
 
     @model_validator(mode="after")

@@ -49,11 +49,16 @@ def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence
     names = asked or [name for name, method in METHODS.items() if name in more or not method.concurrent]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
+    left_out |= {
+        name: f"it reads what {METHODS[name].local} has judged"
+        for name in names
+        if METHODS[name].uses_labels and METHODS[name].local not in names
+    }
     if not asked:
         left_out |= {name: "it asks a language model" for name in METHODS if name not in names}
     kept = tuple(name for name in names if name not in left_out)
     if not kept:
-        raise InputError(f"--method {', '.join(names)}: the corpus has no recordings, which they learn from.")
+        raise InputError(f"--method {', '.join(names)}: {'; '.join(sorted(set(left_out.values())))}.")
     return Choice(kept, left_out)
 
 

@@ -90,7 +90,9 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
     finished: set[str] = set()
     try:
         while waiting or running:
-            for name in [name for name in waiting if finished.issuperset(set(plan.stages[name].needs) & set(names))]:
+            for name in [
+                name for name in waiting if finished.issuperset(set(plan.upstream(name)) & set(names) - {name})
+            ]:
                 waiting.remove(name)
                 sizes = shard_sizes(config, name, shards)
                 progress.begin(name, sum(sizes))

@@ -119,6 +119,8 @@ class Stage:
     applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True
     chosen: Callable[[Config, Mapping[str, Session]], Collection[str]] = lambda config, sessions: sessions
     wants: Callable[[Unit, str], bool] = lambda unit, need: True
+    read_as: Callable[[Unit, str], Unit] = lambda unit, need: unit
+    """The unit that stands for one of this stage where ``need``'s units are looked for: another method's, say."""
     facts: tuple[str, ...] = ()
     """Which facts of the run the stage reads: "versions", "quarantine", "recorded"."""
     turn_labels: bool = False

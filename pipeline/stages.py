@@ -82,9 +82,16 @@ def _label_wants(unit: Unit, need: str) -> bool:
 
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
+    if need == "label":
+        return METHODS[_method(unit)].uses_labels
     if need == "features":
         return needs_features(_method(unit)) or METHODS[_method(unit)].uses_reactions
     return need not in ("embed", "react") or (need == "react") == METHODS[_method(unit)].uses_reactions
+
+
+def _fit_reads(unit: Unit, need: str) -> Unit:
+    """A blend reads the labels of the method that it mixes in, not its own."""
+    return unit._replace(method=METHODS[_method(unit)].local) if need == "label" else unit
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -268,12 +275,13 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fit",
         steps.fit,
-        needs=("split", "features", "embed", "react"),
+        needs=("split", "features", "embed", "react", "label"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
         settings=_fit_settings,
         wants=_fit_wants,
+        read_as=_fit_reads,
         applies=_is_fitted,
     ),
     Stage(

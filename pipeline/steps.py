@@ -132,6 +132,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("features", "utterance_features"),
         reactions=inputs.table("react", "reactions"),
         state=_training_state(work),
+        judgements=inputs.table("label", "judgements"),
     )
     return Outputs({"judgements": judgements, "history": history})
 

@@ -27,7 +27,11 @@ class Plan:
     def needed(self, stage: str, unit: Unit) -> dict[str, list[Unit]]:
         """For each stage that ``unit`` reads, its units that agree with ``unit`` on every axis both have."""
         declared = self.stages[stage]
-        found = {need: self._matching(unit, need) for need in declared.needs if declared.wants(unit, need)}
+        found = {
+            need: self._matching(declared.read_as(unit, need), need)
+            for need in declared.needs
+            if declared.wants(unit, need)
+        }
         return {need: units for need, units in found.items() if units}
 
     def upstream(self, stage: str) -> list[str]:

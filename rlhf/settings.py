@@ -50,8 +50,9 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     "generation": ("grpo", "rloo"),
     **dict.fromkeys(
         (
-            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "length_buckets",
-            "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr",
+            "accelerate", "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
+            "length_buckets", "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip",
+            "value_coefficient", "value_lr",
         ),
         ("ppo",),
     ),
@@ -220,6 +221,18 @@ class AlignSettings(BaseModel):
     reward_at: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
     )
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="processes that share each step, a GPU each with device = cuda; through accelerate",
+    )
+    accelerate: str = Field(
+        default="data_parallel",
+        min_length=1,
+        description="with several processes: data_parallel (each holds the whole policy), fsdp (its frozen weights are "
+        "dealt out), or the file of an accelerate config",
+    )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
     alarms: AlarmSettings = AlarmSettings()
     lora: LoraSettings = LoraSettings()
@@ -241,6 +254,14 @@ class AlignSettings(BaseModel):
             raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
         if self.micro_batch is not None and self.micro_batch > self.minibatch:
             raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
+        return self
+
+    @model_validator(mode="after")
+    def _processes_fit(self) -> AlignSettings:
+        if self.processes > self.batch:
+            raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
+        if self.processes > 1 and self.algorithm != "ppo":
+            raise ValueError(f"processes {self.processes}: only ppo is shared by several; take ppo, or 1")
         return self
 
     @model_validator(mode="after")

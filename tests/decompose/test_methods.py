@@ -80,6 +80,6 @@ def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
 
 def test_a_mix_names_methods_that_there_are():
     mixes = [method for method in METHODS.values() if method.whole is not None]
-    assert [mix.name for mix in mixes] == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va"]
+    assert [mix.name for mix in mixes] == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va", "reaction-llm"]
     for mix in mixes:
         assert METHODS[mix.whole].kind == "fit" and METHODS[mix.local].kind == "label"

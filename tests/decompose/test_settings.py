@@ -18,6 +18,12 @@ def test_a_method_is_named_once():
         DecomposeSettings(methods=("uniform", "uniform"))
 
 
+def test_a_blend_needs_the_method_that_it_mixes_in():
+    with pytest.raises(ValidationError, match="reaction-llm reads what llm has judged; add llm"):
+        DecomposeSettings(methods=("reaction", "reaction-llm"))
+    assert DecomposeSettings(methods=("llm", "reaction-llm")).methods == ("llm", "reaction-llm")
+
+
 def test_at_least_one_method_is_named():
     with pytest.raises(ValidationError):
         DecomposeSettings(methods=())

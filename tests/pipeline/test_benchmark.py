@@ -34,14 +34,15 @@ RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     text, filmed = choose_methods((), (), [SESSION]), choose_methods((), (), [SESSION, RECORDED])
     assert {"uniform", "sentiment", "rrd", "reaction"} <= set(text.methods)
-    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.concurrent}
+    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.concurrent} - {"reaction-llm"}
+    assert text.left_out["reaction-llm"] == "it reads what llm has judged"
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == "it asks a language model"
     assert set(text.methods) | set(text.left_out) == set(METHODS)
 
 
 def test_methods_of_a_configuration_join_and_asked_ones_stand_alone():
-    assert "llm" in choose_methods((), ("llm", "uniform"), [SESSION]).methods
+    assert {"llm", "reaction-llm"} <= set(choose_methods((), ("llm", "uniform"), [SESSION]).methods)
     asked = choose_methods(("rrd", "uniform"), ("llm",), [SESSION])
     assert asked.methods == ("rrd", "uniform") and asked.left_out == {}
 
@@ -52,6 +53,7 @@ def test_methods_of_a_configuration_join_and_asked_ones_stand_alone():
         (("senti",), "did you mean 'sentiment'"),
         (("rrd", "rrd"), "name each method once"),
         (("affect",), "no recordings"),
+        (("reaction-llm",), "it reads what llm has judged"),
     ],
 )
 def test_methods_that_cannot_be_compared(asked, message):

@@ -57,6 +57,15 @@ def test_units_are_those_that_apply():
     assert units["report"] == (Unit(),)
 
 
+def test_a_blend_is_fitted_on_the_labels_of_the_method_that_it_mixes_in():
+    found = plan(("llm", "reaction", "reaction-llm"))
+    needed = found.needed("fit", Unit(method="reaction-llm", seed=1))
+    assert {unit.method for unit in needed["label"]} == {"llm"}
+    assert {unit.session_id for unit in needed["label"]} == {unit.session_id for unit in needed["react"]}
+    assert "label" not in found.needed("fit", Unit(method="reaction", seed=1))
+    assert "label" in found.upstream("fit") and "label" not in plan(("reaction", "rrd")).upstream("fit")
+
+
 def test_a_trained_backbone_needs_no_embeddings():
     assert plan(("rrd",), freeze_backbone=False).units["embed"] == ()
 
