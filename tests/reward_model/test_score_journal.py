@@ -62,6 +62,11 @@ def test_a_damaged_first_line_starts_anew(content: str, tmp_path: Path) -> None:
     assert json.loads(lines[0]) == "x" and len(lines) == 2
 
 
+def test_what_goes_wrong_before_the_first_session_leaves_nothing(tmp_path: Path) -> None:
+    interrupted(tmp_path / "s.parquet", "x")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_processes_do_not_write_one_table(tmp_path: Path) -> None:
     out = tmp_path / "s.parquet"
     with (
