@@ -27,6 +27,29 @@ class Team:
         """This process' part of what all of them have to do."""
         return values[self.rank :: self.size]
 
+    def stretch(self, count: int) -> slice:
+        """Where this process' part of ``count`` things lies; those of all processes, one after another, are all."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
+    def agree(self, value: T) -> T:
+        """The first process' ``value``, in every process."""
+        if self._accelerator is None:
+            return value
+        from accelerate.utils import broadcast_object_list
+
+        held = [value]
+        broadcast_object_list(held)
+        return held[0]
+
+    def collect(self, value: T) -> list[T]:
+        """Every process' ``value`` (N of them, on the CPU), in every process."""
+        if self._accelerator is None:
+            return [value]
+        from accelerate.utils import gather_object
+
+        found: list[T] = gather_object([value])
+        return found
+
     def sum(self, values: Tensor) -> Tensor:
         """The sum of all processes' tensors of one shape."""
         if self._accelerator is None:

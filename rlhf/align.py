@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import torch
 from peft import PeftModel
 from torch import Tensor
 
 from corpus.errors import UnitError
 from corpus.session import Episode
 from corpus.settings import SPLITS
+from reward_model.team import Team
 from rlhf.card import PolicyFacts, policy_card
 from rlhf.checkpoint import write_policy
-from rlhf.contexts import ContextSet, DialogueContext, HistoryText, make_contexts, merge_turns
+from rlhf.contexts import (
+    ContextSet,
+    DialogueContext,
+    HistoryText,
+    choose_contexts,
+    make_contexts,
+    merge_turns,
+    of_targets,
+)
 from rlhf.dialogue import Partner, RecordedPartner
 from rlhf.dialogue_windows import dialogue_windows
 from rlhf.history import History
@@ -26,8 +37,9 @@ from rlhf.quiet import quiet_transformers
 from rlhf.randomness import own_randomness
 from rlhf.reward import ModelReward, Reward
 from rlhf.run import Progress, Run, Watcher
-from rlhf.samples import choose_contexts, compare_replies
+from rlhf.samples import compare_replies
 from rlhf.settings import AlignSettings
+from rlhf.sharding import shard_frozen, sharding_asked
 from rlhf.step_folders import StepFolders
 from rlhf.training_state import Checkpoints
 from rlhf.window import write_window
@@ -43,6 +55,7 @@ def align(
     progress: Progress,
     checkpoints: Path | None = None,
     watch: Sequence[Watcher] = (),
+    team: Team | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Fine-tune a policy with LoRA against a reward model of turns (LLM-GELI, section 5.3), or on its own turns.
 
@@ -70,6 +83,8 @@ def align(
         A folder of this run alone, for what a killed run needs to go on to the same bytes; None keeps nothing.
     watch : sequence of callable
         Each ``watcher(step, metrics)`` after every step.
+    team : Team or None
+        The processes that this one belongs to; without it, ``settings.processes`` of them are started.
 
     Returns
     -------
@@ -84,8 +99,15 @@ def align(
     UnitError
         No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
+    if settings.processes > 1 and team is None:
+        from rlhf.job import Job
+        from rlhf.launch import align_together
+
+        threads, parent = torch.get_num_threads(), os.getpid()
+        job = Job(tuple(episodes), splits, reward_model, settings, seed, out, checkpoints, threads, parent)
+        return align_together(job, progress, watch)
     reward = ModelReward(reward_model)
-    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress, checkpoints, watch)
+    return align_with(reward, reward.history, episodes, splits, settings, seed, out, progress, checkpoints, watch, team)
 
 
 def align_with(
@@ -99,12 +121,14 @@ def align_with(
     progress: Progress,
     checkpoints: Path | None = None,
     watch: Sequence[Watcher] = (),
+    team: Team | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """`align` against any reward: ``history_text`` writes histories as that reward reads them."""
     check_device(settings)
+    episodes = of_targets(episodes, settings.targets)
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
-    run = Run(settings, seed, History(), progress, checkpoints, tuple(watch))
+    run = Run(settings, seed, History(), progress, checkpoints, tuple(watch), team or Team())
     with own_randomness(seed), quiet_transformers(), memory_advice(settings):
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
         policy = _policy(learned_from, run)
@@ -130,8 +154,9 @@ def align_with(
             first=run.history.at(1),
             last=run.history.at(settings.steps),
         )
-        write_policy(out, policy, model, policy_card(facts, settings))
-        write_window(out, settings)
+        if run.team.rank == 0:
+            write_policy(out, policy, model, policy_card(facts, settings))
+            write_window(out, settings)
     return run.history.table(), samples
 
 
@@ -153,11 +178,15 @@ def _train(
 
         return train_groups(policy, contexts, reward, run, partner)
     model = attach_adapter(policy.model, run.settings.lora)
+    if sharding_asked(run.team):
+        shard_frozen(model, run.settings, run.team)
     dialogues = _dialogues(learned_from, policy, run.settings)
     kept = Checkpoints(run.checkpoints) if run.checkpoints else None
-    PPO(policy, model, contexts, reward, run.settings, partner, dialogues).run(
-        run.history, run.progress, kept, run.watch
-    )
+    ppo = PPO(policy, model, contexts, reward, run.settings, partner, dialogues, run.team)
+    if run.team.rank:
+        # Each process samples other replies.
+        torch.manual_seed(run.seed + run.team.rank)
+    ppo.run(run.history, run.progress, kept, run.watch)
     return model
 
 
@@ -173,7 +202,7 @@ def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
     kept = StepFolders(run.checkpoints) if run.checkpoints else None
     base = kept.base if kept else None
     policy = build_tiny(episodes, run.settings, run.seed, run.history, base)
-    if kept and base is None:
+    if kept and base is None and run.team.rank == 0:
         kept.save_base(policy.model)
     return policy
 
@@ -201,4 +230,5 @@ def _contexts(
         history_text,
         context_turns=settings.context_turns,
         max_context_tokens=settings.max_context_tokens,
+        most=settings.episode_contexts,
     )

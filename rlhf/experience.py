@@ -49,5 +49,5 @@ def micro_batches(rollout: Rollout, rows: Tensor, settings: AlignSettings) -> It
     size = settings.micro_batch or settings.minibatch
     if settings.length_buckets:
         rows = rows[torch.argsort(rollout.attention.sum(dim=1).cpu()[rows], stable=True)]
-    for part in torch.split(rows, size):
+    for part in torch.split(rows, size) if len(rows) else ():
         yield part.to(rollout.tokens.device)

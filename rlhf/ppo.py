@@ -17,6 +17,7 @@ from peft import PeftModel
 from torch import Tensor
 
 from corpus.errors import UnitError
+from reward_model.team import Team
 from rlhf.actor_critic import ActorCritic
 from rlhf.alarms import Alarms, gamed, repetition
 from rlhf.contexts import DialogueContext
@@ -30,7 +31,7 @@ from rlhf.order import Shuffled
 from rlhf.policies import Policy
 from rlhf.progress_line import progress_line
 from rlhf.reward import Reward
-from rlhf.rollout import Rollout, sample_replies
+from rlhf.rollout import Rollout, join_rollouts, sample_replies
 from rlhf.run import Progress, Watcher
 from rlhf.score_norm import ScoreNorm
 from rlhf.scoring import finite_scores
@@ -62,6 +63,9 @@ class PPO:
         The other side of responses of several turns (``settings.reply_turns``); None where a response is one turn.
     dialogues : sequence of Tensor [shape=(L,)], int64
         Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
+    team : Team or None
+        The processes that share each step; None where there is but one. Each samples, scores and learns from its part
+        of the responses. All else, random order included, is the first one's or the same in all.
     """
 
     def __init__(
@@ -73,8 +77,10 @@ class PPO:
         settings: AlignSettings,
         partner: Partner | None = None,
         dialogues: Sequence[Tensor] = (),
+        team: Team | None = None,
     ) -> None:
         self.policy = policy
+        self.team = team or Team()
         self.contexts = contexts
         self.reward = reward
         self.settings = settings
@@ -146,9 +152,10 @@ class PPO:
         UnitError
             A reward or a loss that is not a finite number.
         """
-        chosen = [self.contexts[next(self.order)] for _ in range(self.settings.batch)]
-        rollout = self._sample(chosen)
-        scores = self._scores(number, chosen, rollout)
+        places = self.team.agree([next(self.order) for _ in range(self.settings.batch)])
+        chosen = [self.contexts[place] for place in places[self.team.stretch(len(places))]]
+        sampled = self._sample(chosen)
+        rollout, scores = self._together(sampled, self._scores(number, chosen, sampled))
         experience, observed = self._experience(rollout, scores)
         losses = self._update(number, experience)
         self.schedule.step()
@@ -169,6 +176,14 @@ class PPO:
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
         answered = [contexts[row] for row in rollout.turn_ends[:, 0].tolist()]
         return finite_scores(self.reward, answered, rollout.histories, rollout.texts, f"PPO step {number}")
+
+    def _together(self, rollout: Rollout, scores: list[float]) -> tuple[Rollout, list[float]]:
+        """All processes' responses and scores, in the order of the contexts."""
+        if self.team.size == 1:
+            return rollout, scores
+        parts = self.team.collect((rollout.to(torch.device("cpu")), scores))
+        joined = join_rollouts([part for part, _ in parts], self.policy.pad_id)
+        return joined.to(rollout.tokens.device), [score for _, own in parts for score in own]
 
     @torch.no_grad()
     def _experience(self, rollout: Rollout, scores: Sequence[float]) -> tuple[Experience, dict[str, float]]:
@@ -199,14 +214,16 @@ class PPO:
         self.actor.eval()
         found: tuple[Tensor, ...] = ()
         cut = self.settings.length_buckets
-        for part in micro_batches(rollout, torch.arange(len(rollout.mask)), self.settings):
+        own = torch.arange(len(rollout.mask))[self.team.stretch(len(rollout.mask))]
+        for part in micro_batches(rollout, own, self.settings):
             rows = rollout.rows(part, cut)
             old = self.actor(rows)
             read = (old.logp, old.values, old.entropy, self.actor.reference_logp(rows))
             found = found or tuple(one.new_zeros(rollout.mask.shape) for one in read)
             for whole, one in zip(found, read, strict=True):
                 whole[part, : one.shape[1]] = one
-        logp, values, entropy, reference = found
+        # A row is zero in every process but the one that has read it.
+        logp, values, entropy, reference = (self.team.sum(one) for one in found)
         return logp, values, entropy, reference
 
     def _update(self, number: int, experience: Experience) -> dict[str, float]:
@@ -227,14 +244,17 @@ class PPO:
 
     def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
         for _ in range(self.settings.inner_epochs):
-            yield from minibatches(rollout, self.settings)
+            yield from self.team.agree(minibatches(rollout, self.settings))
 
     def _gradient(self, number: int, experience: Experience, chosen: Tensor) -> dict[str, float]:
         """The gradient of one minibatch, summed over its micro-batches; what it measured."""
         self.optimizer.zero_grad()
         tokens = experience.rollout.lengths[chosen.to(experience.logp.device)].sum()
-        sums: dict[str, float] = {}
-        for part in micro_batches(experience.rollout, chosen, self.settings):
+        sums = dict.fromkeys(("policy_loss", "value_loss", "clip_fraction"), 0.0)
+        if self.settings.target_kl is not None:
+            sums["sampled_kl"] = 0.0
+        own = chosen[self.team.stretch(len(chosen))]
+        for part in micro_batches(experience.rollout, own, self.settings):
             rows = experience.rows(part, self.settings.length_buckets)
             loss, divergence = self._loss(rows)
             # Means over tokens: a micro-batch counts as much as it holds of the minibatch's tokens.
@@ -245,10 +265,12 @@ class PPO:
             if self.settings.target_kl is not None:
                 parts["sampled_kl"] = divergence
             for name, value in parts.items():
-                sums[name] = sums.get(name, 0.0) + (value * share).item()
+                sums[name] += (value * share).item()
         if self.settings.pretrain_coefficient:
             sums["pretrain_loss"] = self._pretrain(number)
-        return sums
+        self.team.sum_gradients(self.trained)
+        totals = self.team.sum(torch.tensor(list(sums.values()), dtype=torch.float64))
+        return dict(zip(sums, totals.tolist(), strict=True))
 
     def _loss(self, rows: Experience) -> tuple[PPOLoss, Tensor]:
         now = self.actor(rows.rollout)
@@ -267,15 +289,21 @@ class PPO:
         return loss, sampled_divergence(now.logp.detach(), rows.logp, rows.rollout.mask)
 
     def _pretrain(self, number: int) -> float:
-        chosen = [self.dialogues[next(self.dialogue_order)] for _ in range(self.settings.pretrain_batch)]
+        places = self.team.agree([next(self.dialogue_order) for _ in range(self.settings.pretrain_batch)])
+        every = [self.dialogues[place] for place in places]
+        chosen = every[self.team.stretch(len(every))]
+        if not chosen:
+            return 0.0
         pad = torch.nn.utils.rnn.pad_sequence
         device = self.trained[0].device
         tokens = pad(chosen, batch_first=True, padding_value=self.policy.pad_id).to(device)
         attention = pad([torch.ones_like(one) for one in chosen], batch_first=True).to(device)
         loss = self.actor.likelihood_loss(tokens, attention)  # Eq. 8, LLM-GELI
         self._check(number, loss.item())
-        (self.settings.pretrain_coefficient * loss).backward()  # type: ignore[no-untyped-call]
-        return loss.item()
+        # A mean over tokens: each process counts as much as it holds of them.
+        share = sum(len(one) - 1 for one in chosen) / sum(len(one) - 1 for one in every)
+        (self.settings.pretrain_coefficient * share * loss).backward()  # type: ignore[no-untyped-call]
+        return share * loss.item()
 
     def _follow(self, number: int) -> None:
         norm = torch.nn.utils.clip_grad_norm_(self.trained, self.settings.max_gradient_norm)

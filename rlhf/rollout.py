@@ -12,6 +12,7 @@ from transformers import GenerationConfig
 
 from rlhf.contexts import DialogueContext
 from rlhf.policies import Policy
+from rlhf.sharding import is_sharded
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ class Rollout:
         if self.ends is not None:
             return self.ends
         return torch.stack([torch.arange(len(self.mask), device=self.mask.device), self.lengths - 1], dim=1)
+
+    def to(self, device: torch.device) -> Rollout:
+        """The same on ``device``."""
+        tokens, attention, mask = self.tokens.to(device), self.attention.to(device), self.mask.to(device)
+        ends = None if self.ends is None else self.ends.to(device)
+        return Rollout(tokens, attention, mask, self.texts, self.histories, ends)
 
     def rows(self, chosen: Tensor, cut: bool = False) -> Rollout:
         """The rows ``chosen`` [shape=(b,)] alone, without turns; ``cut`` drops columns that only pad these rows."""
@@ -96,7 +103,9 @@ def sample_replies(
         eos_token_id=list(policy.eos_ids),
         pad_token_id=policy.pad_id,
     )
-    tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config)
+    # Where each process holds a part of the weights, all go on until the last one's replies have ended.
+    together = {"synced_gpus": True} if is_sharded(model) else {}
+    tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config, **together)
     replies = tokens[:, prompts.shape[1] :]
     mask = reply_mask(replies, policy.eos_ids)
     texts = tuple(
@@ -105,6 +114,31 @@ def sample_replies(
     )
     histories = tuple(context.history for context in contexts)
     return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts, histories)
+
+
+def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:
+    """The rows of several rollouts one after another, padded to the longest prompt and the longest response."""
+    prompt = max(part.tokens.shape[1] - part.mask.shape[1] for part in parts)
+    length = max(part.mask.shape[1] for part in parts)
+
+    def padded(part: Rollout, values: Tensor, value: int) -> Tensor:
+        own = part.mask.shape[1]
+        left = 0 if values is part.mask else prompt - (part.tokens.shape[1] - own)
+        return torch.nn.functional.pad(values, (left, length - own), value=value)
+
+    starts = [sum(len(part.mask) for part in parts[:place]) for place in range(len(parts))]
+    ends = [
+        part.turn_ends + torch.tensor([start, 0], device=part.mask.device)
+        for start, part in zip(starts, parts, strict=True)
+    ]
+    return Rollout(
+        tokens=torch.cat([padded(part, part.tokens, pad_id) for part in parts]),
+        attention=torch.cat([padded(part, part.attention, 0) for part in parts]),
+        mask=torch.cat([padded(part, part.mask, 0) for part in parts]),
+        texts=tuple(text for part in parts for text in part.texts),
+        histories=tuple(history for part in parts for history in part.histories),
+        ends=torch.cat(ends),
+    )
 
 
 def pad_prompts(

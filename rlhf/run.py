@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reward_model.team import Team
 from rlhf.history import History
 from rlhf.settings import AlignSettings
 
@@ -23,7 +24,7 @@ def silent(done: int, total: int, text: str) -> None:
 class Run:
     """Settings, seed, and where a run's metrics, progress and checkpoints go.
 
-    ``checkpoints`` is a folder of this run alone; None keeps nothing.
+    ``checkpoints`` is a folder of this run alone; None keeps nothing. ``team`` are the processes that share it.
     """
 
     settings: AlignSettings
@@ -32,3 +33,4 @@ class Run:
     progress: Progress = silent
     checkpoints: Path | None = None
     watch: tuple[Watcher, ...] = ()
+    team: Team = field(default_factory=Team)

@@ -50,8 +50,9 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     "generation": ("grpo", "rloo"),
     **dict.fromkeys(
         (
-            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "length_buckets",
-            "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip", "value_coefficient", "value_lr",
+            "accelerate", "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
+            "length_buckets", "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip",
+            "value_coefficient", "value_lr",
         ),
         ("ppo",),
     ),
@@ -198,6 +199,15 @@ class AlignSettings(BaseModel):
         default=True, description="scores less their running mean, divided by their running deviation"
     )
     context_turns: int = Field(default=3, ge=1, description="most turns of history that the policy sees")
+    targets: tuple[str, ...] = Field(
+        default=(), description="speakers in whose place the policy answers; none given: everybody who was rated"
+    )
+    episode_contexts: int | None = Field(
+        default=None,
+        ge=1,
+        description="most contexts of one rated speaker in one session, spread evenly, so that long sessions do not "
+        "outweigh short ones; none takes all",
+    )
     max_context_tokens: int = Field(
         default=192, ge=8, description="longest prompt; the oldest turns are dropped until it fits"
     )
@@ -210,6 +220,18 @@ class AlignSettings(BaseModel):
     )
     reward_at: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
+    )
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="processes that share each step, a GPU each with device = cuda; through accelerate",
+    )
+    accelerate: str = Field(
+        default="data_parallel",
+        min_length=1,
+        description="with several processes: data_parallel (each holds the whole policy), fsdp (its frozen weights are "
+        "dealt out), or the file of an accelerate config",
     )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
     alarms: AlarmSettings = AlarmSettings()
@@ -235,6 +257,14 @@ class AlignSettings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _processes_fit(self) -> AlignSettings:
+        if self.processes > self.batch:
+            raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
+        if self.processes > 1 and self.algorithm != "ppo":
+            raise ValueError(f"processes {self.processes}: only ppo is shared by several; take ppo, or 1")
+        return self
+
+    @model_validator(mode="after")
     def _suits_the_algorithm(self) -> AlignSettings:
         if self.algorithm != "ppo":
             self._deals_out_evenly()
@@ -244,6 +274,8 @@ class AlignSettings(BaseModel):
             raise ValueError(
                 f"{self.algorithm} answers one turn, reply_turns is {self.reply_turns}; take ppo or grpo, or 1 turn"
             )
+        if self.algorithm != "ppo" and "lm_head" in self.lora.targets:
+            raise ValueError(f"{self.algorithm}: TRL trains no adapter on lm_head; take it out of lora.targets")
         if self.generation == "vllm":
             self._suits_vllm()
         return self

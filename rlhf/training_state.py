@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from peft import set_peft_model_state_dict
@@ -32,15 +32,20 @@ class Checkpoints(StepFolders):
     """
 
     def save(self, ppo: PPO, history: History, step: int) -> None:
-        """Write the checkpoint of ``step`` finished steps and drop those that nobody needs any more."""
+        """Write the checkpoint of ``step`` finished steps and drop those that nobody needs any more.
+
+        Every process of a team has to call it; the first one writes.
+        """
+        random = ppo.team.collect(_random_state())
+        if ppo.team.rank:
+            return
         scratch = self.scratch()
         write_adapter(scratch, ppo.policy, ppo.actor.model)
         save_file({name: weight.contiguous() for name, weight in _values(ppo).items()}, scratch / VALUES)
         trainer = {
             "optimizer": ppo.optimizer.state_dict(),
             "schedule": ppo.schedule.state_dict(),
-            "cpu": torch.get_rng_state(),
-            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+            "random": random,
         }
         buffer = io.BytesIO()
         torch.save(trainer, buffer)
@@ -65,8 +70,9 @@ class Checkpoints(StepFolders):
         UnitError
             A checkpoint that cannot be read.
         """
-        self.clear_scratch()
-        folder = self.newest()
+        if ppo.team.rank == 0:
+            self.clear_scratch()
+        folder = ppo.team.agree(self.newest())
         if folder is None:
             self.save(ppo, history, 0)
             return 0
@@ -85,10 +91,20 @@ class Checkpoints(StepFolders):
         ppo.kl_control = KLControl(ppo.settings, float(state["kl_coefficient"]))
         ppo.alarms.start, ppo.alarms.streaks = state["alarms"]["start"], state["alarms"]["streaks"]
         history.restore(state["history"])
-        torch.set_rng_state(trainer["cpu"])
-        if trainer["cuda"]:
-            torch.cuda.set_rng_state_all(trainer["cuda"])
+        _set_random_state(trainer["random"][ppo.team.rank])
         return int(state["step"])
+
+
+def _random_state() -> dict[str, Any]:
+    """This process' generators."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def _set_random_state(state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])
 
 
 def _values(ppo: PPO) -> dict[str, torch.Tensor]:

@@ -1,0 +1,119 @@
+"""A policy aligned by several processes on this machine, a GPU each where they compute on GPUs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import torch
+
+from corpus.errors import ApportionError, InputError, UnitError
+from rlhf.job import FAILURE, Job, read_result
+from rlhf.launched import TOLD
+from rlhf.run import Progress, Watcher
+from rlhf.settings import AlignSettings
+
+CONFIGS = Path(__file__).resolve().parent / "accelerate"
+ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
+
+
+def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
+    """`rlhf.align.align` by ``job.settings.processes`` processes that `accelerate launch` starts.
+
+    Raises
+    ------
+    InputError
+        More processes than GPUs, or an accelerate config file that is not there.
+    UnitError
+        What the alignment raises, or a process that ended for another reason.
+    """
+    check_launch(job.settings)
+    with tempfile.TemporaryDirectory(prefix="apportion-align-") as name:
+        folder = Path(name)
+        job.write(folder)
+        with (folder / "errors.txt").open("w+", encoding="utf-8") as errors:
+            running = subprocess.Popen(
+                launch_command(job.settings, folder),
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": str(job.threads), "PYTHONPATH": _import_path()},
+            )
+            try:
+                _pass_on(running, progress, watch)
+            except BaseException:
+                running.terminate()  # Its processes end with it.
+                running.wait()
+                raise
+            errors.seek(0)
+            last = [line for line in errors.read().splitlines() if line.strip()][-1:]
+        result = read_result(folder)
+        # Once the first process has written the end, all have done their part: what ends later takes nothing away.
+        if result is None:
+            raise _cause(folder, running.returncode, "".join(last))
+    return result
+
+
+def check_launch(settings: AlignSettings) -> None:
+    """Raise InputError where the processes that are asked for cannot be started."""
+    gpus = torch.cuda.device_count()
+    if settings.device == "cuda" and settings.processes > gpus:
+        raise InputError(
+            f"align.processes = {settings.processes}: torch sees {gpus} CUDA devices here, and each process needs one. "
+            f"Set it to {max(1, gpus)} or less, or device = 'cpu'."
+        )
+    if not config_file(settings).is_file():
+        raise InputError(
+            f"align.accelerate = {settings.accelerate!r}: no such file. Give data_parallel, fsdp, or the file that "
+            "`accelerate config` writes."
+        )
+
+
+def config_file(settings: AlignSettings) -> Path:
+    """The accelerate config that is meant: a shipped one by its name, or any file."""
+    if settings.accelerate in ("data_parallel", "fsdp"):
+        return CONFIGS / f"{settings.accelerate}.yaml"
+    return Path(settings.accelerate).expanduser()
+
+
+def launch_command(settings: AlignSettings, folder: Path) -> list[str]:
+    """What starts the processes of the job in ``folder``."""
+    return [
+        sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(config_file(settings)),
+        "--num_processes", str(settings.processes), "--main_process_port", "0", "-m", "rlhf.launched", str(folder),
+    ]  # fmt: skip
+
+
+def _import_path() -> str:
+    """This package's folder first, also where it is no installed one."""
+    return os.pathsep.join(filter(None, [str(CONFIGS.parents[1]), os.environ.get("PYTHONPATH")]))
+
+
+def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence[Watcher]) -> None:
+    assert running.stdout is not None
+    for line in running.stdout:
+        if not line.startswith(TOLD):
+            continue
+        told = json.loads(line.removeprefix(TOLD))
+        if "progress" in told:
+            progress(*told["progress"])
+        else:
+            for watcher in watch:
+                watcher(told["step"], told["metrics"])
+    running.wait()
+
+
+def _cause(folder: Path, code: int, last: str) -> ApportionError:
+    if (folder / FAILURE).is_file():
+        kind, text = json.loads((folder / FAILURE).read_text())
+        return ERRORS.get(kind, UnitError)(text)
+    return UnitError(
+        f"align.processes: one of the processes ended (exit code {code}; {last[:300]}). Where memory ran out, lower "
+        "align.minibatch or processes; run the command again to go on from the last step."
+    )

@@ -1,0 +1,163 @@
+"""How much memory PPO needs on each GPU, from the policy's sizes; `python -m rlhf.memory_estimate` prints the table.
+
+What is counted, in bytes (w of a frozen weight: 4, or 2 with bfloat16; b responses of S = prompt + reply tokens go
+through the model at once, in each process):
+
+- the frozen weights: all of them, or with FSDP a process' part, two layers that are brought together, and the
+  embeddings and the head;
+- adapters and value head: weight, gradient and AdamW's two moments, 4 bytes each;
+- sampling: keys and values of all layers for the process' share of ``batch``, and one layer's work on the prompts;
+- an update: what autograd keeps of each layer and token (3 m + 4 h in w: the three wide products, and query, key, value
+  and attention's result; 8 h for the two norms; for each target of the adapters its input, 4 h, and with dropout the
+  mask, 4 h on a CPU and h on a GPU; S in w for the attention mask), or with ``gradient_checkpointing`` its input alone
+  and one whole layer; and what is larger of one layer's gradients and the vocabulary's part, the logits of the replies
+  in w and four arrays in float32.
+
+Peak: weights, adapters, and the larger of sampling and update. Not counted: the reward model (MiniLM 0.1 GB, BART-large
+1.6 GB), CUDA itself and what its allocator cannot use (1 to 2 GB).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rlhf.settings import AlignSettings
+
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a LLaMA: width h, width m of the feed-forward network, layers, heads, vocabulary."""
+
+    hidden: int
+    intermediate: int
+    layers: int
+    heads: int
+    kv_heads: int
+    vocabulary: int
+
+    @classmethod
+    def of(cls, config: Any) -> Shape:
+        """The sizes in a model's configuration."""
+        return cls(
+            config.hidden_size,
+            config.intermediate_size,
+            config.num_hidden_layers,
+            config.num_attention_heads,
+            config.num_key_value_heads,
+            config.vocab_size,
+        )
+
+    @property
+    def kv_width(self) -> int:
+        """Width of a token's keys, and of its values."""
+        return self.hidden // self.heads * self.kv_heads
+
+    @property
+    def layer_weights(self) -> int:
+        """Weights of one layer."""
+        h = self.hidden
+        return 2 * h * h + 2 * h * self.kv_width + 3 * h * self.intermediate + 2 * h
+
+    @property
+    def outer_weights(self) -> int:
+        """Weights of embeddings, head and last norm."""
+        return 2 * self.vocabulary * self.hidden + self.hidden
+
+    def adapter_weights(self, settings: AlignSettings) -> int:
+        """Weights of the adapters on attention's and the feed-forward network's layers, and of the value head."""
+        h, m, kv = self.hidden, self.intermediate, self.kv_width
+        widths = {"q_proj": h + h, "o_proj": h + h, "k_proj": h + kv, "v_proj": h + kv,
+                  "gate_proj": h + m, "up_proj": h + m, "down_proj": h + m}  # fmt: skip
+        return self.layers * settings.lora.r * sum(widths[target] for target in settings.lora.targets) + h + 1
+
+
+LLAMA_2_7B = Shape(4096, 11_008, 32, 32, 32, 32_000)
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes in each process: what stays (``weights``, ``adapters``), and what sampling and an update add to it."""
+
+    weights: float
+    adapters: float
+    sampling: float
+    update: float
+
+    @property
+    def peak(self) -> float:
+        """The most that is needed at once."""
+        return self.weights + self.adapters + max(self.sampling, self.update)
+
+
+def estimate(shape: Shape, settings: AlignSettings) -> MemoryEstimate:
+    """Bytes that PPO with ``settings`` needs in each process for a policy of ``shape``; the module says what counts."""
+    w = 2 if settings.dtype == "bfloat16" else 4
+    tokens = settings.max_context_tokens + settings.max_new_tokens
+    share = -(-settings.batch // settings.processes)
+    minibatch = -(-settings.minibatch // settings.processes)
+    once = min(settings.micro_batch or settings.minibatch, minibatch)
+    wide = (3 * shape.intermediate + 4 * shape.hidden) * w
+    kept, last = _kept(shape, settings, wide, tokens * w)
+    cache = 2 * shape.layers * shape.kv_width * share * tokens * w
+    return MemoryEstimate(
+        weights=_weights(shape, settings) * w,
+        adapters=shape.adapter_weights(settings) * 16,
+        sampling=cache + share * settings.max_context_tokens * wide,
+        update=once * (tokens * kept + max(tokens * (last + wide), _vocabulary(shape, settings, w))),
+    )
+
+
+def _weights(shape: Shape, settings: AlignSettings) -> float:
+    if settings.accelerate != "fsdp" or settings.processes == 1:
+        return shape.layers * shape.layer_weights + shape.outer_weights
+    dealt = shape.layers * shape.layer_weights / settings.processes
+    return dealt + 2 * shape.layer_weights + shape.outer_weights
+
+
+def _kept(shape: Shape, settings: AlignSettings, wide: int, mask: int) -> tuple[int, int]:
+    """Bytes a token that all layers keep for the gradient, and that the one being computed again adds to them."""
+    dropout = 0 if not settings.lora.dropout else shape.hidden * (1 if settings.device == "cuda" else 4)
+    inputs = len(settings.lora.targets) * (4 * shape.hidden + dropout)
+    layer = wide + 8 * shape.hidden + inputs + mask
+    if not settings.gradient_checkpointing:
+        return shape.layers * layer, 0
+    return shape.layers * shape.hidden * (2 if settings.dtype == "bfloat16" else 4), layer
+
+
+def _vocabulary(shape: Shape, settings: AlignSettings, w: int) -> int:
+    """Bytes a response of its logits, and of the log-probabilities and entropies made from them."""
+    return settings.max_new_tokens * shape.vocabulary * (w + 16)
+
+
+def table() -> list[str]:
+    """The Markdown table of docs/align.md: LLaMA-2-7B in bfloat16 on one card and on four."""
+    from rlhf.settings import PAPER
+
+    plain = {"device": "cuda", "dtype": "bfloat16", "max_new_tokens": 64}
+    long = {"max_context_tokens": 1024}
+    checkpointing = {"gradient_checkpointing": True}
+    four = {"processes": 4}
+    rows: list[tuple[str, dict[str, Any]]] = [
+        ("one card", {}),
+        ("one card, `micro_batch = 8`", {"micro_batch": 8}),
+        ("one card, `gradient_checkpointing`", checkpointing),
+        ("one card, prompts of 1,024, `gradient_checkpointing`, `micro_batch = 8`",
+         {**long, **checkpointing, "micro_batch": 8}),
+        ("four cards, `data_parallel`", four),
+        ("four cards, `fsdp`", {**four, "accelerate": "fsdp"}),
+        ("four cards, `fsdp`, prompts of 1,024, `gradient_checkpointing`",
+         {**four, **long, **checkpointing, "accelerate": "fsdp"}),
+    ]  # fmt: skip
+    lines = ["| GB on each card | weights | adapters | sampling | update | peak |", "|---|---|---|---|---|---|"]
+    for title, changes in rows:
+        found = estimate(LLAMA_2_7B, PAPER.model_copy(update={**plain, **changes}))
+        parts = (found.weights, found.adapters, found.sampling, found.update, found.peak)
+        lines.append(f"| {title} | {' | '.join(f'{part / GB:.1f}' for part in parts)} |")
+    return lines
+
+
+if __name__ == "__main__":
+    print("\n".join(table()))

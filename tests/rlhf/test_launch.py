@@ -1,0 +1,216 @@
+"""Several processes take the steps of one; they are started, watched and ended by `accelerate launch`."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from accelerate.commands.config.config_args import load_config_from_file
+from safetensors.torch import load_file
+
+from corpus.errors import InputError, UnitError
+from reward_model.model import RewardModel
+from reward_model.settings import RewardModelSettings
+from reward_model.team import Team
+from rlhf import launch
+from rlhf.align import align
+from rlhf.job import Job
+from rlhf.settings import AlignSettings
+from rlhf.sharding import check_sharding, sharding_asked
+from tests.rlhf.team_run import SETTINGS, run, trained
+from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def launched(config: str, *arguments: str) -> None:
+    command = [sys.executable, "-m", "accelerate.commands.launch"]
+    command += ["--config_file", str(ROOT / "rlhf" / "accelerate" / f"{config}.yaml"), "--num_processes", "2"]
+    command += ["--main_process_port", "0", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_two_processes_take_the_steps_of_one(tmp_path: Path) -> None:
+    launched("data_parallel", "-m", "tests.rlhf.team_run", str(tmp_path))
+    alone, history = run(Team(), None)
+    first, second = (load_file(tmp_path / f"rank{rank}.safetensors") for rank in (0, 1))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    start, _ = run(Team(), None, SETTINGS.model_copy(update={"lr": 1e-30}))
+    assert all(float((weight - first[name]).abs().max()) > 1e-3 for name, weight in trained(start).items())
+    for name, weight in trained(alone).items():
+        torch.testing.assert_close(first[name], weight, rtol=1e-3, atol=1e-4)
+    told = ast.literal_eval((tmp_path / "history.txt").read_text())
+    for (step, name, value), (_, other, same) in zip(history.rows, told, strict=True):
+        assert name == other and same == pytest.approx(value, rel=1e-3, abs=1e-5), (step, name)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("data_parallel", "MULTI_GPU"), ("fsdp", "FSDP")])
+def test_the_shipped_configs_are_what_accelerate_reads(name: str, kind: str) -> None:
+    config = load_config_from_file(str(launch.config_file(AlignSettings(accelerate=name))))
+    assert config.distributed_type == kind and config.num_machines == 1
+    if kind == "FSDP":
+        assert config.fsdp_config["fsdp_version"] == 2
+
+
+def test_the_configs_are_in_the_wheel() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "*.yaml" in project["tool"]["setuptools"]["package-data"]["*"]
+
+
+def named_policy(folder: Path) -> str:
+    policy = small_policy()
+    policy.model.save_pretrained(str(folder))
+    policy.tokenizer.save_pretrained(str(folder))
+    return str(folder)
+
+
+def job(tmp_path: Path, reward_model: Path | None = None, **changes) -> Job:
+    if reward_model is None:
+        reward_model = tmp_path / "reward"
+        model = RewardModel.new(RewardModelSettings(), 768, 0)
+        torch.nn.init.normal_(model.head[-1].weight)
+        model.save_pretrained(reward_model)
+    table = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
+    settings = SMALL.model_copy(update={"processes": 2, **changes})
+    return Job(tuple(chats(4)), table, reward_model, settings, 0, tmp_path / "out", tmp_path / "kept", 1, os.getpid())
+
+
+def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
+    wanted = job(tmp_path, Path("/nowhere"))
+    wanted.write(tmp_path)
+    assert Job.read(tmp_path) == wanted
+
+
+def aligned_together(folder: Path, config: str) -> dict[str, torch.Tensor]:
+    wanted = job(folder, policy=named_policy(folder / "policy"), accelerate=config, lr=1e-3, lr_schedule="constant")
+    lines: list[str] = []
+    seen: list[int] = []
+    history, samples = align(
+        wanted.episodes, wanted.splits, wanted.reward_model, wanted.settings, 0, wanted.out,
+        lambda done, total, text: lines.append(text), wanted.checkpoints, [lambda step, metrics: seen.append(step)],
+    )  # fmt: skip
+    assert seen == [1, 2] and len(lines) == 2 and lines[0].startswith("PPO step 1: reward")
+    assert len(samples) == 2 and {row["step"] for row in history.to_pylist()} == {1, 2}
+    assert (wanted.out / "README.md").is_file()
+    kept = torch.load(folder / "kept" / "step-000002" / "trainer.pt", weights_only=True)
+    assert len(kept["random"]) == 2 and not torch.equal(kept["random"][0]["cpu"], kept["random"][1]["cpu"])
+    return load_file(wanted.out / "adapter_model.safetensors")
+
+
+@pytest.mark.slow
+def test_two_processes_align_a_policy_and_dealing_its_weights_out_changes_nothing(tmp_path: Path) -> None:
+    whole, dealt = (aligned_together(tmp_path / config, config) for config in ("data_parallel", "fsdp"))
+    assert all(bool(weight.any()) for name, weight in whole.items() if "lora_B" in name)
+    for name, weight in whole.items():
+        torch.testing.assert_close(dealt[name], weight, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_two_processes_that_are_started_again_go_on_where_they_were(tmp_path: Path) -> None:
+    whole = aligned_together(tmp_path / "whole", "data_parallel")
+    settings = {"policy": named_policy(tmp_path / "policy"), "lr": 1e-3, "lr_schedule": "constant"}
+    launch.align_together(job(tmp_path, steps=1, **settings), quiet, ())
+    assert (tmp_path / "kept" / "step-000001").is_dir()
+    told: list[int] = []
+    launch.align_together(job(tmp_path, **settings), lambda done, total, text: told.append(done), ())
+    assert told == [2]
+    again = load_file(tmp_path / "out" / "adapter_model.safetensors")
+    assert all(torch.equal(again[name], weight) for name, weight in whole.items())
+
+
+@pytest.mark.slow
+def test_a_problem_in_the_processes_is_told_as_in_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        launch.align_together(job(tmp_path, policy="./nowhere"), quiet, ())
+    with pytest.raises(InputError, match="'tiny' is too small to be dealt out"):
+        launch.align_together(job(tmp_path, accelerate="fsdp"), quiet, ())
+
+
+def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dying = [sys.executable, "-c", "import sys; print('APPORTION {\"progress\": [1, 2, \"a\"]}'); sys.exit('boom')"]
+    monkeypatch.setattr(launch, "launch_command", lambda settings, folder: dying)
+    told: list[tuple[int, int, str]] = []
+    with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*align.minibatch"):
+        launch.align_together(job(tmp_path, Path("/nowhere")), lambda *step: told.append(step), ())
+    assert told == [(1, 2, "a")]
+
+
+def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = [sys.executable, "-c", 'print(\'APPORTION {"progress": [1, 2, "a"]}\', flush=True); input()']
+    monkeypatch.setattr(launch, "launch_command", lambda settings, folder: waiting)
+    started: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+
+    def start(*arguments, **more):
+        started.append(popen(*arguments, stdin=subprocess.PIPE, **more))
+        return started[0]
+
+    def interrupted(done: int, total: int, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(KeyboardInterrupt):
+        launch.align_together(job(tmp_path, Path("/nowhere")), interrupted, ())
+    assert started[0].returncode is not None
+
+
+def test_more_processes_than_gpus_and_a_missing_config_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    with pytest.raises(InputError, match=r"align.processes = 2: torch sees 1 CUDA devices"):
+        launch.check_launch(SMALL.model_copy(update={"processes": 2, "device": "cuda"}))
+    with pytest.raises(InputError, match=r"align.accelerate = '/no/file': no such file. Give data_parallel, fsdp"):
+        launch.check_launch(SMALL.model_copy(update={"processes": 2, "accelerate": "/no/file"}))
+
+
+def test_a_config_of_ones_own_is_taken(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(yaml.safe_dump({"distributed_type": "MULTI_GPU"}))
+    command = launch.launch_command(SMALL.model_copy(update={"processes": 3, "accelerate": str(own)}), tmp_path)
+    assert command[command.index("--config_file") + 1] == str(own)
+    assert command[command.index("--num_processes") + 1] == "3"
+
+
+class Two(Team):
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = 2
+
+
+def test_fsdp_is_asked_for_by_the_config_and_deepspeed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not sharding_asked(Two())
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    assert sharding_asked(Two()) and not sharding_asked(Team())
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    with pytest.raises(InputError, match="DeepSpeed config, but PPO"):
+        sharding_asked(Two())
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, "'tiny' is too small"),
+        ({"policy": "p", "reply_turns": 2}, "align.reply_turns: .* end at different times"),
+        ({"policy": "p", "batch": 6, "minibatch": 3}, "align.minibatch = 3: .* a multiple of the 2 processes"),
+        ({"policy": "p", "batch": 6, "minibatch": 4}, r"align.minibatch = 4: .* divide batch \(6\)"),
+    ],
+)
+def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        check_sharding(SMALL.model_copy(update=changes), Two())
+
+
+def test_more_processes_than_replies_are_refused() -> None:
+    with pytest.raises(ValueError, match="processes 9 is more than batch 8"):
+        AlignSettings(batch=8, minibatch=8, processes=9)
+    with pytest.raises(ValueError, match="processes 2: only ppo is shared"):
+        AlignSettings(processes=2, algorithm="grpo")
