@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ JUDGE_OPTIONS = (
     ),
     click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the replies to FILE."),
     click.option("--preview", type=click.IntRange(min=1), metavar="N", help="Show the first N requests and stop."),
+    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
 )
 
 
@@ -92,6 +94,9 @@ def compare_command(
     settings = _judge_settings(judge) if asks else None
     if settings is not None and judge["preview"] is not None:
         click.echo(_preview(pairs, settings, judge["preview"]))
+        return
+    if settings is not None and judge["dry_run"]:
+        click.echo(f"{_estimate(pairs, settings, responses, judge)}\nnothing was sent (--dry-run)")
         return
     work = _Work(pairs, EvaluationSettings(bootstrap=bootstrap, seed=seed), as_json)
     if reward_model is not None:
@@ -198,10 +203,9 @@ def _ask(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options:
     from pipeline.progress import StageProgress
     from rlhf.judge import judge
 
-    cache = options["cache"] or responses.with_name(f"{responses.stem}.judge.sqlite")
     tools = Tools(
         settings,
-        cache=cache,
+        cache=_cache(responses, options),
         recorded=options["recorded"],
         record=options["record"],
         prices=options["prices"],
@@ -218,6 +222,33 @@ def _ask(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options:
             progress.note("compare", f"{done} of {total} pairs")
 
         return judge(pairs, settings, tools.complete, tell)
+
+
+def _cache(responses: Path, options: dict[str, Any]) -> Path:
+    path: Path = options["cache"] or responses.with_name(f"{responses.stem}.judge.sqlite")
+    return path
+
+
+def _estimate(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options: dict[str, Any]) -> str:
+    from llm_client.cache import ReplyCache
+    from llm_client.errors import SetupError
+    from llm_client.estimate import estimate
+    from llm_client.prices import find_price
+    from llm_client.recorded import RecordedReplies
+    from rlhf.judge import TOKENS_A_REPLY, requests_for
+
+    asked = [(request, TOKENS_A_REPLY) for pair in pairs for request in requests_for(pair, settings)]
+    path = _cache(responses, options)
+    try:
+        price = find_price(settings.model, options["prices"])
+        if options["recorded"] is not None:
+            return estimate(settings.model, asked, RecordedReplies(options["recorded"]).find, price).text()
+        if not path.exists():
+            return estimate(settings.model, asked, lambda request: None, price).text()
+        with closing(ReplyCache(path)) as kept:
+            return estimate(settings.model, asked, lambda request: kept.get(request.key()), price).text()
+    except SetupError as error:
+        raise InputError(f"--judge: {error}") from None
 
 
 def _preview(pairs: Sequence[Pair], settings: LLMSettings, count: int) -> str:
