@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.options import with_options
+from apportion.commands.places import check_place, unwritable
 from corpus.errors import InputError
 
 if TYPE_CHECKING:
@@ -264,9 +265,9 @@ def _check_places(out: Path | None, verdicts: Path | None) -> None:
         raise InputError(f"--out {out}: the name must end in .md or .json, which says how it is written.")
     if verdicts is not None and verdicts.suffix != ".jsonl":
         raise InputError(f"--verdicts {verdicts}: the name must end in .jsonl, because that is what is written.")
-    for path in (out, verdicts):
-        if path is not None and path.is_dir():
-            raise InputError(f"{path}: a folder. Name a file in it.")
+    for option, path in (("--out", out), ("--verdicts", verdicts)):
+        if path is not None:
+            check_place(path, option)
 
 
 def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None, as_json: bool) -> None:
@@ -277,8 +278,8 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
         {"responses": str(responses), **comparison.to_json(), "failed": work.failed}, indent=1, ensure_ascii=False
     )
     rows = [row for name, found in work.verdicts.items() for row in verdict_rows(name, found)]
-    _write(verdicts, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    _write(out, (document if out is not None and out.suffix == ".json" else comparison.markdown()) + "\n")
+    _write(verdicts, "--verdicts", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    _write(out, "--out", (document if out is not None and out.suffix == ".json" else comparison.markdown()) + "\n")
     if as_json:
         click.echo(document)
         return
@@ -291,7 +292,7 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
     click.echo(f"next: read the responses behind the figures in {responses}")
 
 
-def _write(path: Path | None, text: str) -> None:
+def _write(path: Path | None, option: str, text: str) -> None:
     from pipeline.store import write_atomically
 
     if path is None:
@@ -299,7 +300,7 @@ def _write(path: Path | None, text: str) -> None:
     try:
         write_atomically(path, text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from None
+        raise unwritable(path, option, error) from None
 
 
 compare_command = with_options(JUDGE_OPTIONS, compare_command)
