@@ -17,7 +17,15 @@ from corpus.settings import SPLITS
 from reward_model.team import Team
 from rlhf.card import PolicyFacts, policy_card
 from rlhf.checkpoint import write_policy
-from rlhf.contexts import ContextSet, DialogueContext, HistoryText, make_contexts, merge_turns
+from rlhf.contexts import (
+    ContextSet,
+    DialogueContext,
+    HistoryText,
+    choose_contexts,
+    make_contexts,
+    merge_turns,
+    of_targets,
+)
 from rlhf.dialogue import Partner, RecordedPartner
 from rlhf.dialogue_windows import dialogue_windows
 from rlhf.history import History
@@ -29,7 +37,7 @@ from rlhf.quiet import quiet_transformers
 from rlhf.randomness import own_randomness
 from rlhf.reward import ModelReward, Reward
 from rlhf.run import Progress, Run, Watcher
-from rlhf.samples import choose_contexts, compare_replies
+from rlhf.samples import compare_replies
 from rlhf.settings import AlignSettings
 from rlhf.sharding import shard_frozen, sharding_asked
 from rlhf.step_folders import StepFolders
@@ -117,6 +125,7 @@ def align_with(
 ) -> tuple[pa.Table, pa.Table]:
     """`align` against any reward: ``history_text`` writes histories as that reward reads them."""
     check_device(settings)
+    episodes = of_targets(episodes, settings.targets)
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
     run = Run(settings, seed, History(), progress, checkpoints, tuple(watch), team or Team())
@@ -221,4 +230,5 @@ def _contexts(
         history_text,
         context_turns=settings.context_turns,
         max_context_tokens=settings.max_context_tokens,
+        most=settings.episode_contexts,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from corpus.errors import InputError
 from corpus.session import Episode, Turn
 
 if TYPE_CHECKING:
@@ -43,18 +44,21 @@ class ContextSet:
     """Contexts, and how many target turns gave none.
 
     ``empty``: nobody had spoken before; ``continued``: the target spoke last, so there is nothing to answer;
-    ``over_long``: even the last turn alone is longer than the prompt may be.
+    ``over_long``: even the last turn alone is longer than the prompt may be; ``surplus``: more than may come from one
+    speaker in one session.
     """
 
     contexts: tuple[DialogueContext, ...]
     empty: int = 0
     continued: int = 0
     over_long: int = 0
+    surplus: int = 0
 
     def __str__(self) -> str:
+        surplus = f", {self.surplus} beyond the most of a speaker in a session" if self.surplus else ""
         return (
             f"{len(self.contexts)} contexts; left out: {self.empty} without history, {self.continued} that continue "
-            f"the speaker's own turn, {self.over_long} over-long"
+            f"the speaker's own turn, {self.over_long} over-long{surplus}"
         )
 
 
@@ -65,6 +69,7 @@ def make_contexts(
     *,
     context_turns: int,
     max_context_tokens: int,
+    most: int | None = None,
 ) -> ContextSet:
     """One context for every target turn that answers somebody.
 
@@ -78,10 +83,13 @@ def make_contexts(
         How the reward model writes the history of a turn.
     context_turns, max_context_tokens : int
         The window: at most that many turns, and tokens with the template's own; the oldest turns go first.
+    most : int or None
+        Most contexts of an episode, spread evenly over it; None takes all.
     """
     contexts: list[DialogueContext] = []
-    lost = {"empty": 0, "continued": 0, "over_long": 0}
+    lost = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0}
     for episode in episodes:
+        own: list[DialogueContext] = []
         for position in episode.target_positions:
             before = spoken(episode.turns[:position])
             if not before:
@@ -91,10 +99,38 @@ def make_contexts(
             elif window := _window(before[-context_turns:], episode.rating.target, tokenizer, max_context_tokens):
                 messages, prompt = window
                 turn = episode.turns[position].turn
-                contexts.append(DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position)))
+                own.append(DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position)))
             else:
                 lost["over_long"] += 1
+        kept = choose_contexts(own, len(own) if most is None else most)
+        lost["surplus"] += len(own) - len(kept)
+        contexts.extend(kept)
     return ContextSet(tuple(contexts), **lost)
+
+
+def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[DialogueContext, ...]:
+    """Up to ``count`` contexts, spread evenly over ``contexts``."""
+    count = min(count, len(contexts))
+    return tuple(contexts[i * len(contexts) // count] for i in range(count))
+
+
+def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[Episode]:
+    """The episodes of these target speakers; all of them where none is named.
+
+    Raises
+    ------
+    InputError
+        A speaker whom no episode rates.
+    """
+    rated = {episode.rating.target for episode in episodes}
+    for target in targets:
+        if target not in rated:
+            shown = ", ".join(repr(name) for name in sorted(rated)[:5])
+            raise InputError(
+                f"align.targets: nobody called {target!r} is rated. Rated are {shown or 'no speakers'}"
+                f"{', …' if len(rated) > 5 else ''}."
+            )
+    return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
 
 
 def spoken(turns: Iterable[Turn]) -> list[Turn]:

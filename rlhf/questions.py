@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpus.session import Episode
-from rlhf.contexts import ContextSet, DialogueContext, make_contexts, merge_turns, opening_window
+from rlhf.contexts import ContextSet, DialogueContext, choose_contexts, make_contexts, merge_turns, opening_window
 from rlhf.responses import context_text
-from rlhf.samples import choose_contexts
 from rlhf.settings import AlignSettings
 
 if TYPE_CHECKING:

@@ -24,12 +24,6 @@ SAMPLES = pa.schema(
 )
 
 
-def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[DialogueContext, ...]:
-    """Up to ``count`` contexts, spread evenly over ``contexts``."""
-    count = min(count, len(contexts))
-    return tuple(contexts[i * len(contexts) // count] for i in range(count))
-
-
 def compare_replies(
     policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
 ) -> pa.Table:

@@ -199,6 +199,15 @@ class AlignSettings(BaseModel):
         default=True, description="scores less their running mean, divided by their running deviation"
     )
     context_turns: int = Field(default=3, ge=1, description="most turns of history that the policy sees")
+    targets: tuple[str, ...] = Field(
+        default=(), description="speakers in whose place the policy answers; none given: everybody who was rated"
+    )
+    episode_contexts: int | None = Field(
+        default=None,
+        ge=1,
+        description="most contexts of one rated speaker in one session, spread evenly, so that long sessions do not "
+        "outweigh short ones; none takes all",
+    )
     max_context_tokens: int = Field(
         default=192, ge=8, description="longest prompt; the oldest turns are dropped until it fits"
     )

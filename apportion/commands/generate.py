@@ -193,7 +193,12 @@ def _named(given: Sequence[str], blind: bool) -> dict[str, str]:
     """Where each policy is, by its name."""
     found: dict[str, str] = {}
     for text in given:
-        name, equals, source = text.partition("=")
+        name, equals, source = ("", "", "") if Path(text).expanduser().is_dir() else text.partition("=")
+        if "tiny" in (text, source):
+            raise InputError(
+                f"policy {text!r}: `tiny` exists only where `apportion align` has built it. Give that run's folder, "
+                "RUN/policy, or RUN/policy/base for what it was before."
+            )
         if equals and not (name and source):
             raise InputError(f"policy {text!r}: write NAME=POLICY, or POLICY alone.")
         name, source = (name, source) if equals else (text, text)

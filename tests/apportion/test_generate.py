@@ -193,6 +193,7 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
         (["--out", "folder.csv"], "a folder. Name a file in it"),
         (["--out", "file/x.csv"], "cannot be written"),
         (["--policy", "=there"], "write NAME=POLICY"),
+        (["--policy", "tiny"], "`tiny` exists only where `apportion align` has built it"),
         (["--policy", "same=b", "--policy", "same=c"], "two policies are called 'same'"),
         (["--blind"], "--blind with 1 policies: it needs 2 to 26"),
         (["--temperature", "9"], "temperature = 9.0"),
@@ -207,6 +208,13 @@ def test_what_cannot_be_done_is_said(options, problem, capsys, corpus, policy, t
     (tmp_path / "file").write_text("x")
     code, _, err = run(capsys, policy, corpus, *options)
     assert code == 2 and problem in err
+
+
+def test_a_folder_with_an_equals_sign_is_a_folder(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    policy.rename(tmp_path / "lr=3")
+    assert run(capsys, "lr=3", corpus, "--split", "all", "--contexts", 2, "--out", "r.jsonl")[0] == 0
+    assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["policy"] == "lr=3"
 
 
 def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_path) -> None:

@@ -145,6 +145,19 @@ def test_against_a_saved_reward_model_the_windows_are_those_of_its_training(tmp_
     assert (tmp_path / "policy" / "adapter_model.safetensors").exists() and len(samples) == 2
 
 
+def test_the_policy_answers_in_the_place_of_the_chosen_targets_only(tmp_path):
+    seen = []
+
+    def reward(histories, replies):
+        seen.extend(histories)
+        return by_length(histories, replies)
+
+    run(tmp_path / "one", reward=reward, targets=("bot",), episode_contexts=1)
+    assert set(seen) == {"chat-2 1", "chat-3 1"}
+    with pytest.raises(InputError, match="nobody called 'ann' is rated"):
+        run(tmp_path / "none", targets=("ann",))
+
+
 def test_no_policy_sessions(tmp_path):
     with pytest.raises(UnitError, match=r"0 contexts.*in 0 episodes of the split 'policy'. Raise split.policy"):
         run(tmp_path, table=splits(train=["chat-0"], test=["chat-3"]))

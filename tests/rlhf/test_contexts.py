@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlhf.contexts import Message, make_contexts, merge_turns, render
+from corpus.errors import InputError
+from rlhf.contexts import Message, make_contexts, merge_turns, of_targets, render
 from rlhf.tiny_policy import train_tokenizer
-from tests.rlhf.toy import ANSWERS, QUESTIONS, episode, no_history
+from tests.rlhf.toy import ANSWERS, QUESTIONS, RATING, episode, no_history
 
 TOKENIZER = train_tokenizer([*QUESTIONS, *ANSWERS], 300)
 CHAT = episode("s", [("ann", "hello"), ("bot", "hi"), ("ann", "a train?"), ("bot", "at nine"), ("ann", "thanks")])
@@ -46,6 +50,23 @@ def test_turns_without_history_or_question_and_over_long_ones_are_counted():
     assert str(found) == (
         "1 contexts; left out: 2 without history, 1 that continue the speaker's own turn, 1 over-long"
     )
+
+
+def test_the_most_of_an_episode_are_spread_over_it_and_the_rest_is_counted():
+    long = episode("long", [("ann", "hello"), ("bot", "hi")] * 6)
+    found = make_contexts([long, CHAT], TOKENIZER, no_history, context_turns=3, max_context_tokens=200, most=2)
+    assert [(c.session_id, c.turn) for c in found.contexts] == [("long", 1), ("long", 7), ("s", 1), ("s", 3)]
+    assert found.surplus == 4 and str(found).endswith("0 over-long, 4 beyond the most of a speaker in a session")
+
+
+def test_targets_are_chosen_by_name_and_one_whom_nobody_rated_is_an_error():
+    other = replace(CHAT, rating=replace(RATING, rater="bot", target="ann"))
+    assert of_targets([CHAT, other], ()) == [CHAT, other]
+    assert of_targets([CHAT, other], ("ann",)) == [other]
+    with pytest.raises(InputError, match=r"nobody called 'eve' is rated. Rated are 'ann', 'bot'\."):
+        of_targets([CHAT, other], ("ann", "eve"))
+    with pytest.raises(InputError, match="Rated are no speakers"):
+        of_targets([], ("ann",))
 
 
 def test_several_turns_of_one_side_become_one_message():
