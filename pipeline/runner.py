@@ -85,14 +85,14 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
     shards = max(1, config.workers * SHARDS_PER_WORKER)
     outcomes: list[Outcome] = []
     waiting = list(names)
+    # What a stage could read and no unit of it wants (labels, where nothing is blended) does not hold it up.
+    before = {name: set(plan.upstream(name)) & set(names) - {name} for name in names}
     running: dict[Future[list[Outcome]], tuple[str, int]] = {}
     left: Counter[str] = Counter()
     finished: set[str] = set()
     try:
         while waiting or running:
-            for name in [
-                name for name in waiting if finished.issuperset(set(plan.upstream(name)) & set(names) - {name})
-            ]:
+            for name in [name for name in waiting if finished >= before[name]]:
                 waiting.remove(name)
                 sizes = shard_sizes(config, name, shards)
                 progress.begin(name, sum(sizes))

@@ -43,7 +43,7 @@ class SessionScores:
         return json.dumps([self.session_id, self.unrated, self.silent, self.shortened, rows], allow_nan=False)
 
     @classmethod
-    def from_line(cls, line: str) -> SessionScores:
+    def from_line(cls, line: bytes) -> SessionScores:
         """Read what `to_line` gave; raises ValueError, KeyError or TypeError on anything else."""
         session_id, unrated, silent, shortened, rows = json.loads(line)
         table = pa.Table.from_pylist([dict(row) for row in rows], schema=REWARDS.arrow)
@@ -55,19 +55,21 @@ class SessionScores:
 class ScoreJournal:
     """A line a session, beside the table that is being made; ``done`` is what it held when it was opened."""
 
-    def __init__(self, file: IO[str], done: Mapping[str, SessionScores]) -> None:
+    def __init__(self, file: IO[bytes], done: Mapping[str, SessionScores]) -> None:
         self._file = file
         self.done = MappingProxyType(dict(done))
+        self.added = 0
 
     def add(self, scores: SessionScores) -> None:
         """Keep one session's scores; a kill after this line does not lose them."""
-        self._file.write(scores.to_line() + "\n")
+        self._file.write(scores.to_line().encode() + b"\n")
         self._file.flush()
+        self.added += 1
 
 
 @contextmanager
 def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
-    """The journal of the table ``out``, for this process alone; it is removed where nothing goes wrong inside.
+    """The journal of the table ``out``, for this process alone; it stays where something goes wrong after a session.
 
     A journal of another ``identity`` (`identity_of`) and what a kill left half written are thrown away.
 
@@ -77,7 +79,7 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
         Another process writes the same table.
     """
     path = out.with_name(f".{out.name}.unfinished")
-    with path.open("a+", encoding="utf-8") as file:
+    with path.open("a+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -87,9 +89,15 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
         done = _read(file, identity)
         if done is None:
             file.truncate(0)
-            file.write(json.dumps(identity) + "\n")
+            file.write(json.dumps(identity).encode() + b"\n")
             file.flush()
-        yield ScoreJournal(file, done or {})
+        journal = ScoreJournal(file, done or {})
+        try:
+            yield journal
+        except BaseException:
+            if not (journal.done or journal.added):
+                path.unlink(missing_ok=True)
+            raise
         path.unlink(missing_ok=True)
 
 
@@ -113,7 +121,7 @@ def identity_of(
     return digest.hexdigest()
 
 
-def _read(file: IO[str], identity: str) -> dict[str, SessionScores] | None:
+def _read(file: IO[bytes], identity: str) -> dict[str, SessionScores] | None:
     """The sessions of the journal, its file cut behind the last whole one; None where it is another table's."""
     file.seek(0)
     if _line(file) != identity:
@@ -125,7 +133,7 @@ def _read(file: IO[str], identity: str) -> dict[str, SessionScores] | None:
             found = SessionScores.from_line(line)
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             break
-        if not line.endswith("\n"):
+        if not line.endswith(b"\n"):
             break
         done[found.session_id] = found
         end = file.tell()
@@ -133,7 +141,7 @@ def _read(file: IO[str], identity: str) -> dict[str, SessionScores] | None:
     return done
 
 
-def _line(file: IO[str]) -> Any:
+def _line(file: IO[bytes]) -> Any:
     try:
         return json.loads(file.readline())
     except ValueError:

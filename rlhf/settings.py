@@ -274,6 +274,8 @@ class AlignSettings(BaseModel):
             raise ValueError(
                 f"{self.algorithm} answers one turn, reply_turns is {self.reply_turns}; take ppo or grpo, or 1 turn"
             )
+        if self.algorithm != "ppo" and "lm_head" in self.lora.targets:
+            raise ValueError(f"{self.algorithm}: TRL trains no adapter on lm_head; take it out of lora.targets")
         if self.generation == "vllm":
             self._suits_vllm()
         return self

@@ -42,24 +42,38 @@ def test_a_journal_of_something_else_is_thrown_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rest", ['["b", fal', "nonsense\n", '["b"]\n', '["b", 0, 0, 0, [{"session_id": "c"}]]\n', "[]"]
+    "rest",
+    [
+        b'["b", fal',
+        b"nonsense\n",
+        b'["b"]\n',
+        b'["b", 0, 0, 0, [{"session_id": "c"}]]\n',
+        b"[]",
+        b"\xff\xfe\r\n",
+        b"3\n",
+    ],
 )
-def test_what_a_kill_or_a_stranger_left_is_cut_off(rest: str, tmp_path: Path) -> None:
+def test_what_a_kill_or_a_stranger_left_is_cut_off(rest: bytes, tmp_path: Path) -> None:
     out = tmp_path / "s.parquet"
     interrupted(out, "x", scores("a", 1.0))
-    with (tmp_path / ".s.parquet.unfinished").open("a") as file:
+    with (tmp_path / ".s.parquet.unfinished").open("ab") as file:
         file.write(rest)
     interrupted(out, "x", scores("b", 2.0))
     with open_journal(out, "x") as journal:
         assert journal.done == {"a": scores("a", 1.0), "b": scores("b", 2.0)}
 
 
-@pytest.mark.parametrize("content", ["", "\n", "{", "\x00\x01"])
-def test_a_damaged_first_line_starts_anew(content: str, tmp_path: Path) -> None:
-    (tmp_path / ".s.parquet.unfinished").write_text(content)
+@pytest.mark.parametrize("content", [b"", b"\n", b"{", b"\x00\xff\n"])
+def test_a_damaged_first_line_starts_anew(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / ".s.parquet.unfinished").write_bytes(content)
     interrupted(tmp_path / "s.parquet", "x", scores("a", 1.0))
     lines = (tmp_path / ".s.parquet.unfinished").read_text().splitlines()
     assert json.loads(lines[0]) == "x" and len(lines) == 2
+
+
+def test_what_goes_wrong_before_the_first_session_leaves_nothing(tmp_path: Path) -> None:
+    interrupted(tmp_path / "s.parquet", "x")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_processes_do_not_write_one_table(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
         ({"algorithm": "sft", "micro_batch": 5}, "sft: minibatch 24 is no multiple of micro_batch 5"),
         ({"algorithm": "rloo", "reply_turns": 2}, "rloo answers one turn, reply_turns is 2; take ppo or grpo"),
         ({"algorithm": "sft", "reply_turns": 2}, "sft answers one turn"),
+        ({"algorithm": "grpo", "lora": {"targets": ["lm_head"]}}, "grpo: TRL trains no adapter on lm_head"),
         ({"generation": "vllm"}, "generation = 'vllm' is for grpo and rloo, not for ppo"),
         ({"algorithm": "grpo", "generation": "vllm"}, "needs device = 'cuda' and a named policy, not tiny"),
         (

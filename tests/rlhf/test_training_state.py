@@ -6,9 +6,6 @@ import json
 import math
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +14,7 @@ from peft import PeftModel
 
 from corpus.errors import UnitError
 from rlhf.training_state import Checkpoints
+from tests.rlhf.killing import kill_between_steps
 from tests.rlhf.test_align import digest
 from tests.rlhf.test_align import run as align_small
 from tests.rlhf.toy import small_policy
@@ -147,34 +145,6 @@ def test_without_a_readable_newest_checkpoint_none_is_named(tmp_path):
     assert Checkpoints(tmp_path).kept() is None
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-kept = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-from tests.rlhf.test_align import run
-run(Path(sys.argv[1]), steps=8, checkpoints=kept, progress=lambda done, total, text: print(done, flush=True))
-"""
-
-
 @pytest.mark.slow
 def test_killed_between_any_two_steps_the_final_policy_is_the_same(tmp_path):
-    """A real process and a real SIGKILL: after its warm-up, after each of its 8 steps, and at the very end."""
-    command = [sys.executable, "-c", SCRIPT]
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-    subprocess.run([*command, str(tmp_path / "a")], env=environment, check=True, stdout=subprocess.DEVNULL)
-    seen = []
-    for stop in range(1, 9):
-        place = [str(tmp_path / "b"), str(tmp_path / "kept")]
-        with subprocess.Popen([*command, *place], env=environment, stdout=subprocess.PIPE, text=True) as process:
-            for line in process.stdout:
-                seen.append(int(line))
-                if seen[-1] >= stop:
-                    process.send_signal(signal.SIGKILL)
-                    break
-            process.stdout.read()
-        assert process.returncode == -signal.SIGKILL
-        assert not (tmp_path / "b" / "README.md").exists()
-    subprocess.run([*command, *place], env=environment, check=True, stdout=subprocess.DEVNULL)
-    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+    kill_between_steps(tmp_path, steps=8)

@@ -79,3 +79,12 @@ def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("rlhf.extras.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"needs wandb. Install it with `pip install 'apportion\[wandb\]'`"):
         check_wandb()
+
+
+def test_the_real_package_keeps_a_run_on_this_machine_where_it_is_told_to(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason="the extra `wandb` is not installed")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    with wandb_run("mine", tmp_path / "files", SMALL, 0) as (watch,):
+        watch(1, {"reward": 0.5})
+    (kept,) = (tmp_path / "files").rglob("*.wandb")
+    assert b"align/reward" in kept.read_bytes()

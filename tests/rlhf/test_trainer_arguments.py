@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from rlhf.run import Run
+from rlhf.settings import PAPER, AlignSettings
+from rlhf.trainer_arguments import group_arguments, supervised_arguments, updates_a_step
+
+
+def settings(**values) -> AlignSettings:
+    return AlignSettings.model_validate({"algorithm": "grpo", "group": 4, **values})
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
+def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algorithm):
+    chosen = settings(algorithm=algorithm, steps=5, batch=24, minibatch=12, micro_batch=3, inner_epochs=2)
+    found = group_arguments(Run(chosen, 7), tmp_path)
+    assert updates_a_step(chosen) == 4 and found.max_steps == 20
+    assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 12
+    assert found.generation_batch_size == 24 and (found.num_generations, found.num_iterations) == (4, 2)
+    assert (found.beta, found.epsilon, found.temperature) == (0.05, 0.2, 0.7)
+    assert found.logging_steps == 4 and found.save_strategy.value == "no" and found.seed == 7
+    # Nothing leaves the machine and nothing is printed.
+    assert not found.report_to and found.disable_tqdm and not found.push_to_hub and not found.bf16
+
+
+def test_the_papers_settings_reach_the_trainer(tmp_path):
+    chosen = AlignSettings.model_validate({"preset": "paper", "algorithm": "grpo"})
+    found = group_arguments(Run(chosen, 0), tmp_path)
+    assert (found.generation_batch_size, found.epsilon, found.beta, found.learning_rate) == (24, 0.2, 0.05, 1.4e-5)
+    assert PAPER.batch % PAPER.group == 0
+
+
+def test_generation_by_vllm_is_handed_on(tmp_path):
+    named = {"policy": "some/model", "device": "cuda"}
+    assert group_arguments(Run(settings(**named, generation="vllm"), 0), tmp_path).use_vllm
+    assert not group_arguments(Run(settings(**named), 0), tmp_path).use_vllm
+
+
+def test_a_supervised_step_is_one_update_and_is_saved_where_a_killed_run_can_go_on(tmp_path):
+    chosen = settings(algorithm="sft", steps=5, batch=12, minibatch=6)
+    found = supervised_arguments(Run(chosen, 0, checkpoints=tmp_path), tmp_path)
+    assert (found.max_steps, found.per_device_train_batch_size, found.gradient_accumulation_steps) == (5, 6, 2)
+    assert found.save_strategy.value == "steps" and found.save_steps == 1
