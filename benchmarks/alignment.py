@@ -103,8 +103,8 @@ def draw(curves: dict[int, dict[str, list[float]]], path: Path) -> None:
             smooth = [statistics.fmean(values[max(0, i - 4) : i + 1]) for i in range(len(values))]
             one.plot(range(1, len(values) + 1), values, color=colour, alpha=0.25, linewidth=0.8)
             one.plot(range(1, len(values) + 1), smooth, color=colour, linewidth=1.4, label=f"seed {seed}")
-    axes[0].set(xlabel="PPO step", ylabel="mean reward of a step's replies")
-    axes[1].set(xlabel="PPO step", ylabel="KL from the policy at the start, nats a reply")
+    axes[0].set(xlabel="PPO step", ylabel="mean reward")
+    axes[1].set(xlabel="PPO step", ylabel="KL, nats a reply")
     axes[0].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(path)

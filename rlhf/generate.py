@@ -21,7 +21,7 @@ from rlhf.policies import Policy
 from rlhf.policy_folder import open_policy, policy_digest
 from rlhf.questions import Questions
 from rlhf.quiet import quiet_transformers
-from rlhf.responses import KEY, RESPONSES, temporary, write_rows
+from rlhf.responses import KEY, RESPONSES, write_rows
 from rlhf.rollout import sample_replies
 from rlhf.settings import AlignSettings
 
@@ -141,7 +141,7 @@ def generate(
                 rows.extend(_rows(questions.shared[start:], name, texts, drawing.seed))
                 progress(len(rows), total, name)
     table = pa.Table.from_pylist(rows, schema=RESPONSES.arrow)
-    _write(table, made, drawing, out)
+    _write(table, made, drawing, out, partial)
     partial.remove()
     return table
 
@@ -182,28 +182,16 @@ def _rows(contexts: Sequence[DialogueContext], name: str, texts: Sequence[str], 
     ]
 
 
-def _write(table: pa.Table, made: Mapping[str, Any], drawing: Drawing, out: Path) -> None:
+def _write(table: pa.Table, made: Mapping[str, Any], drawing: Drawing, out: Path, partial: _Partial) -> None:
     """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
     if drawing.blind:
         table, key = blinded(table, drawing.seed)
-        _place(key_path(out), lambda path: write_rows(key, path, KEY))
-    scratch = temporary(out)
-    try:
-        write_rows(table, scratch, RESPONSES)
-        note = json.dumps({**made, "sha256": _digest(scratch)}, indent=1, sort_keys=True, ensure_ascii=False)
-        _place(made_path(out), lambda path: path.write_text(note + "\n", encoding="utf-8"))
-        scratch.replace(out)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _place(path: Path, write: Callable[[Path], object]) -> None:
-    scratch = temporary(path)
-    try:
-        write(scratch)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+        partial.place(key_path(out), lambda path: write_rows(key, path, KEY))
+    scratch = partial.folder / f"table{out.suffix}"
+    write_rows(table, scratch, RESPONSES)
+    note = json.dumps({**made, "sha256": _digest(scratch)}, indent=1, sort_keys=True, ensure_ascii=False)
+    partial.place(made_path(out), lambda path: path.write_text(note + "\n", encoding="utf-8"))
+    scratch.replace(out)
 
 
 def _digest(path: Path) -> str:
@@ -215,17 +203,17 @@ class _Partial:
     """Finished batches of a table that is not finished, in a hidden folder beside it."""
 
     def __init__(self, out: Path, made: Mapping[str, Any]) -> None:
-        self._folder = out.with_name(f".{out.name}.partial")
-        note = self._folder / "made.json"
+        self.folder = out.with_name(f".{out.name}.partial")
+        note = self.folder / "made.json"
         text = json.dumps(made, sort_keys=True)
         try:
             same = note.read_text(encoding="utf-8") == text
         except (OSError, ValueError):
             same = False
         if not same:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder.mkdir(parents=True)
-            _place(note, lambda path: path.write_text(text, encoding="utf-8"))
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            self.place(note, lambda path: path.write_text(text, encoding="utf-8"))
 
     def read(self, policy: int, start: int) -> list[str] | None:
         """The responses of one batch, None where they have to be made."""
@@ -237,11 +225,17 @@ class _Partial:
     def write(self, policy: int, start: int, texts: Sequence[str]) -> None:
         """Keep the responses of one batch, whole or not at all."""
         text = json.dumps(list(texts))
-        _place(self._path(policy, start), lambda path: path.write_text(text, encoding="utf-8"))
+        self.place(self._path(policy, start), lambda path: path.write_text(text, encoding="utf-8"))
+
+    def place(self, path: Path, write: Callable[[Path], object]) -> None:
+        """Write a file under a name in the folder and rename it to ``path``, so that it is whole or not there."""
+        scratch = self.folder / f"new{path.suffix}"
+        write(scratch)
+        scratch.replace(path)
 
     def remove(self) -> None:
         """The table is written."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, policy: int, start: int) -> Path:
-        return self._folder / f"{policy}-{start:07d}.json"
+        return self.folder / f"{policy}-{start:07d}.json"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -128,8 +127,3 @@ def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
         return pa.scalar(int(cell), field.type).as_py()
     except (ValueError, OverflowError, pa.ArrowInvalid):
         raise InputError(f"{path}, line {line}, column {field.name}: {cell[:60]!r} is not a whole number.") from None
-
-
-def temporary(path: Path) -> Path:
-    """A name beside ``path`` with the same end, for what is renamed to it once it is whole."""
-    return path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
