@@ -9,6 +9,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -124,9 +125,8 @@ class Meter:
     def __init__(self, task: Task) -> None:
         self.task = task
         # The largest memory so far is that of the imports: forget it, where the system lets us.
-        clear = Path("/proc/self/clear_refs")
-        if clear.exists():
-            clear.write_text("5")
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
         self.imports_mib = _status("VmRSS")
         self.marks: list[tuple[float, float]] = []
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Protocol
 
 import torch
@@ -114,13 +115,15 @@ def sample_dialogues(
         A chat template that does not end the assistant's turn with an end mark.
     """
     dialogues = [_Dialogue(context) for context in contexts]
+    # The same words often follow: several responses to one context hear the same partner.
+    between = cache(partial(interjection, policy))
     for number in range(settings.reply_turns):
         speaking = [dialogue for dialogue in dialogues if dialogue.open]
         if not speaking:
             break
         _say(policy, model, speaking, partner, settings)
         for dialogue in speaking:
-            dialogue.open = number + 1 < settings.reply_turns and _goes_on(dialogue, policy, partner, settings)
+            dialogue.open = number + 1 < settings.reply_turns and _goes_on(dialogue, policy, partner, between, settings)
     return _assembled(dialogues, policy, model.device)
 
 
@@ -141,12 +144,18 @@ def _say(
         dialogue.replies.append(said.texts[row])
 
 
-def _goes_on(dialogue: _Dialogue, policy: Policy, partner: Partner, settings: AlignSettings) -> bool:
+def _goes_on(
+    dialogue: _Dialogue,
+    policy: Policy,
+    partner: Partner,
+    interjected: Callable[[str], tuple[int, ...]],
+    settings: AlignSettings,
+) -> bool:
     """Add the partner's answer, if there is one and the next turn fits."""
     answer = partner.answer(dialogue.context, dialogue.replies)
     if answer is None:
         return False
-    between = list(interjection(policy, answer))
+    between = list(interjected(answer))
     if dialogue.tokens[-1] not in policy.eos_ids:
         # The reply was cut at its length limit; its end mark is not the policy's doing.
         between.insert(0, policy.eos_ids[0])

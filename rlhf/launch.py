@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,11 +53,11 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
                 running.wait()
                 raise
             errors.seek(0)
-            last = [line for line in errors.read().splitlines() if line.strip()][-1:]
+            said = errors.read()
         result = read_result(folder)
         # Once the first process has written the end, all have done their part: what ends later takes nothing away.
         if result is None:
-            raise _cause(folder, running.returncode, "".join(last))
+            raise _cause(folder, running.returncode, last_words(said))
     return result
 
 
@@ -107,6 +108,13 @@ def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence
             for watcher in watch:
                 watcher(told["step"], told["metrics"])
     running.wait()
+
+
+def last_words(said: str) -> str:
+    """The line that tells why a process ended, among all that the launcher and its processes wrote."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"Error: \S|Signal \d+ \(SIG", line)]
+    return (telling or lines or ["without a word"])[-1]
 
 
 def _cause(folder: Path, code: int, last: str) -> ApportionError:

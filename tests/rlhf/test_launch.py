@@ -78,7 +78,7 @@ def job(tmp_path: Path, reward_model: Path | None = None, **changes) -> Job:
     if reward_model is None:
         reward_model = tmp_path / "reward"
         model = RewardModel.new(RewardModelSettings(), 768, 0)
-        torch.nn.init.normal_(model.head[-1].weight)
+        torch.nn.init.normal_(model.head[-1].weight, generator=torch.Generator().manual_seed(3))
         model.save_pretrained(reward_model)
     table = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
     settings = SMALL.model_copy(update={"processes": 2, **changes})
@@ -143,6 +143,22 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
     with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*align.minibatch"):
         launch.align_together(job(tmp_path, Path("/nowhere")), lambda *step: told.append(step), ())
     assert told == [(1, 2, "a")]
+
+
+ELASTIC = """
+[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
+E1121 failed (exitcode: 1) local_rank: 1
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+  error_file: <N/A>
+====================
+"""
+
+
+def test_the_line_that_tells_why_a_process_ended_is_found() -> None:
+    assert launch.last_words(ELASTIC).startswith("[rank1]: torch.OutOfMemoryError")
+    killed = "  exitcode  : -9 (pid: 7)\n  traceback : Signal 9 (SIGKILL) received by PID 7\n=====\n"
+    assert launch.last_words(killed) == "traceback : Signal 9 (SIGKILL) received by PID 7"
+    assert launch.last_words("a\n\nb\n") == "b" and launch.last_words("") == "without a word"
 
 
 def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

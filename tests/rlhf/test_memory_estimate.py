@@ -60,7 +60,7 @@ print("MEASURED", held("VmHWM") - start, estimate(Shape.of(config), settings).pe
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory as Linux tells it")
-@pytest.mark.parametrize("how", ["plain", "checkpointing"])
+@pytest.mark.parametrize("how", ["plain", pytest.param("checkpointing", marks=pytest.mark.slow)])
 def test_the_estimate_is_near_what_a_process_takes(how: str) -> None:
     # Freed memory leaves the process at once, so that its peak is what was in use.
     freeing = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}

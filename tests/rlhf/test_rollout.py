@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rlhf.actor_critic import ActorCritic
 from rlhf.lora import attach_adapter
-from rlhf.rollout import Rollout, pad_prompts, reply_mask, sample_replies
+from rlhf.rollout import Rollout, join_rollouts, pad_prompts, reply_mask, sample_replies
 from rlhf.settings import LoraSettings
 from tests.rlhf.toy import contexts, small_policy
 
@@ -87,3 +87,19 @@ def test_a_checkpoints_own_sampling_settings_are_not_used():
     policy = small_policy()
     assert policy.model.generation_config.top_p in (None, 1.0)
     assert policy.model.generation_config.eos_token_id == list(policy.eos_ids)
+
+
+def test_rollouts_are_joined_row_by_row_with_one_padding():
+    one = Rollout(torch.tensor([[5, 6, 7]]), torch.tensor([[1, 1, 1]]), torch.tensor([[True]]), ("a",), ("x",))
+    two = Rollout(
+        torch.tensor([[0, 3, 4, 9, 8], [2, 3, 4, 9, 1]]), torch.tensor([[0, 1, 1, 1, 1], [1, 1, 1, 1, 1]]),
+        torch.tensor([[True, True, False, True], [True, True, True, True]]), ("b", "c", "d"), ("y", "z", "w"),
+        ends=torch.tensor([[0, 0], [0, 3], [1, 3]]),
+    )  # fmt: skip
+    joined = join_rollouts([one, two], pad_id=0)
+    assert joined.tokens.tolist() == [[5, 6, 7, 0, 0, 0], [0, 0, 3, 4, 9, 8], [0, 2, 3, 4, 9, 1]]
+    assert joined.attention.tolist() == [[1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1]]
+    assert joined.mask[0].tolist() == [True, False, False, False] and torch.equal(joined.mask[1:], two.mask)
+    assert joined.turn_ends.tolist() == [[0, 0], [1, 0], [1, 3], [2, 3]]
+    assert joined.texts == ("a", "b", "c", "d") and joined.histories == ("x", "y", "z", "w")
+    assert torch.equal(joined.to(torch.device("cpu")).replies, joined.replies)
