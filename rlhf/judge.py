@@ -30,6 +30,8 @@ REPLY_SCHEMA: dict[str, Any] = {
 ATTEMPTS = 3
 """Times a judge is asked, its mistake shown to it, before a pair is given up."""
 LONGEST_REASON = 500
+TOKENS_A_REPLY = 45
+"""About what a verdict with a reason of 20 words takes as JSON."""
 
 _FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 

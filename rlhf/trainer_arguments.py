@@ -24,7 +24,7 @@ def group_arguments(run: Run, folder: Path) -> Any:
     """
     settings = run.settings
     config = GRPOConfig if settings.algorithm == "grpo" else RLOOConfig
-    return config(
+    found = config(
         **_shared(run, folder, settings.minibatch),
         steps_per_generation=settings.batch // settings.at_once,
         num_generations=settings.group,
@@ -39,16 +39,25 @@ def group_arguments(run: Run, folder: Path) -> Any:
         shuffle_dataset=False,
         use_vllm=settings.generation == "vllm",
     )
+    return on_one_device(found)
 
 
 def supervised_arguments(run: Run, folder: Path) -> SFTConfig:
     """An SFTConfig for token ids and labels that are ready; a step is one update from ``batch`` turns."""
-    return SFTConfig(
+    found = SFTConfig(
         **_shared(run, folder, run.settings.batch),
         train_sampling_strategy="sequential",
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
+    return on_one_device(found)
+
+
+def on_one_device(arguments: Any) -> Any:
+    """``arguments`` for a single GPU, however many there are: one process is one copy of the policy."""
+    # Else transformers would split batches over all that it sees, which TRL refuses.
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    return arguments
 
 
 def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
@@ -68,7 +77,8 @@ def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
         # Weights are in the wanted format already, adapters in float32; no automatic casting on top.
         "bf16": False,
         "use_cpu": settings.device == "cpu",
-        "seed": run.seed,
+        # numpy, which TRL seeds too, takes no other numbers.
+        "seed": run.seed % 2**32,
         "logging_steps": updates,
         # A loss that is not a number has to be seen.
         "logging_nan_inf_filter": False,

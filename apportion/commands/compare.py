@@ -7,12 +7,14 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from apportion.commands.options import with_options
+from apportion.commands.places import check_place, unwritable
 from corpus.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ JUDGE_OPTIONS = (
     ),
     click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the replies to FILE."),
     click.option("--preview", type=click.IntRange(min=1), metavar="N", help="Show the first N requests and stop."),
+    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
 )
 
 
@@ -92,6 +95,9 @@ def compare_command(
     settings = _judge_settings(judge) if asks else None
     if settings is not None and judge["preview"] is not None:
         click.echo(_preview(pairs, settings, judge["preview"]))
+        return
+    if settings is not None and judge["dry_run"]:
+        click.echo(f"{_estimate(pairs, settings, responses, judge)}\nnothing was sent (--dry-run)")
         return
     work = _Work(pairs, EvaluationSettings(bootstrap=bootstrap, seed=seed), as_json)
     if reward_model is not None:
@@ -198,10 +204,9 @@ def _ask(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options:
     from pipeline.progress import StageProgress
     from rlhf.judge import judge
 
-    cache = options["cache"] or responses.with_name(f"{responses.stem}.judge.sqlite")
     tools = Tools(
         settings,
-        cache=cache,
+        cache=_cache(responses, options),
         recorded=options["recorded"],
         record=options["record"],
         prices=options["prices"],
@@ -220,6 +225,33 @@ def _ask(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options:
         return judge(pairs, settings, tools.complete, tell)
 
 
+def _cache(responses: Path, options: dict[str, Any]) -> Path:
+    path: Path = options["cache"] or responses.with_name(f"{responses.stem}.judge.sqlite")
+    return path
+
+
+def _estimate(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options: dict[str, Any]) -> str:
+    from llm_client.cache import ReplyCache
+    from llm_client.errors import SetupError
+    from llm_client.estimate import estimate
+    from llm_client.prices import find_price
+    from llm_client.recorded import RecordedReplies
+    from rlhf.judge import TOKENS_A_REPLY, requests_for
+
+    asked = [(request, TOKENS_A_REPLY) for pair in pairs for request in requests_for(pair, settings)]
+    path = _cache(responses, options)
+    try:
+        price = find_price(settings.model, options["prices"])
+        if options["recorded"] is not None:
+            return estimate(settings.model, asked, RecordedReplies(options["recorded"]).find, price).text()
+        if not path.exists():
+            return estimate(settings.model, asked, lambda request: None, price).text()
+        with closing(ReplyCache(path)) as kept:
+            return estimate(settings.model, asked, lambda request: kept.get(request.key()), price).text()
+    except SetupError as error:
+        raise InputError(f"--judge: {error}") from None
+
+
 def _preview(pairs: Sequence[Pair], settings: LLMSettings, count: int) -> str:
     from pipeline.preview import Preview
     from rlhf.judge import requests_for
@@ -233,9 +265,9 @@ def _check_places(out: Path | None, verdicts: Path | None) -> None:
         raise InputError(f"--out {out}: the name must end in .md or .json, which says how it is written.")
     if verdicts is not None and verdicts.suffix != ".jsonl":
         raise InputError(f"--verdicts {verdicts}: the name must end in .jsonl, because that is what is written.")
-    for path in (out, verdicts):
-        if path is not None and path.is_dir():
-            raise InputError(f"{path}: a folder. Name a file in it.")
+    for option, path in (("--out", out), ("--verdicts", verdicts)):
+        if path is not None:
+            check_place(path, option)
 
 
 def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None, as_json: bool) -> None:
@@ -246,8 +278,8 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
         {"responses": str(responses), **comparison.to_json(), "failed": work.failed}, indent=1, ensure_ascii=False
     )
     rows = [row for name, found in work.verdicts.items() for row in verdict_rows(name, found)]
-    _write(verdicts, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    _write(out, (document if out is not None and out.suffix == ".json" else comparison.markdown()) + "\n")
+    _write(verdicts, "--verdicts", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    _write(out, "--out", (document if out is not None and out.suffix == ".json" else comparison.markdown()) + "\n")
     if as_json:
         click.echo(document)
         return
@@ -260,7 +292,7 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
     click.echo(f"next: read the responses behind the figures in {responses}")
 
 
-def _write(path: Path | None, text: str) -> None:
+def _write(path: Path | None, option: str, text: str) -> None:
     from pipeline.store import write_atomically
 
     if path is None:
@@ -268,7 +300,7 @@ def _write(path: Path | None, text: str) -> None:
     try:
         write_atomically(path, text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from None
+        raise unwritable(path, option, error) from None
 
 
 compare_command = with_options(JUDGE_OPTIONS, compare_command)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.options import with_options
+from apportion.commands.places import check_place, unwritable
 from corpus.errors import InputError
 from corpus.settings import SPLITS
 
@@ -154,7 +154,7 @@ def _generate(
         try:
             generate(policies, questions, drawing, made, out, tell)
         except OSError as error:
-            raise _unwritable(out, error) from None
+            raise unwritable(out, "--out", error) from None
 
 
 def _place(out: Path | None, kind: str | None) -> Path:
@@ -166,14 +166,7 @@ def _place(out: Path | None, kind: str | None) -> Path:
         raise InputError(
             f"--out {path} and --format {kind}: the two disagree. Give one of them, or {path.stem}.{kind}."
         )
-    if path.is_dir():
-        raise InputError(f"--out {path}: a folder. Name a file in it.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise _unwritable(path, error) from None
+    check_place(path, "--out")
     return path
 
 
@@ -183,10 +176,6 @@ def _check_free(path: Path, force: bool) -> None:
             f"{path} exists, and other policies, contexts or settings made it, or it was changed since. Use --force to "
             "replace it, or --out for another name."
         )
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path}: cannot be written ({error.strerror}). Choose another place with --out.")
 
 
 def _named(given: Sequence[str], blind: bool) -> dict[str, str]:

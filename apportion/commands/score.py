@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from apportion.commands.places import check_place, unwritable
 from corpus.errors import InputError
 
 if TYPE_CHECKING:
@@ -110,16 +111,9 @@ def _check_place(out: Path, force: bool) -> None:
     """Before hours are spent: whether the table can be written there."""
     if out.suffix not in SUFFIXES:
         raise InputError(f"--out {out}: the name must end in {' or '.join(SUFFIXES)}, which says how it is written.")
-    if out.is_dir():
-        raise InputError(f"--out {out}: a folder. Name a file in it.")
-    if out.exists() and not force:
+    if out.is_file() and not force:
         raise InputError(f"{out} exists. Use --force to replace it, or --out for another name.")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
-    except OSError as error:
-        raise _unwritable(out, error) from None
+    check_place(out, "--out")
 
 
 def _write(found: CorpusScores, out: Path) -> None:
@@ -131,11 +125,7 @@ def _write(found: CorpusScores, out: Path) -> None:
             write_table(found.table, Path(folder) / out.name, REWARDS)
             (Path(folder) / out.name).replace(out)
     except OSError as error:
-        raise _unwritable(out, error) from None
-
-
-def _unwritable(out: Path, error: OSError) -> InputError:
-    return InputError(f"{out}: cannot be written ({error.strerror}). Choose another place with --out.")
+        raise unwritable(out, "--out", error) from None
 
 
 def _told(found: CorpusScores, out: Path, rows: int, label: tuple[str, int]) -> dict[str, object]:

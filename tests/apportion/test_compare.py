@@ -189,6 +189,23 @@ def test_text_leaves_this_machine_with_consent_only(capsys, responses, monkeypat
     assert '{"text": "good 0"}' in told and "request 2" not in told
 
 
+def test_a_dry_run_counts_and_prices_what_is_left_and_sends_nothing(capsys, responses, tmp_path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('as_of = "2026-11"\n[models]\n"judge-1" = { input = 2.0, output = 8.0 }\n')
+    asked = (responses, "--judge", "judge-1", "--prices", prices, "--dry-run")
+    code, told, _ = run(capsys, *asked)
+    assert code == 0 and "judge-1: 12 requests, 0 answered already, 12 to ask" in told
+    assert "about $" in told and "nothing was sent (--dry-run)" in told
+    assert not list(tmp_path.glob("*.sqlite"))
+    judged(capsys, responses, prefers_good, "--record", tmp_path / "rec.jsonl")
+    assert "12 answered already, 0 to ask" in run(capsys, *asked)[1]
+    recorded = (responses, "--judge", "judge-1", "--recorded", tmp_path / "rec.jsonl", "--dry-run")
+    assert "12 answered already, 0 to ask" in run(capsys, *recorded)[1]
+    prices.write_text("no table")
+    code, _, err = run(capsys, *asked)
+    assert code == 2 and "--judge: the price table" in err
+
+
 def test_a_budget_stops_before_it_is_passed(capsys, responses, tmp_path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('as_of = "2026-11"\n[models]\n"judge-1" = { input = 1e6, output = 1e6 }\n')

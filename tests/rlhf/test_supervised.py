@@ -79,17 +79,19 @@ def test_the_loss_is_of_the_targets_tokens_alone_and_falls():
     settings = SFT.model_copy(update={"steps": 30, "batch": len(examples), "minibatch": len(examples) // 2})
     settings = settings.model_copy(update={"lora": SFT.lora.model_copy(update={"dropout": 0.0})})
     with torch.no_grad():
-        losses = []
+        losses, entropies = [], []
         for example in examples:
             ids = torch.tensor([example["input_ids"]])
             logp = torch.log_softmax(policy.model(ids).logits[0, :-1], dim=-1)
             kept = [place for place, label in enumerate(example["labels"]) if label != IGNORED]
             losses += [-float(logp[place - 1, ids[0, place]]) for place in kept]
+            entropies += [-float((logp[place - 1].exp() * logp[place - 1]).sum()) for place in kept]
     told = Run(settings, 0)
     train_supervised(policy, contexts(policy), chats(4), told)
     first, last = told.history.at(1)["loss"], told.history.at(30)["loss"]
     # Two micro-batches a step: tokens weigh alike all the same.
     assert first == pytest.approx(math.fsum(losses) / len(losses), rel=1e-4)
+    assert told.history.at(1)["entropy"] == pytest.approx(math.fsum(entropies) / len(entropies), rel=1e-2)
     assert last < 0.7 * first
 
 

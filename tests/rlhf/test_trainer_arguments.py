@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from rlhf.run import Run
 from rlhf.settings import PAPER, AlignSettings
-from rlhf.trainer_arguments import group_arguments, supervised_arguments, updates_a_step
+from rlhf.trainer_arguments import group_arguments, on_one_device, supervised_arguments, updates_a_step
 
 
 def settings(**values) -> AlignSettings:
@@ -42,3 +44,13 @@ def test_a_supervised_step_is_one_update_and_is_saved_where_a_killed_run_can_go_
     found = supervised_arguments(Run(chosen, 0, checkpoints=tmp_path), tmp_path)
     assert (found.max_steps, found.per_device_train_batch_size, found.gradient_accumulation_steps) == (5, 6, 2)
     assert found.save_strategy.value == "steps" and found.save_steps == 1
+
+
+def test_of_several_gpus_one_is_used(tmp_path):
+    assert on_one_device(SimpleNamespace(n_gpu=4))._n_gpu == 1
+    found = group_arguments(Run(settings(), 0), tmp_path)
+    assert found.n_gpu <= 1 and found.train_batch_size == found.per_device_train_batch_size
+
+
+def test_any_seed_will_do(tmp_path):
+    assert [group_arguments(Run(settings(), seed), tmp_path).seed for seed in (-1, 2**40 + 5)] == [2**32 - 1, 5]
