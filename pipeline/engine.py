@@ -183,7 +183,11 @@ class Engine:
         return upstream
 
     def _facts(self, stage: Stage) -> dict[str, Any]:
-        return {name: self.facts[name](self) for name in stage.facts}
+        found = {name: self.facts[name](self) for name in stage.facts}
+        if "quarantine" in found:
+            # Its own earlier failure is forgotten once it succeeds, and may be no part of its key.
+            found["quarantine"] = [row for row in found["quarantine"] if row["stage"] != stage.name]
+        return found
 
     def _sessions_of(self, unit: Unit) -> tuple[Session, ...]:
         if unit.session_id is not None:

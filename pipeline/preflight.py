@@ -72,7 +72,17 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         if model is not None and has_unmeasured_face(engine):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
-    return (*warnings, *_sampling(config, names), *(_not_read(config) if "align" in names else ()), *lacking)
+    unread = (*_no_audit(config, names), *(_not_read(config) if "align" in names else ()))
+    return (*warnings, *_sampling(config, names), *unread, *lacking)
+
+
+def _no_audit(config: Config, stages: set[str]) -> tuple[str, ...]:
+    if "stability" not in stages or not config.decompose.audit.sessions or config.decompose.audited_method:
+        return ()
+    return (
+        f"decompose.audit.sessions = {config.decompose.audit.sessions}: set, but none of decompose.methods "
+        f"({', '.join(config.decompose.methods)}) asks a language model, so there is nothing to audit.",
+    )
 
 
 def _not_read(config: Config) -> tuple[str, ...]:

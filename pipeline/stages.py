@@ -51,7 +51,7 @@ def _is_audited(config: Config, unit: Unit, session: Session | None) -> bool:
 
 
 def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:
-    return config.decompose.audit.sessions > 0
+    return config.decompose.audit.sessions > 0 and config.decompose.audited_method is not None
 
 
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:

@@ -108,6 +108,8 @@ class CommandWithMore(click.Command):
         """The context of the command below that the first argument names, else of this one."""
         if args and args[0] in self.more:
             return self.more[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        if self.more and len(args) > 1 and not any(argument.startswith("-") for argument in args[:2]):
+            raise click.UsageError(f"{args[0]!r} is none of: {', '.join(self.more)}; or give CONFIG alone.")
         return super().make_context(info_name, args, parent, **extra)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -109,3 +109,10 @@ def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):
     monkeypatch.setattr(cli.commands["doctor"], "callback", fails)
     code, _, err = run(capsys, "doctor")
     assert (code, err) == (1, "error: the store was changed by hand\n")
+
+
+@pytest.mark.parametrize(("command", "allowed"), [("align", "ppo, grpo, rloo, sft"), ("decompose", "audit")])
+def test_an_unknown_command_below_is_told_with_those_that_are_there(capsys, command, allowed):
+    code, _, err = run(capsys, command, "nonsense", "config.toml")
+    assert code == 2
+    assert f"'nonsense' is none of: {allowed}" in err

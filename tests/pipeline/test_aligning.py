@@ -145,3 +145,13 @@ def test_a_setting_that_the_algorithm_does_not_read_is_a_warning(folder):
     assert not any("not read" in warning for warning in check(with_run(folder, {"algorithm": "rloo", "group": 2})))
     told = check(with_run(folder, {"group": 2}))
     assert any("align.group" in warning and "ppo" in warning for warning in told)
+
+
+@pytest.mark.slow
+def test_a_run_aligns_by_two_processes(folder, capsys):
+    text = TEXT.replace("steps = 1\n", "steps = 2\nprocesses = 2\n", 1).replace("group = 2\n", "")
+    (folder / "config.toml").write_text(text)
+    code, _, told = apportion(capsys, "align", folder / "config.toml")
+    assert code == 0, told
+    policy = folder / "run" / "policy"
+    assert (policy / "adapter_model.safetensors").is_file() and '"processes": 2' in (policy / "README.md").read_text()

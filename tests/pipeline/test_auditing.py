@@ -57,6 +57,14 @@ def audit(folder, server, *options, methods='["llm"]'):
     return apportion("decompose", "audit", config(folder, TEXT.format(methods, server.url)), *options)
 
 
+def test_an_audit_that_nobody_can_answer_is_told_and_left_out(folder):
+    text = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n[decompose.audit]\nsessions = 3\n'
+    done = apportion("run", config(folder, text), "--dry-run")
+    assert done.returncode == 0
+    assert "sessions = 3: set, but none of decompose.methods (uniform) asks a language model" in done.stdout
+    assert re.search(r"stability +0 ", done.stdout)
+
+
 def test_an_audit_is_a_table_a_document_and_is_never_asked_for_twice(folder):
     with serving(OpenAIServer(answer=good)) as server:
         done = audit(folder, server, "--sessions", "3")

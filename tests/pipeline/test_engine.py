@@ -125,6 +125,22 @@ def test_units_with_nothing_left_to_work_on_are_blocked_and_say_by_what(tmp_path
     assert "needs measure (s1)" in next(o.cause for o in e.failures() if o.stage == "total")
 
 
+def test_what_is_made_after_its_own_failure_is_found_again(tmp_path):
+    """A report that tells failures must not be lost because it was itself blocked before."""
+    stages = (*STAGES[:2], Stage("last", last, needs=("total",), per="corpus", facts=("quarantine",)))
+
+    def made(*sessions):
+        e = engine(tmp_path, sessions, stages)
+        e.facts = {"quarantine": lambda e: [{"stage": o.stage, "cause": o.cause} for o in e.failures()]}
+        return e
+
+    assert run_all(made(session("s1", "broken")))["last"] == "blocked"
+    assert run_all(made(session("s1", "fine")))["last"] == "done"
+    assert made(session("s1", "fine")).artifact("last", Unit()) is not None
+    # The failures of others are a part of what it reads.
+    assert run_all(made(session("s1", "fine"), session("s2", "broken")))["last"] == "done"
+
+
 def test_a_mended_session_is_no_longer_in_quarantine(tmp_path):
     run_all(engine(tmp_path, [session("s1", "broken")]))
     e = engine(tmp_path, [session("s1", "fine")])
