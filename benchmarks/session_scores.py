@@ -5,8 +5,8 @@ Run: python benchmarks/session_scores.py ../shared/data/uss/ReDial.txt.gz
 Five folds over sessions, as benchmarks/reaction.py has them: a fold's scores are predicted by what the other four
 taught (one eighth of them stops the training). The reward model reads (s_t, a_t) alone; its sum and the mean of its
 training scores are the prediction. Paired with the Mean of the same training sessions, bootstrap over all sessions;
-`uniform` is the peer of the same run. Sessions share what taught their models, so that the interval speaks of other
-sessions, not of other trainings. Turn labels are not read at all.
+`rudder` and `uniform` are the peers of the same run. Sessions share what taught their models, so that the interval
+speaks of other sessions, not of other trainings. Turn labels are not read at all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from reward_model.distil import train_reward_model
 from reward_model.embed import embed_session
 from reward_model.settings import RewardModelSettings
 
-METHOD_NAMES = ("reaction", "uniform")
+METHOD_NAMES = ("reaction", "rudder", "uniform")
 VALIDATION = 8
 """One of so many sessions of the other folds stops the training."""
 Floats = NDArray[np.float64]
