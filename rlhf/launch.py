@@ -35,7 +35,10 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
         What the alignment raises, or a process that ended for another reason.
     """
     check_launch(job.settings)
-    with tempfile.TemporaryDirectory(prefix="apportion-align-") as name:
+    if job.checkpoints is not None:
+        job.checkpoints.mkdir(parents=True, exist_ok=True)
+    # Beside the checkpoints, where there are any: what a kill leaves (the corpus' text) goes with them.
+    with tempfile.TemporaryDirectory(prefix="job-", dir=job.checkpoints) as name:
         folder = Path(name)
         job.write(folder)
         with (folder / "errors.txt").open("w+", encoding="utf-8") as errors:

@@ -140,9 +140,17 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
     dying = [sys.executable, "-c", "import sys; print('APPORTION {\"progress\": [1, 2, \"a\"]}'); sys.exit('boom')"]
     monkeypatch.setattr(launch, "launch_command", lambda settings, folder: dying)
     told: list[tuple[int, int, str]] = []
+    jobs: list[int] = []
+
+    def progress(done: int, total: int, text: str) -> None:
+        told.append((done, total, text))
+        jobs.append(len(list((tmp_path / "kept").glob("job-*"))))
+
     with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*align.minibatch"):
-        launch.align_together(job(tmp_path, Path("/nowhere")), lambda *step: told.append(step), ())
+        launch.align_together(job(tmp_path, Path("/nowhere")), progress, ())
     assert told == [(1, 2, "a")]
+    # The corpus' text lies where a finished run clears up, and nowhere else.
+    assert jobs == [1] and not list((tmp_path / "kept").iterdir())
 
 
 ELASTIC = """
