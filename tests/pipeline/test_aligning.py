@@ -110,7 +110,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
     code, _, err = apportion(capsys, "align", "dpo", folder / "config.toml")
-    assert code == 2 and "unexpected extra argument" in err
+    assert code == 2 and "'dpo' is none of: ppo, grpo, rloo, sft" in err
 
 
 def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):
