@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from reward_model.objective import Batch
+from reward_model.objective import Batch, EveryTurn
 
 
 @dataclass(frozen=True)
-class IRCR:
+class IRCR(EveryTurn):
     """An objective for the training loop: (r_t - R~/T)^2, one term a turn; it needs the episodes' returns.
 
     IRCR credits a turn with the mean return of all trajectories that hold it, scaled to 0 to 1 (guidance rewards of
@@ -22,15 +20,6 @@ class IRCR:
 
     name: str = "IRCR"
     needs_labels: bool = False
-
-    @property
-    def hyper_parameters(self) -> Mapping[str, float | bool]:
-        """None."""
-        return {}
-
-    def sample(self, length: int, generator: torch.Generator) -> Tensor:
-        """All T turns."""
-        return torch.arange(length)
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.

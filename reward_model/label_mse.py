@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from reward_model.objective import Batch
+from reward_model.objective import Batch, EveryTurn
 
 
 @dataclass(frozen=True)
-class LabelMSE:
+class LabelMSE(EveryTurn):
     """Eq. 5 of LLM-GELI: the mean over turns of (r_LI - r_theta)^2."""
 
     name: str = "label MSE (Eq. 5, LLM-GELI)"
     needs_labels: bool = True
-
-    @property
-    def hyper_parameters(self) -> Mapping[str, float | bool]:
-        """None."""
-        return {}
-
-    def sample(self, length: int, generator: torch.Generator) -> Tensor:
-        """All T turns."""
-        return torch.arange(length)
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.

@@ -64,3 +64,16 @@ class Objective(Protocol):
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """One term for each scored turn (N), or for each episode (B); the loop takes the mean of all terms."""
+
+
+class EveryTurn:
+    """Part of an objective: each training step scores all turns of its episodes, and there is nothing to set."""
+
+    @property
+    def hyper_parameters(self) -> Mapping[str, float | bool]:
+        """None."""
+        return {}
+
+    def sample(self, length: int, generator: torch.Generator) -> Tensor:
+        """All T turns."""
+        return torch.arange(length)

@@ -14,25 +14,33 @@ from tests.rlhf.test_align import digest
 
 SCRIPT = """
 import json
+import signal
 import sys
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
 changes = json.loads(sys.argv[1])
 kept = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+
+def progress(done, total, text):
+    print(done, flush=True)
+    if done == total and "hold" in sys.argv:
+        signal.pause()  # However busy the machine: what is killed here has not ended.
+
 from tests.rlhf.test_align import run
-run(Path(sys.argv[2]), checkpoints=kept, progress=lambda done, total, text: print(done, flush=True), **changes)
+run(Path(sys.argv[2]), checkpoints=kept, progress=progress, **changes)
 """
 
 
-def kill_between_steps(folder: Path, steps: int, **changes: Any) -> None:
+def check_killed_between_steps(folder: Path, steps: int, **changes: Any) -> None:
     """Kill (SIGKILL) after each step and at the very end: the policy is that of a run that nobody disturbed."""
     command = [sys.executable, "-c", SCRIPT, json.dumps({**changes, "steps": steps})]
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
     subprocess.run([*command, str(folder / "a")], env=environment, check=True, stdout=subprocess.DEVNULL)
     place = [str(folder / "b"), str(folder / "kept")]
     for stop in range(1, steps + 1):
-        with subprocess.Popen([*command, *place], env=environment, stdout=subprocess.PIPE, text=True) as process:
+        killed = [*command, *place, "hold"]
+        with subprocess.Popen(killed, env=environment, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 if int(line) >= stop:

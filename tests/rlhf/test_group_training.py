@@ -17,7 +17,7 @@ from rlhf.run import Run
 from rlhf.settings import AlarmSettings
 from rlhf.trainer_state import TENSORS
 from rlhf.turn_advantages import spread_over_tokens, turn_advantages
-from tests.rlhf.killing import kill_between_steps
+from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_align import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
 
@@ -188,7 +188,7 @@ def test_stopped_after_any_step_the_end_is_the_same(tmp_path, way):
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["grpo", "sft"])
 def test_killed_between_any_two_steps_the_final_policy_is_the_same(tmp_path, way):
-    kill_between_steps(tmp_path, steps=4, **WAYS[way])
+    check_killed_between_steps(tmp_path, steps=4, **WAYS[way])
 
 
 def test_random_numbers_outside_are_left_alone_and_the_same_seed_gives_the_same(tmp_path):

@@ -14,7 +14,7 @@ from peft import PeftModel
 
 from corpus.errors import UnitError
 from rlhf.training_state import Checkpoints
-from tests.rlhf.killing import kill_between_steps
+from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_align import digest
 from tests.rlhf.test_align import run as align_small
 from tests.rlhf.toy import small_policy
@@ -147,4 +147,4 @@ def test_without_a_readable_newest_checkpoint_none_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_killed_between_any_two_steps_the_final_policy_is_the_same(tmp_path):
-    kill_between_steps(tmp_path, steps=8)
+    check_killed_between_steps(tmp_path, steps=8)
