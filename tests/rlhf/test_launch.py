@@ -82,7 +82,9 @@ def job(tmp_path: Path, reward_model: Path | None = None, **changes) -> Job:
         model.save_pretrained(reward_model)
     table = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
     settings = SMALL.model_copy(update={"processes": 2, **changes})
-    return Job(tuple(chats(4)), table, reward_model, settings, 0, tmp_path / "out", tmp_path / "kept", 1, os.getpid())
+    # As many as `align` takes: another number of threads gives other bits.
+    threads, parent = torch.get_num_threads(), os.getpid()
+    return Job(tuple(chats(4)), table, reward_model, settings, 0, tmp_path / "out", tmp_path / "kept", threads, parent)
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
