@@ -11,9 +11,9 @@ from corpus.errors import StoppedError
 from pipeline.config import load_config
 from pipeline.local import dry_run_text, run_locally
 from pipeline.shards import run_shard
-from tests.chain.command import config
+from tests.chain.command import config, in_process
 from tests.llm_client.openai_server import OpenAIServer, serving
-from tests.pipeline.llm_run import TEXT, good, in_process, write_run
+from tests.pipeline.llm_run import TEXT, good, write_run
 
 
 @pytest.fixture
