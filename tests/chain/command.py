@@ -33,7 +33,8 @@ def apportion(*arguments: object, cwd: Path | None = None, **changes: str) -> su
 
 
 @contextmanager
-def _threads(*arguments: Any) -> Iterator[Executor]:
+def threads(*arguments: Any) -> Iterator[Executor]:
+    """In place of `pipeline.runner._process_pool`: a thread, which does not load every library again."""
     with ThreadPoolExecutor(1) as pool:
         yield pool
 
@@ -54,7 +55,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object, **changes: s
     """`apportion ARGUMENTS` without a process of its own or of workers; nothing is left of an earlier run."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with monkeypatch.context() as patched, redirect_stdout(out), redirect_stderr(err), _logged(err):
-        patched.setattr("pipeline.runner._process_pool", _threads)
+        patched.setattr("pipeline.runner._process_pool", threads)
         for name, value in changes.items():
             patched.setenv(name, value)
         shards._engine.cache_clear()
