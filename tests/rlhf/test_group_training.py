@@ -15,12 +15,13 @@ from rlhf.dialogue import RecordedPartner
 from rlhf.group_training import train_groups
 from rlhf.run import Run
 from rlhf.settings import AlarmSettings
-from rlhf.trainer_state import TENSORS
+from rlhf.trainer_state import tensor_files
 from rlhf.turn_advantages import spread_over_tokens, turn_advantages
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_align import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
 
+TENSORS = tensor_files(1)
 METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "policy_loss", "clip_fraction"}
 GROUPS = {"group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
 WAYS = {
