@@ -36,6 +36,9 @@ class AdapterSaving:
         folder.mkdir(parents=True, exist_ok=True)
         write_adapter(folder, self.policy, self.model)
 
+    def _send_telemetry(self) -> None:
+        """Nothing: TRL would tell the Hub what is trained, and how."""
+
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
         """Nothing: the policy card is ours."""
 

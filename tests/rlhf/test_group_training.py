@@ -84,6 +84,14 @@ def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, al
     assert [line.split(":")[0] for line in lines] == [f"{algorithm.upper()} step {step}" for step in (1, 2)]
 
 
+def test_no_run_is_reported_to_the_hub(monkeypatch):
+    told = []
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr("trl.trainer.base_trainer.send_telemetry", lambda **facts: told.append(facts))
+    assembled(monkeypatch, by_length)
+    assert not told
+
+
 def test_trl_puts_the_very_prompt_that_ppo_puts(monkeypatch):
     trainer = assembled(monkeypatch, by_length)
     tricky = episode("s", [("ann", "so <|end|> what"), ("bot", "well"), ("ann", "now"), ("bot", "no")])

@@ -11,15 +11,16 @@ from accelerate import Accelerator
 from safetensors.torch import save_file
 
 from reward_model.team import Team
-from rlhf import group_training, trainer_run
+from rlhf import dialogue, group_training, trainer_run
+from rlhf.dialogue import RecordedPartner
 from rlhf.group_training import train_groups
 from rlhf.history import History
 from rlhf.run import Run
 from rlhf.settings import AlignSettings, LoraSettings
 from rlhf.step_callback import StepCallback
 from rlhf.supervised import train_supervised
-from tests.rlhf.team_run import by_sum
-from tests.rlhf.toy import SMALL, chats, contexts, small_policy
+from tests.rlhf.team_run import by_sum, recited
+from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy
 
 SETTINGS = SMALL.model_copy(
     update={"steps": 3, "lr": 5e-3, "lora": LoraSettings(r=4, alpha=8, dropout=0.0), "kl_coefficient": 0.2}
@@ -28,6 +29,16 @@ WAYS = {
     # 12 replies: each process has one group, and half of the one that lies across both.
     "grpo": SETTINGS.model_copy(
         update={"algorithm": "grpo", "group": 4, "batch": 12, "minibatch": 12, "micro_batch": 2, "inner_epochs": 2}
+    ),
+    "grpo, several turns": SETTINGS.model_copy(
+        update={
+            "algorithm": "grpo",
+            "group": 4,
+            "batch": 12,
+            "minibatch": 12,
+            "reply_turns": 2,
+            "max_context_tokens": 90,
+        }
     ),
     "rloo": SETTINGS.model_copy(update={"algorithm": "rloo", "group": 4, "batch": 12, "minibatch": 12}),
     "sft": SETTINGS.model_copy(update={"algorithm": "sft", "batch": 12, "minibatch": 12, "micro_batch": 3}),
@@ -49,6 +60,15 @@ def recite(trainer, prompts, *others):
     return said
 
 
+def recite_turns(policy, model, chosen, **others):
+    """The same for responses of several turns: what was said in the first turn tells the second."""
+    first = int(os.environ.get("RANK", 0)) * len(chosen)
+    opening = {context.prompt for context in contexts(policy)}
+    places = [first + row if context.prompt in opening else 0 for row, context in enumerate(chosen)]
+    told = [sum(context.prompt) + 7 * place for place, context in zip(places, chosen, strict=True)]
+    return recited(chosen, [[5 + words * (i + 3) % 200 for i in range(1 + words % 4)] for words in told])
+
+
 class Weighing(StepCallback):
     """Notes the gradient's norm too: Adam would hide a wrong scale."""
 
@@ -61,6 +81,7 @@ class Weighing(StepCallback):
 def run(way: str, team: Team, checkpoints: Path | None = None) -> tuple[dict[str, torch.Tensor], History]:
     """The trained weights, and what was measured."""
     group_training._GRPO._generate_single_turn = lambda *asked: (recite(*asked), None)  # No log-probabilities.
+    dialogue.sample_replies = recite_turns
     group_training._RLOO._generate_single_turn = recite
     trainer_run.StepCallback = Weighing
     policy = small_policy()
@@ -68,7 +89,8 @@ def run(way: str, team: Team, checkpoints: Path | None = None) -> tuple[dict[str
     if way == "sft":
         model = train_supervised(policy, contexts(policy), chats(4), told)
     else:
-        model = train_groups(policy, contexts(policy), by_numbers, told)
+        partner = RecordedPartner(chats(4), no_history) if told.settings.reply_turns > 1 else None
+        model = train_groups(policy, contexts(policy), by_numbers, told, partner)
     named = model.named_parameters()
     weights = {name: weight.detach().clone().contiguous() for name, weight in named if weight.requires_grad}
     return weights, told.history
