@@ -12,6 +12,7 @@ from features.emotion_choice import resolve_emotion_model
 from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
+from rlhf.accelerate_config import check_config
 from rlhf.event_files import check_tensorboard
 from rlhf.extras import check_extra
 from rlhf.weights_and_biases import check_wandb
@@ -36,7 +37,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
         replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
         with that is not made; a model of faces or emotions that does not load; event files without
-        tensorboardX, curves without wandb, replies by vLLM without it.
+        tensorboardX, curves without wandb, replies by vLLM without it; an accelerate config that cannot be used.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
@@ -60,6 +61,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         check_wandb()
     if "align" in names and config.align.generation == "vllm":
         check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
+    if "align" in names and config.align.processes > 1:
+        check_config(config.align)
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
         from features.cascade import cascade

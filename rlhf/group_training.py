@@ -28,7 +28,7 @@ from rlhf.run import Run
 from rlhf.score_norm import ScoreNorm
 from rlhf.settings import AlignSettings
 from rlhf.trainer_arguments import group_arguments
-from rlhf.trainer_run import AdapterSaving, carry_out, check_whole, trainer_checkpoints, trainer_folder
+from rlhf.trainer_run import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 from rlhf.turn_advantages import spread_over_tokens, turn_advantages
 
 
@@ -53,12 +53,10 @@ def train_groups(
     Raises
     ------
     InputError
-        The policy has no layer of the names in ``settings.lora.targets``, or several processes that do not hold the
-        whole policy each.
+        The policy has no layer of the names in ``settings.lora.targets``.
     UnitError
         A reward, loss or gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
     """
-    check_whole(run)
     checkpoints = trainer_checkpoints(run)
     kind = _GRPO if run.settings.algorithm == "grpo" else _RLOO
     with trainer_folder(run, checkpoints) as folder:

@@ -230,8 +230,8 @@ class AlignSettings(BaseModel):
     accelerate: str = Field(
         default="data_parallel",
         min_length=1,
-        description="with several processes: data_parallel (each holds the whole policy), fsdp (its frozen weights are "
-        "dealt out), or the file of an accelerate config",
+        description="with several processes: data_parallel (each holds the whole policy), fsdp or deepspeed (frozen "
+        "weights are dealt out), or the file of an accelerate config",
     )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
     alarms: AlarmSettings = AlarmSettings()
@@ -260,8 +260,6 @@ class AlignSettings(BaseModel):
     def _processes_fit(self) -> AlignSettings:
         if self.processes > self.batch:
             raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
-        if self.processes > 1 and self.algorithm != "ppo" and self.accelerate == "fsdp":
-            raise ValueError(f"{self.algorithm}: each process holds the whole policy; set accelerate = 'data_parallel'")
         return self
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from rlhf.order import Shuffled
 from rlhf.policies import Policy
 from rlhf.run import Run
 from rlhf.trainer_arguments import supervised_arguments
-from rlhf.trainer_run import AdapterSaving, carry_out, check_whole, trainer_checkpoints, trainer_folder
+from rlhf.trainer_run import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 
 IGNORED = -100
 """A label that has no part in the loss."""
@@ -45,13 +45,12 @@ def train_supervised(
     Raises
     ------
     InputError
-        No layer of the names in ``settings.lora.targets``, a chat template that writes prompts differently once they
-        are answered, or several processes that do not hold the whole policy each.
+        No layer of the names in ``settings.lora.targets``, or a chat template that writes prompts differently once they
+        are answered.
     UnitError
         Nothing that the target said, a loss or gradient that is not a finite number, or a checkpoint that cannot be
         read.
     """
-    check_whole(run)
     examples = supervised_examples(policy, contexts, episodes, run.settings.max_new_tokens)
     if not examples:
         raise UnitError(

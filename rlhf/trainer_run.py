@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import parse_flag_from_env
 from transformers import PrinterCallback
 
-from corpus.errors import InputError, UnitError
+from corpus.errors import UnitError
 from rlhf.checkpoint import write_adapter
 from rlhf.policies import Policy
 from rlhf.run import Run
@@ -41,16 +40,6 @@ class AdapterSaving:
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
         """Nothing: the policy card is ours."""
-
-
-def check_whole(run: Run) -> None:
-    """Raise InputError where several processes were started with a config that deals the policy out to them."""
-    dealing = [name for name in ("FSDP", "DEEPSPEED") if parse_flag_from_env(f"ACCELERATE_USE_{name}")]
-    if run.team.size > 1 and dealing:
-        raise InputError(
-            f"align.accelerate = {run.settings.accelerate!r}: a config for {dealing[0]}, but {run.settings.algorithm} "
-            "needs the whole policy in each process. Set it to 'data_parallel', or take ppo."
-        )
 
 
 def trainer_checkpoints(run: Run) -> TrainerCheckpoints | None:

@@ -69,10 +69,6 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
             {"algorithm": "sft", "processes": 4, "batch": 12, "minibatch": 12, "micro_batch": 2},
             "sft: each process' part of batch, 3 is no multiple of micro_batch 2; change one",
         ),
-        (
-            {"algorithm": "grpo", "processes": 2, "accelerate": "fsdp"},
-            "grpo: each process holds the whole policy; set accelerate = 'data_parallel'",
-        ),
         ({"algorithm": "rloo", "reply_turns": 2}, "rloo answers one turn, reply_turns is 2; take ppo or grpo"),
         ({"algorithm": "sft", "reply_turns": 2}, "sft answers one turn"),
         ({"algorithm": "grpo", "lora": {"targets": ["lm_head"]}}, "grpo: TRL trains no adapter on lm_head"),

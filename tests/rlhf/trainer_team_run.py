@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 from accelerate import Accelerator
@@ -15,6 +16,7 @@ from rlhf import dialogue, group_training, trainer_run
 from rlhf.dialogue import RecordedPartner
 from rlhf.group_training import train_groups
 from rlhf.history import History
+from rlhf.randomness import own_randomness
 from rlhf.run import Run
 from rlhf.settings import AlignSettings, LoraSettings
 from rlhf.step_callback import StepCallback
@@ -80,17 +82,20 @@ class Weighing(StepCallback):
 
 def run(way: str, team: Team, checkpoints: Path | None = None) -> tuple[dict[str, torch.Tensor], History]:
     """The trained weights, and what was measured."""
-    group_training._GRPO._generate_single_turn = lambda *asked: (recite(*asked), None)  # No log-probabilities.
-    dialogue.sample_replies = recite_turns
-    group_training._RLOO._generate_single_turn = recite
-    trainer_run.StepCallback = Weighing
-    policy = small_policy()
     told = Run(shared_by(WAYS[way], team.size), 0, checkpoints=checkpoints, team=team)
-    if way == "sft":
-        model = train_supervised(policy, contexts(policy), chats(4), told)
-    else:
-        partner = RecordedPartner(chats(4), no_history) if told.settings.reply_turns > 1 else None
-        model = train_groups(policy, contexts(policy), by_numbers, told, partner)
+    policy = small_policy()
+    with (
+        own_randomness(0),
+        patch.object(group_training._GRPO, "_generate_single_turn", lambda *asked: (recite(*asked), None)),
+        patch.object(group_training._RLOO, "_generate_single_turn", recite),
+        patch.object(dialogue, "sample_replies", recite_turns),
+        patch.object(trainer_run, "StepCallback", Weighing),
+    ):
+        if way == "sft":
+            model = train_supervised(policy, contexts(policy), chats(4), told)
+        else:
+            partner = RecordedPartner(chats(4), no_history) if told.settings.reply_turns > 1 else None
+            model = train_groups(policy, contexts(policy), by_numbers, told, partner)
     named = model.named_parameters()
     weights = {name: weight.detach().clone().contiguous() for name, weight in named if weight.requires_grad}
     return weights, told.history
@@ -106,7 +111,6 @@ if __name__ == "__main__":
     accelerator = Accelerator(cpu=True)
     team = Team(accelerator)
     for way in sys.argv[2:]:
-        torch.manual_seed(0)
         weights, history = run(way, team, out / way)
         save_file(weights, out / f"{way}{team.rank}.safetensors")
         (out / f"{way}{team.rank}.txt").write_text(repr(history.rows))
