@@ -59,6 +59,16 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         check(tmp_path)
 
 
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo", "sft"])
+def test_what_trls_trainers_run_in_holds_the_whole_policy(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rlhf.extras.find_spec", lambda name: name)
+    for name in ("fsdp", "deepspeed"):
+        match = f"'{name}': distributed_type is {name.upper()}, but {algorithm} needs the whole policy in each process"
+        with pytest.raises(InputError, match=match):
+            check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate=name))
+    check_config(AlignSettings(algorithm=algorithm, processes=2))
+
+
 def test_deepspeed_has_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rlhf.extras.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"'deepspeed': .* needs deepspeed. .*pip install 'apportion\[deepspeed\]'"):

@@ -193,5 +193,3 @@ def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, 
 def test_more_processes_than_replies_are_refused() -> None:
     with pytest.raises(ValueError, match="processes 9 is more than batch 8"):
         AlignSettings(batch=8, minibatch=8, processes=9)
-    with pytest.raises(ValueError, match="processes 2: only ppo is shared"):
-        AlignSettings(processes=2, algorithm="grpo")
