@@ -14,6 +14,9 @@ from rlhf.settings import AlignSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+ADAPTER = "adapter_config.json"
+"""What describes adapters, in their folder."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -64,6 +67,7 @@ def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str
     from transformers import AutoModelForCausalLM
 
     name = settings.policy
+    check_whole(name)
     tokenizer = load_tokenizer(str(adapter or name))
     dtype = torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
     try:
@@ -169,11 +173,25 @@ def on_device(model: Any, settings: AlignSettings) -> Any:
     return model.to(torch.device(settings.device))
 
 
+def is_folder_name(name: str) -> bool:
+    """Whether ``name`` can be no model's at the Hub: those have one slash at most, and none at an end."""
+    return name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
+
+
+def check_whole(name: str) -> None:
+    """Raise InputError where ``name`` is a path without a folder, or a folder of adapters rather than of a model."""
+    _check_folder(name)
+    folder = Path(name).expanduser()
+    if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
+        raise InputError(
+            f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
+            "base (peft: PeftModel.from_pretrained(base, folder).merge_and_unload().save_pretrained(new), and the "
+            "tokenizer beside it) and give that folder."
+        )
+
+
 def _check_folder(name: str) -> None:
-    path = Path(name).expanduser()
-    # No name at the Hub has more than one slash, or ends with one.
-    is_path = name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
-    if is_path and not path.is_dir():
+    if is_folder_name(name) and not Path(name).expanduser().is_dir():
         raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
 
 
