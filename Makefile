@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-dags lint setup clean
+.PHONY: demo test test-slow test-dags test-deepspeed lint setup clean
 
 demo: $(VENV)/.ready
 	$(BIN)/apportion demo
@@ -19,6 +19,9 @@ test-slow: $(VENV)/.ready
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-airflow/bin/python -m pytest -m dags tests/dags
 	.venv-prefect/bin/python -m pytest -m dags tests/dags
+
+test-deepspeed: .venv-deepspeed/.ready
+	.venv-deepspeed/bin/python -m pytest -m deepspeed tests/rlhf/test_zero.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -47,5 +50,14 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	.venv-$*/bin/python -m pip check
 	touch $@
 
+# DeepSpeed in an environment of its own too: where it is installed, accelerate and transformers import it every time.
+.venv-deepspeed/.ready: constraints-deepspeed.txt | $(VENV)/.ready
+	$(PYTHON) -m venv --clear .venv-deepspeed
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-deepspeed/bin/python $(PURELIB))/apportion.pth"
+	.venv-deepspeed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -c $< deepspeed
+	.venv-deepspeed/bin/python -m pip check
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-airflow .venv-prefect build dist *.egg-info
+	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed build dist *.egg-info

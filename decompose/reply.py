@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from llm_client.request import whole_text
+
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -38,7 +40,8 @@ LARGEST = 1e6
 TOKENS_A_TURN, TOKENS_A_REPLY = 40, 10
 """About what a turn's number, value and one line of evidence take as JSON, and what stands around them."""
 
-_FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+"""One code fence around a whole reply."""
 
 
 class ReplyMistakeError(ValueError):
@@ -82,9 +85,9 @@ def parse_reply(
 
 
 def _entries(text: str) -> list[Any]:
-    fenced = _FENCED.match(text)
+    fenced = FENCED.match(text)
     try:
-        document = json.loads(fenced[1] if fenced else text, parse_constant=_no_number, object_pairs_hook=_once)
+        document = json.loads(fenced[1] if fenced else text, parse_constant=_no_number, object_pairs_hook=once)
     except RecursionError:
         raise ReplyMistakeError("the reply is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -101,7 +104,14 @@ def _entries(text: str) -> list[Any]:
     return entries
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of a JSON object, for ``json.loads(object_pairs_hook=...)``.
+
+    Raises
+    ------
+    ReplyMistakeError
+        A key that stands there twice.
+    """
     # JSON's readers silently take the last of several; which one the model meant is not ours to guess.
     twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if twice:
@@ -123,7 +133,8 @@ def _answer(entry: Any) -> TurnAnswer:
         raise ReplyMistakeError(f'the "value" of turn {turn} must be a number or null, not {_short(value)}')
     if evidence is not None and not isinstance(evidence, str):
         raise ReplyMistakeError(f'the "evidence" of turn {turn} must be a string or null, not {_short(evidence)}')
-    return TurnAnswer(turn, None if value is None else _finite(value, turn), evidence or None)
+    # JSON's escapes can spell half a surrogate pair, which no table can hold.
+    return TurnAnswer(turn, None if value is None else _finite(value, turn), whole_text(evidence) if evidence else None)
 
 
 def _finite(value: int | float, turn: int) -> float:
@@ -154,5 +165,5 @@ def _check_value(answer: TurnAnswer, low: float | None, high: float | None) -> N
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = whole_text(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= 80 else text[:79] + "…"

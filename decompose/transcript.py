@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode
+from llm_client.request import whole_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +17,6 @@ WINDOWS = ("during", "reply")
 """Windows of the rater's behaviour that are shown: while the utterance is spoken, and the reply to it."""
 
 _BRACKET_MARK = re.compile(r"\[(?=/?[A-Z][A-Z_ ]*\])")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def data_json(value: Any) -> str:
@@ -25,7 +25,7 @@ def data_json(value: Any) -> str:
     ``<``, ``>`` and the bracket of marks such as ``[INST]`` or ``[END DATA]`` become JSON escapes, so the text means
     the same and cannot be taken for a delimiter; half a surrogate pair, which is no text at all, becomes U+FFFD.
     """
-    text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
+    text = whole_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
     for mark in "<>\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return _BRACKET_MARK.sub(r"\\u005b", text)

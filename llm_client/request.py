@@ -58,6 +58,11 @@ class ChatRequest:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def whole_text(text: str) -> str:
+    """``text`` with half a surrogate pair, which no file and no request can hold, as U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def json_line(values: Mapping[str, Any]) -> str:
     """One line of JSON that any file takes: half a surrogate pair becomes the escape that means the same."""
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
@@ -83,7 +88,7 @@ class ChatReply:
     def __post_init__(self) -> None:
         # A server may send anything; that it is no text at all is told where the reply is read.
         if isinstance(self.text, str):
-            object.__setattr__(self, "text", _SURROGATE.sub("\ufffd", self.text))
+            object.__setattr__(self, "text", whole_text(self.text))
 
     def to_json(self) -> str:
         """One line of JSON."""

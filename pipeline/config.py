@@ -20,6 +20,7 @@ from evaluation.settings import EvaluationSettings
 from features.emotion_choice import AUTO, NONE
 from features.settings import DescriptorSettings, FeatureSettings
 from reward_model.settings import RewardModelSettings
+from rlhf.policies import is_folder_name
 from rlhf.settings import AlignSettings
 
 AUDITED_SESSIONS = 20
@@ -143,6 +144,14 @@ class Config(BaseModel):
             setting = os.path.normpath(base / os.path.expanduser(setting))  # noqa: PTH111
         return self.model_copy(update={"features": self.features.model_copy(update={"emotion_model": setting})})
 
+    def with_policy(self, base: Path) -> Config:
+        """A copy whose policy, where it is a folder, is found from ``base``."""
+        name = self.align.policy
+        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        if name == "tiny" or not (is_folder_name(name) or Path(found).is_dir()):
+            return self
+        return self.model_copy(update={"align": self.align.model_copy(update={"policy": found})})
+
     def with_samples(self, samples: int) -> Config:
         """A copy that asks the language model ``samples`` times."""
         llm = self.decompose.llm.model_copy(update={"samples": samples})
@@ -221,7 +230,7 @@ def _anchored(config: Config, base: Path) -> Config:
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})
-    config = config.with_prompt_file(base)
+    config = config.with_prompt_file(base).with_policy(base)
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from evaluation.consistency import Consistency
 
 SHOWN_FAILURES = 10
+STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}
+"""The stage whose one artifact a file of the run folder is."""
 EXIT_LEFT, EXIT_WAITING = 1, 3
 
 
@@ -90,14 +92,16 @@ class RunSummary:
             lines.append(f"{'recording':<14} {self.recording}")
         lines += [f"{'consistency':<14} {one.text()}" for one in self.consistency]
         files = self._files()
-        lines += [f"{name:<14} {path}" for name, path in files.items()]
+        for name, path in files.items():
+            stale = " (an earlier run's: this one made none)" if STAGE_OF.get(name) in self._without_result else ""
+            lines.append(f"{name:<14} {path}{stale}")
         if self.batch is not None and not self.batch.report.finished:
             lines.append(f"next: apportion {command} {source} --batch (the same again, later; OpenAI takes up to 24 h)")
         elif self.result.stopped:
             lines.append(f"stopped: {self.result.stopped}")
             again = f"{source} --batch" if self.batch is not None else source
             lines.append(f"next: apportion {command} {again} --budget USD (more than before)")
-        elif "report" in files:
+        elif "report" in files and STAGE_OF["report"] not in self._without_result:
             lines.append(f"next: open {files['report']}")
         elif self.audit:
             lines.append(
@@ -109,6 +113,12 @@ class RunSummary:
         else:
             lines.append(f"next: apportion run {source}")
         return "\n".join(lines)
+
+    @property
+    def _without_result(self) -> set[str]:
+        """The stages that were to be run and have finished nothing."""
+        counts = self.result.counts()
+        return {stage for stage, found in counts.items() if not found.keys() & {"done", "reused"}}
 
     def _failures(self) -> list[str]:
         causes = [f"check: {cause}" for cause in self.broken_sessions]

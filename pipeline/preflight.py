@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
@@ -12,8 +13,10 @@ from features.emotion_choice import resolve_emotion_model
 from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
 from pipeline.shards import open_engine
-from rlhf.event_files import check_tensorboard
+from rlhf.accelerate_config import check_config
+from rlhf.event_files import check_event_folder, check_tensorboard
 from rlhf.extras import check_extra
+from rlhf.policies import check_whole
 from rlhf.weights_and_biases import check_wandb
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
         replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
         with that is not made; a model of faces or emotions that does not load; event files without
-        tensorboardX, curves without wandb, replies by vLLM without it.
+        tensorboardX, curves without wandb, replies by vLLM without it; an accelerate config that cannot be used.
     """
     engine = open_engine(config)
     lacking: tuple[str, ...] = ()
@@ -54,12 +57,17 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
             f"align.reward_method = {chosen!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
             "Add it there or choose one of those."
         )
+    if "align" in names:
+        _check_policy(config)
     if "align" in names and config.run.tensorboard is not None:
         check_tensorboard()
+        check_event_folder(config.run.tensorboard)
     if "align" in names and config.run.wandb is not None:
         check_wandb()
     if "align" in names and config.align.generation == "vllm":
         check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
+    if "align" in names and config.align.processes > 1:
+        check_config(config.align)
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
         from features.cascade import cascade
@@ -74,6 +82,17 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     warnings: list[str] = engine.facts["warnings"](engine)
     unread = (*_no_audit(config, names), *(_not_read(config) if "align" in names else ()))
     return (*warnings, *_sampling(config, names), *unread, *lacking)
+
+
+def _check_policy(config: Config) -> None:
+    """Before the stages that come first have run for hours."""
+    check_whole(config.align.policy)
+    published = (config.output / "policy").resolve()
+    if Path(config.align.policy).is_absolute() and Path(config.align.policy).resolve().is_relative_to(published):
+        raise InputError(
+            f"align.policy = {config.align.policy!r}: it lies in {published}, which this run replaces. Copy it to "
+            "another place, or set another `output`."
+        )
 
 
 def _no_audit(config: Config, stages: set[str]) -> tuple[str, ...]:

@@ -23,13 +23,14 @@ class Preview:
     """The first requests of those that would be sent.
 
     ``in_all`` counts all first requests that would be sent, ``lacking`` the sessions whose descriptors are not made
-    yet, so that their question will hold more than is shown.
+    yet, so that their question will hold more than is shown; ``consent_setting`` is what can stand for --send-to.
     """
 
     settings: LLMSettings
     requests: tuple[ChatRequest, ...]
     in_all: int
     lacking: int
+    consent_setting: str | None = "decompose.llm.send_to"
 
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of the HTTP requests; the key goes in a header and is in none of them."""
@@ -67,7 +68,8 @@ class Preview:
         if self.settings.provider == "recorded":
             where = "nothing is sent: replies are recorded"
         elif self._leaves:
-            where = f"LEAVES THIS MACHINE, with --send-to {self.settings.host} or decompose.llm.send_to only"
+            other = f" or {self.consent_setting}" if self.consent_setting else ""
+            where = f"LEAVES THIS MACHINE, with --send-to {self.settings.host}{other} only"
         lines = [
             f"{self.in_all:,} first requests to {self.settings.url.rstrip('/')}/chat/completions ({where})",
             "a reply that cannot be used is sent back, with what is wrong with it, after the same messages",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
@@ -17,6 +18,7 @@ from pipeline.auditing import asks, chosen_sessions
 from pipeline.auditing import notes as audit_notes
 from pipeline.config import Config, settings_of
 from pipeline.stage import Stage, Unit
+from rlhf.policy_folder import policy_digest
 
 
 def _has_media(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -57,6 +59,13 @@ def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
     """One policy a run: against the chosen method's reward model, with the first seed."""
     return unit.method == aligned_method(config) and unit.seed == config.seeds[0]
+
+
+def _align_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """A policy's folder enters by its path, which the adapters name, and by its content."""
+    policy = config.align.policy
+    own = {"policy_files": policy_digest(policy)} if Path(policy).is_absolute() else {}
+    return {"rating": config.rating, "align": settings_of(config.align), "threads": config.run.threads, **own}
 
 
 def aligned_method(config: Config) -> str:
@@ -320,11 +329,7 @@ STAGES: tuple[Stage, ...] = (
         per="corpus",
         over=("method", "seed"),
         help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
-        settings=lambda config, unit: {
-            "rating": config.rating,
-            "align": settings_of(config.align),
-            "threads": config.run.threads,
-        },
+        settings=_align_settings,
         applies=_is_aligned,
     ),
     Stage(

@@ -275,6 +275,8 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
     if is_path(config.decompose.llm.prompt):
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
+    if Path(config.align.policy).is_absolute():
+        shown["align"]["policy"] = Path(config.align.policy).name
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
     return shown
 

@@ -50,6 +50,11 @@ class Team:
         found: list[T] = gather_object([value])
         return found
 
+    def wait(self) -> None:
+        """Go on once every process has come here."""
+        if self._accelerator is not None:
+            self._accelerator.wait_for_everyone()
+
     def sum(self, values: Tensor) -> Tensor:
         """The sum of all processes' tensors of one shape."""
         if self._accelerator is None:

@@ -34,8 +34,9 @@ class ActorCritic(nn.Module):
         self.temperature = temperature
         head: Any = model.get_base_model()
         head = head.get_output_embeddings()
+        # Not its weights' shape: where they are dealt out they have none.
         dtype = torch.promote_types(head.weight.dtype, torch.float32)
-        self.value_head = ValueHead(head.weight.shape[1], head.weight.device, dtype)
+        self.value_head = ValueHead(head.in_features, head.weight.device, dtype)
         # In a list, so that the head is not registered as a second child module.
         self._head = [head]
 

@@ -39,7 +39,7 @@ from rlhf.reward import ModelReward, Reward
 from rlhf.run import Progress, Run, Watcher
 from rlhf.samples import compare_replies
 from rlhf.settings import AlignSettings
-from rlhf.sharding import shard_frozen, sharding_asked
+from rlhf.sharding import attach_to_dealt_out, sharding_asked
 from rlhf.step_folders import StepFolders
 from rlhf.training_state import Checkpoints
 from rlhf.window import write_window
@@ -177,9 +177,11 @@ def _train(
         from rlhf.group_training import train_groups
 
         return train_groups(policy, contexts, reward, run, partner)
-    model = attach_adapter(policy.model, run.settings.lora)
-    if sharding_asked(run.team):
-        shard_frozen(model, run.settings, run.team)
+    by = sharding_asked(run.team)
+    if by:
+        model = attach_to_dealt_out(policy.model, run.settings, run.team, by)
+    else:
+        model = attach_adapter(policy.model, run.settings.lora)
     dialogues = _dialogues(learned_from, policy, run.settings)
     kept = Checkpoints(run.checkpoints) if run.checkpoints else None
     ppo = PPO(policy, model, contexts, reward, run.settings, partner, dialogues, run.team)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from corpus.errors import InputError
 from rlhf.extras import check_extra
 
 FLUSH_S = 2
@@ -17,6 +19,18 @@ def check_tensorboard() -> None:
     check_extra("tensorboardX", "tensorboard", "run.tensorboard", "writing event files")
 
 
+def check_event_folder(folder: Path) -> None:
+    """Raise InputError where no event files can be written into ``folder``, which is made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"run.tensorboard = {str(folder)!r}: cannot be written ({error.strerror}). Name a folder of yours."
+        ) from None
+
+
 class EventFiles:
     """Writes one point a step and metric (``align/reward``, ...); a resumed run adds a file to the same folder."""
 
@@ -24,7 +38,7 @@ class EventFiles:
         check_tensorboard()
         from tensorboardX import SummaryWriter
 
-        folder.mkdir(parents=True, exist_ok=True)
+        check_event_folder(folder)
         self._writer: Any = SummaryWriter(str(folder), flush_secs=FLUSH_S)
 
     def __call__(self, step: int, metrics: Mapping[str, float]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from corpus.errors import UnitError
 from rlhf.blind import blinded
 from rlhf.contexts import DialogueContext
 from rlhf.memory import memory_advice
+from rlhf.partial_table import PartialTable
 from rlhf.policies import Policy
 from rlhf.policy_folder import open_policy, policy_digest
 from rlhf.questions import Questions
@@ -44,12 +44,18 @@ def made_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}.made.json")
 
 
+def made_for(out: Path) -> str | None:
+    """The name of the table that the note beside ``out`` tells of; None where there is no note."""
+    note = _note(out)
+    return None if note is None else str(note.get("table", out.name))
+
+
 def is_blind(out: Path) -> bool:
-    """Whether the note beside ``out`` says that its policies' names are letters."""
-    try:
-        return bool(json.loads(made_path(out).read_text(encoding="utf-8"))["blind"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    """Whether the policies' names in ``out`` are letters, as the note beside it says, or else the key."""
+    note = _note(out)
+    if note is None or made_for(out) != out.name:
+        return key_path(out).is_file()
+    return bool(note.get("blind"))
 
 
 def key_path(out: Path) -> Path:
@@ -81,10 +87,10 @@ def identity(policies: Mapping[str, str], questions: Questions, drawing: Drawing
 def is_made(out: Path, made: Mapping[str, Any]) -> bool:
     """Whether ``out`` is there, was made with exactly this, and has not been changed since."""
     try:
-        note = json.loads(made_path(out).read_text(encoding="utf-8"))
-        return note == {**made, "sha256": _digest(out)} and (not made["blind"] or key_path(out).is_file())
-    except (OSError, ValueError):
+        same = _note(out) == {**made, "sha256": _digest(out), "table": out.name}
+    except OSError:
         return False
+    return same and (not made["blind"] or key_path(out).is_file())
 
 
 def generate(
@@ -120,14 +126,18 @@ def generate(
     Raises
     ------
     InputError
-        A policy that cannot be loaded.
+        A policy that cannot be loaded, or a table that another process is writing.
     UnitError
         A policy whose probabilities are no numbers, or no memory left.
     """
-    partial = _Partial(out, made)
     rows: list[dict[str, Any]] = []
     total = len(questions.shared) * len(policies)
-    with torch.random.fork_rng(), quiet_transformers(), memory_advice(drawing.settings):
+    with (
+        PartialTable(out, made) as partial,
+        torch.random.fork_rng(),
+        quiet_transformers(),
+        memory_advice(drawing.settings),
+    ):
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None
             contexts = questions.of[name]
@@ -140,9 +150,9 @@ def generate(
                     partial.write(number, start, texts)
                 rows.extend(_rows(questions.shared[start:], name, texts, drawing.seed))
                 progress(len(rows), total, name)
-    table = pa.Table.from_pylist(rows, schema=RESPONSES.arrow)
-    _write(table, made, drawing, out, partial)
-    partial.remove()
+        table = pa.Table.from_pylist(rows, schema=RESPONSES.arrow)
+        _write(table, made, drawing, out, partial)
+        partial.remove()
     return table
 
 
@@ -182,60 +192,28 @@ def _rows(contexts: Sequence[DialogueContext], name: str, texts: Sequence[str], 
     ]
 
 
-def _write(table: pa.Table, made: Mapping[str, Any], drawing: Drawing, out: Path, partial: _Partial) -> None:
+def _write(table: pa.Table, made: Mapping[str, Any], drawing: Drawing, out: Path, partial: PartialTable) -> None:
     """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
     if drawing.blind:
         table, key = blinded(table, drawing.seed)
         partial.place(key_path(out), lambda path: write_rows(key, path, KEY))
     scratch = partial.folder / f"table{out.suffix}"
     write_rows(table, scratch, RESPONSES)
-    note = json.dumps({**made, "sha256": _digest(scratch)}, indent=1, sort_keys=True, ensure_ascii=False)
+    note = json.dumps(
+        {**made, "sha256": _digest(scratch), "table": out.name}, indent=1, sort_keys=True, ensure_ascii=False
+    )
     partial.place(made_path(out), lambda path: path.write_text(note + "\n", encoding="utf-8"))
     scratch.replace(out)
+
+
+def _note(out: Path) -> dict[str, Any] | None:
+    try:
+        note = json.loads(made_path(out).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return note if isinstance(note, dict) else None
 
 
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-class _Partial:
-    """Finished batches of a table that is not finished, in a hidden folder beside it."""
-
-    def __init__(self, out: Path, made: Mapping[str, Any]) -> None:
-        self.folder = out.with_name(f".{out.name}.partial")
-        note = self.folder / "made.json"
-        text = json.dumps(made, sort_keys=True)
-        try:
-            same = note.read_text(encoding="utf-8") == text
-        except (OSError, ValueError):
-            same = False
-        if not same:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir(parents=True)
-            self.place(note, lambda path: path.write_text(text, encoding="utf-8"))
-
-    def read(self, policy: int, start: int) -> list[str] | None:
-        """The responses of one batch, None where they have to be made."""
-        try:
-            return list(json.loads(self._path(policy, start).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            return None
-
-    def write(self, policy: int, start: int, texts: Sequence[str]) -> None:
-        """Keep the responses of one batch, whole or not at all."""
-        text = json.dumps(list(texts))
-        self.place(self._path(policy, start), lambda path: path.write_text(text, encoding="utf-8"))
-
-    def place(self, path: Path, write: Callable[[Path], object]) -> None:
-        """Write a file under a name in the folder and rename it to ``path``, so that it is whole or not there."""
-        scratch = self.folder / f"new{path.suffix}"
-        write(scratch)
-        scratch.replace(path)
-
-    def remove(self) -> None:
-        """The table is written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _path(self, policy: int, start: int) -> Path:
-        return self.folder / f"{policy}-{start:07d}.json"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reward_model.team import Team
 from rlhf.contexts import DialogueContext
 from rlhf.reward import Reward
 from rlhf.score_norm import ScoreNorm
@@ -18,18 +19,22 @@ class GroupReward:
     """One reward a response: the score of its turn, or the sum of its turns' scores.
 
     Scores are normalised and clipped as the settings say, as in PPO. After a call ``scores`` holds those of the call as
-    the reward model gave them, and ``turns`` what was made of them, one sequence a response.
+    the reward model gave them, in all processes of ``team``, and ``turns`` what was made of this one's, one sequence a
+    response. The moments of the scores are the same in every process.
     """
 
     __name__ = "reward"
 
-    def __init__(self, reward: Reward, contexts: Sequence[DialogueContext], settings: AlignSettings) -> None:
+    def __init__(
+        self, reward: Reward, contexts: Sequence[DialogueContext], settings: AlignSettings, team: Team
+    ) -> None:
         self.score_norm = ScoreNorm()
         self.scores: list[float] = []
         self.turns: list[list[float]] = []
         self._reward = reward
         self._contexts = contexts
         self._settings = settings
+        self._team = team
 
     def __call__(
         self,
@@ -52,14 +57,17 @@ class GroupReward:
         said = replies or [[completion[0]["content"].strip()] for completion in completions]
         read = histories or [[one.history] for one in answered]
         step = trainer_state.global_step // updates_a_step(self._settings) + 1
-        self.scores = finite_scores(
+        own = finite_scores(
             self._reward,
             [one for one, turns in zip(answered, said, strict=True) for _ in turns],
             [history for turns in read for history in turns],
             [reply for turns in said for reply in turns],
             f"{self._settings.algorithm.upper()} step {step}",
         )
-        scores = iter(self._settled(self.scores))
+        parts = self._team.collect(own)
+        self.scores = [score for part in parts for score in part]
+        first = sum(map(len, parts[: self._team.rank]))
+        scores = iter(self._settled(self.scores)[first : first + len(own)])
         self.turns = [[next(scores) for _ in turns] for turns in said]
         return [math.fsum(turns) for turns in self.turns]
 

@@ -28,8 +28,7 @@ from rlhf.run import Run
 from rlhf.score_norm import ScoreNorm
 from rlhf.settings import AlignSettings
 from rlhf.trainer_arguments import group_arguments
-from rlhf.trainer_run import AdapterSaving, carry_out, trainer_folder
-from rlhf.trainer_state import TrainerCheckpoints
+from rlhf.trainer_run import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 from rlhf.turn_advantages import spread_over_tokens, turn_advantages
 
 
@@ -58,13 +57,13 @@ def train_groups(
     UnitError
         A reward, loss or gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
     """
-    checkpoints = TrainerCheckpoints(run.checkpoints) if run.checkpoints else None
+    checkpoints = trainer_checkpoints(run)
     kind = _GRPO if run.settings.algorithm == "grpo" else _RLOO
-    with trainer_folder(checkpoints) as folder:
+    with trainer_folder(run, checkpoints) as folder:
         trainer = kind(
             policy=policy,
             contexts=contexts,
-            reward=GroupReward(reward, contexts, run.settings),
+            reward=GroupReward(reward, contexts, run.settings, run.team),
             settings=run.settings,
             partner=partner,
             args=group_arguments(run, folder),
@@ -156,13 +155,22 @@ class _Group(AdapterSaving):
         logp, entropy, _ = reader._get_per_token_logps_and_entropies(self.model, *given, compute_entropy=True)
         with self.accelerator.unwrap_model(self.model).disable_adapter():
             reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
+        divergence, entropy, tokens, said = map(
+            self._everywhere, ((logp - reference) * own, entropy, tokens, own.long())
+        )
+        own = said.bool()
         return {
             "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
-            "kl": float(((logp - reference) * own).sum(dim=1).mean()),
+            "kl": float(divergence.sum(dim=1).mean()),
             "response_tokens": float(own.sum(dim=1).double().mean()),
             "entropy": float(masked_mean(entropy, own)),
             "repetition": repetition(tokens, own),
         }
+
+    def _everywhere(self, values: Tensor) -> Tensor:
+        """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
+        found: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
+        return found
 
     def _turn_advantages(self, tokens: Tensor) -> Tensor:
         """Advantages [shape=(B, L)]; a group may lie across processes."""

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import UnitError
+from decompose.reply import FENCED, ReplyMistakeError, once
 from decompose.transcript import data_json
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatReply, ChatRequest, Message, whole_text
 from llm_client.settings import LLMSettings
 from rlhf.pairs import Pair
+from rlhf.pseudonyms import Disguised
 from rlhf.responses import messages_of
 from rlhf.win_rate import LOSS, TIE, WIN, Verdict
 
@@ -33,8 +35,6 @@ LONGEST_REASON = 500
 TOKENS_A_REPLY = 45
 """About what a verdict with a reason of 20 words takes as JSON."""
 
-_FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
-
 Complete = Callable[[ChatRequest], ChatReply]
 Progress = Callable[[int, int, str], None]
 
@@ -47,6 +47,17 @@ class Judged:
     failed: list[tuple[Pair, str]] = field(default_factory=list)
 
     @property
+    def unanswered(self) -> set[tuple[str, str]]:
+        """Every two policies on which each question failed; what is left of them is pairs of equal text."""
+        answered = {_policies(verdict.pair) for verdict in self.verdicts if verdict.answers}
+        return {_policies(pair) for pair, _ in self.failed} - answered
+
+    @property
+    def counted(self) -> list[Verdict]:
+        """The verdicts that a win rate is made of."""
+        return [verdict for verdict in self.verdicts if _policies(verdict.pair) not in self.unanswered]
+
+    @property
     def disagreements(self) -> int:
         """Pairs on which the two orders named different responses: ties that say something of the judge."""
         return sum(set(verdict.answers) in ({"first"}, {"second"}) for verdict in self.verdicts)
@@ -56,6 +67,44 @@ class Judged:
         """The share of decided answers that named the first place; 0.5 is a judge that the order does not move."""
         said = [answer for verdict in self.verdicts for answer in verdict.answers if answer != "tie"]
         return said.count("first") / len(said) if said else None
+
+    def notes(self, name: str) -> list[str]:
+        """What has to be said of the figures of the judge ``name``."""
+        asked = sum(bool(verdict.answers) for verdict in self.verdicts)
+        same, failed = len(self.verdicts) - asked, len(self.failed)
+        share = self.first_share
+        moved = "" if share is None else f"; {share:.0%} of its decided answers named the response shown first"
+        told = [
+            f"{name} was asked about each pair in both orders; on {self.disagreements:,} of {asked:,} pairs the two "
+            f"named different responses, which makes a tie{moved}."
+        ]
+        if same:
+            told.append(f"{same:,} pairs are the same text: ties that {name} was not asked about.")
+        if failed:
+            more = " Ties of the same text weigh the more." if same else ""
+            told.append(f"{name} gave no usable answer on {failed:,} pairs, which are left out.{more}")
+        told += [
+            f"There is no win rate of {left} against {right} by {name}: it answered no question about them."
+            for left, right in sorted(self.unanswered)
+        ]
+        return told
+
+    def under_real_names(self, shown: Mapping[Pair, Disguised | None]) -> Judged:
+        """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
+        real = {other.pair: (pair, other.renaming) for pair, other in shown.items() if other is not None}
+
+        def back(verdict: Verdict) -> Verdict:
+            if verdict.pair not in real:
+                return verdict
+            pair, names = real[verdict.pair]
+            return replace(verdict, pair=pair, reasons=tuple(names.back(reason) for reason in verdict.reasons))
+
+        failed = [(real[pair][0] if pair in real else pair, cause) for pair, cause in self.failed]
+        return Judged([back(verdict) for verdict in self.verdicts], failed)
+
+
+def _policies(pair: Pair) -> tuple[str, str]:
+    return pair.left, pair.right
 
 
 def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
@@ -130,15 +179,17 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
     if reply.finish_reason in ("refusal", "content_filter"):
         raise ValueError(f"the request was declined ({reply.finish_reason})")
     text = reply.text.strip()
-    fenced = _FENCED.match(text)
+    fenced = FENCED.match(text)
     try:
-        document = json.loads(fenced[1] if fenced else text)
+        document = json.loads(fenced[1] if fenced else text, object_pairs_hook=once)
+    except ReplyMistakeError:
+        raise
     except (ValueError, RecursionError):
         raise ValueError("the reply is not one JSON object") from None
     if not isinstance(document, dict) or document.get("better") not in ANSWERS:
         raise ValueError('the reply is not an object whose "better" is "first", "second" or "tie"')
     reason = document.get("reason")
-    return str(document["better"]), reason[:LONGEST_REASON] if isinstance(reason, str) else ""
+    return str(document["better"]), whole_text(reason[:LONGEST_REASON]) if isinstance(reason, str) else ""
 
 
 def _verdict(pair: Pair, settings: LLMSettings, complete: Complete) -> Verdict:

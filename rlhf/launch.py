@@ -15,12 +15,12 @@ import pyarrow as pa
 import torch
 
 from corpus.errors import ApportionError, InputError, UnitError
+from rlhf.accelerate_config import CONFIGS, check_config, config_file
 from rlhf.job import FAILURE, Job, read_result
 from rlhf.launched import TOLD
 from rlhf.run import Progress, Watcher
 from rlhf.settings import AlignSettings
 
-CONFIGS = Path(__file__).resolve().parent / "accelerate"
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
@@ -30,7 +30,7 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
     Raises
     ------
     InputError
-        More processes than GPUs, or an accelerate config file that is not there.
+        More processes than GPUs, or an accelerate config that cannot be used.
     UnitError
         What the alignment raises, or a process that ended for another reason.
     """
@@ -47,7 +47,7 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={**os.environ, "OMP_NUM_THREADS": str(job.threads), "PYTHONPATH": _import_path()},
+                env={**os.environ, **_environment(job)},
             )
             try:
                 _pass_on(running, progress, watch)
@@ -72,18 +72,7 @@ def check_launch(settings: AlignSettings) -> None:
             f"align.processes = {settings.processes}: torch sees {gpus} CUDA devices here, and each process needs one. "
             f"Set it to {max(1, gpus)} or less, or device = 'cpu'."
         )
-    if not config_file(settings).is_file():
-        raise InputError(
-            f"align.accelerate = {settings.accelerate!r}: no such file. Give data_parallel, fsdp, or the file that "
-            "`accelerate config` writes."
-        )
-
-
-def config_file(settings: AlignSettings) -> Path:
-    """The accelerate config that is meant: a shipped one by its name, or any file."""
-    if settings.accelerate in ("data_parallel", "fsdp"):
-        return CONFIGS / f"{settings.accelerate}.yaml"
-    return Path(settings.accelerate).expanduser()
+    check_config(settings)
 
 
 def launch_command(settings: AlignSettings, folder: Path) -> list[str]:
@@ -94,9 +83,12 @@ def launch_command(settings: AlignSettings, folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _import_path() -> str:
-    """This package's folder first, also where it is no installed one."""
-    return os.pathsep.join(filter(None, [str(CONFIGS.parents[1]), os.environ.get("PYTHONPATH")]))
+def _environment(job: Job) -> dict[str, str]:
+    # This package's folder first, also where it is no installed one.
+    path = os.pathsep.join(filter(None, [str(CONFIGS.parents[1]), os.environ.get("PYTHONPATH")]))
+    found = {"OMP_NUM_THREADS": str(job.threads), "PYTHONPATH": path}
+    # DeepSpeed takes the first GPU that it finds unless it is told not to.
+    return {**found, "DS_ACCELERATOR": "cpu"} if job.settings.device == "cpu" else found
 
 
 def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence[Watcher]) -> None:
@@ -116,7 +108,8 @@ def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence
 def last_words(said: str) -> str:
     """The line that tells why a process ended, among all that the launcher and its processes wrote."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"Error: \S|Signal \d+ \(SIG", line)]
+    # The launcher ends the others by SIGTERM: that is never the cause.
+    telling = [line for line in lines if re.search(r"Error: \S|Signal \d+ \(SIG(?!TERM)", line)]
     return (telling or lines or ["without a word"])[-1]
 
 

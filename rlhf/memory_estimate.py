@@ -3,8 +3,8 @@
 What is counted, in bytes (w of a frozen weight: 4, or 2 with bfloat16; b responses of S = prompt + reply tokens go
 through the model at once, in each process):
 
-- the frozen weights: all of them, or with FSDP a process' part, two layers that are brought together, and the
-  embeddings and the head;
+- the frozen weights: all of them, or with FSDP and DeepSpeed a process' part, two layers that are brought together,
+  and the embeddings and the head;
 - adapters and value head: weight, gradient and AdamW's two moments, 4 bytes each;
 - sampling: keys and values of all layers for the process' share of ``batch``, and one layer's work on the prompts;
 - an update: what autograd keeps of each layer and token (3 m + 4 h in w: the three wide products, and query, key, value
@@ -111,7 +111,7 @@ def estimate(shape: Shape, settings: AlignSettings) -> MemoryEstimate:
 
 
 def _weights(shape: Shape, settings: AlignSettings) -> float:
-    if settings.accelerate != "fsdp" or settings.processes == 1:
+    if settings.accelerate not in ("fsdp", "deepspeed") or settings.processes == 1:
         return shape.layers * shape.layer_weights + shape.outer_weights
     dealt = shape.layers * shape.layer_weights / settings.processes
     return dealt + 2 * shape.layer_weights + shape.outer_weights
@@ -147,8 +147,8 @@ def table() -> list[str]:
         ("one card, prompts of 1,024, `gradient_checkpointing`, `micro_batch = 8`",
          {**long, **checkpointing, "micro_batch": 8}),
         ("four cards, `data_parallel`", four),
-        ("four cards, `fsdp`", {**four, "accelerate": "fsdp"}),
-        ("four cards, `fsdp`, prompts of 1,024, `gradient_checkpointing`",
+        ("four cards, `fsdp` or `deepspeed`", {**four, "accelerate": "fsdp"}),
+        ("four cards, `fsdp` or `deepspeed`, prompts of 1,024, `gradient_checkpointing`",
          {**four, **long, **checkpointing, "accelerate": "fsdp"}),
     ]  # fmt: skip
     lines = ["| GB on each card | weights | adapters | sampling | update | peak |", "|---|---|---|---|---|---|"]

@@ -14,6 +14,9 @@ from rlhf.settings import AlignSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+ADAPTER = "adapter_config.json"
+"""What describes adapters, in their folder."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -57,23 +60,25 @@ def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str
     Raises
     ------
     InputError
-        Unknown name, gated model, no network, no safetensors, not a causal language model, no chat template or
-        one that lacks a role, or a window longer than the model can read.
+        Unknown name, gated model, no network, no safetensors, not a causal language model, adapters of another model,
+        no tokenizer, no chat template or one that lacks a role, or a window longer than the model can read.
     """
     import torch
     from transformers import AutoModelForCausalLM
 
     name = settings.policy
+    check_whole(name)
     tokenizer = load_tokenizer(str(adapter or name))
     dtype = torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
     try:
         model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
-        model = model if adapter is None else with_adapter(model, adapter)
     except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
         if is_allocation(error):
             raise
         raise InputError(_explain(name, error)) from error
-    _check_window(name, model, settings)
+    if adapter is not None:
+        model = with_adapter(model, adapter)
+    _check_window(name, model.config, settings)
     return Policy.of(named or name, on_device(model, settings), tokenizer)
 
 
@@ -91,18 +96,74 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     except Exception as error:  # Loaders fail in many ways.
+        folder = Path(name).expanduser()
+        if folder.is_dir() and not any(folder.glob("tokenizer*")):
+            raise InputError(
+                f"policy {name!r}: the folder has no tokenizer (tokenizer.json, tokenizer_config.json). Put it there: "
+                "adapters come with the tokenizer that they were trained with."
+            ) from None
         raise InputError(_explain(name, error)) from error
     _check_template(name, tokenizer)
     return tokenizer
 
 
+def check_model(name: str, settings: AlignSettings) -> None:
+    """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, no configuration that transformers knows, or too long a window.
+    """
+    from transformers import AutoConfig
+
+    _check_folder(name)
+    try:
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # Loaders fail in many ways.
+        raise InputError(_explain(name, error)) from error
+    _check_window(name, config, settings)
+
+
 def with_adapter(model: Any, folder: Path) -> Any:
-    """``model`` with the adapters in ``folder``, which are read from safetensors only."""
+    """``model`` with the adapters in ``folder``, which are read from safetensors only.
+
+    Raises
+    ------
+    InputError
+        No safetensors, or adapters that are damaged or belong to another model.
+    """
     from peft import PeftModel
 
-    if not (folder / "adapter_model.safetensors").is_file():
-        raise ValueError(f"{folder} has no safetensors of its adapters.")
-    return PeftModel.from_pretrained(model, str(folder), use_safetensors=True)
+    file = folder / "adapter_model.safetensors"
+    if not file.is_file():
+        raise InputError(_explain(str(folder), ValueError(f"{folder} has no safetensors of its adapters.")))
+    try:
+        adapted = PeftModel.from_pretrained(model, str(folder), use_safetensors=True)
+        _check_adapters(adapted, file)
+    except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the adapters' fault.
+        if is_allocation(error):
+            raise
+        raise InputError(
+            f"policy {str(folder)!r}: its adapters cannot be put on the base {model.name_or_path!r}: "
+            f"{' '.join(str(error).split())[:300]} They belong to another model, or a file is damaged: give them the "
+            "base that they were trained on, or align again."
+        ) from error
+    return adapted
+
+
+def _check_adapters(model: Any, file: Path) -> None:
+    # peft itself leaves out what does not fit, with a warning or without one.
+    from peft import get_peft_model_state_dict
+    from safetensors import safe_open
+
+    wanted = {name for name in get_peft_model_state_dict(model, save_embedding_layers=False) if "lora_" in name}
+    with safe_open(file, framework="pt") as weights:
+        found = {name for name in weights.keys() if "lora_" in name}  # noqa: SIM118
+    if wanted != found:
+        other = sorted(wanted ^ found)[0]
+        where = "the file lacks" if other in wanted else "the base has no place for"
+        raise ValueError(f"{len(wanted ^ found)} weights do not match; {where} {other}.")
 
 
 def on_device(model: Any, settings: AlignSettings) -> Any:
@@ -112,9 +173,25 @@ def on_device(model: Any, settings: AlignSettings) -> Any:
     return model.to(torch.device(settings.device))
 
 
+def is_folder_name(name: str) -> bool:
+    """Whether ``name`` can be no model's at the Hub: those have one slash at most, and none at an end."""
+    return name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
+
+
+def check_whole(name: str) -> None:
+    """Raise InputError where ``name`` is a path without a folder, or a folder of adapters rather than of a model."""
+    _check_folder(name)
+    folder = Path(name).expanduser()
+    if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
+        raise InputError(
+            f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
+            "base (peft: PeftModel.from_pretrained(base, folder).merge_and_unload().save_pretrained(new), and the "
+            "tokenizer beside it) and give that folder."
+        )
+
+
 def _check_folder(name: str) -> None:
-    path = Path(name).expanduser()
-    if name.startswith(("/", ".", "~")) and not path.is_dir():
+    if is_folder_name(name) and not Path(name).expanduser().is_dir():
         raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
 
 
@@ -153,8 +230,8 @@ def _check_template(name: str, tokenizer: Any) -> None:
         )
 
 
-def _check_window(name: str, model: Any, settings: AlignSettings) -> None:
-    limit = getattr(model.config, "max_position_embeddings", None)
+def _check_window(name: str, config: Any, settings: AlignSettings) -> None:
+    limit = getattr(config, "max_position_embeddings", None)
     needed = settings.max_context_tokens + settings.max_new_tokens
     if limit is not None and needed > limit:
         raise InputError(
@@ -175,14 +252,14 @@ def _explain(name: str, error: BaseException) -> str:
         )
     if any(isinstance(cause, RepositoryNotFoundError) for cause in causes):
         return (
-            f"{what}: the Hugging Face Hub has no such model (a private one needs HF_TOKEN). Check the spelling, or "
-            "give the folder of a model, or tiny."
+            f"{what}: no folder here, and the Hugging Face Hub has no such model (a private one needs HF_TOKEN). Check "
+            "the spelling, or give the folder of a model, or tiny."
         )
     text = " ".join(str(error).split())
     if "connect" in text or "offline" in text.lower():
         return (
-            f"{what}: the Hugging Face Hub cannot be reached and no copy is in the cache. Download the model where "
-            "there is a network and give its folder, or use tiny."
+            f"{what}: no folder here, the Hugging Face Hub cannot be reached and no copy is in the cache. Check the "
+            "spelling of a folder, or download the model where there is a network and give its folder, or use tiny."
         )
     if "safetensors" in text:
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from rlhf.contexts import Message
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 ROLES = ("user", "assistant")
+_FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
+"""How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
 
 def _whole_table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...]) -> TableSchema:
@@ -70,7 +73,10 @@ def check_suffix(path: Path, option: str) -> None:
 
 
 def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
-    """Write a table, rows sorted by key, as Parquet, JSON Lines or CSV by the name's end; equal rows, equal bytes."""
+    """Write a table, rows sorted by key, as Parquet, JSON Lines or CSV by the name's end; equal rows, equal bytes.
+
+    In CSV a text that a spreadsheet would run as a formula has an apostrophe in front, which `read_rows` takes off.
+    """
     if path.suffix != ".csv":
         write_table(table, path, schema)
         return
@@ -78,7 +84,10 @@ def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
     # With these line ends the module quotes both of their characters where a cell holds one.
     writer = csv.DictWriter(text, schema.arrow.names, lineterminator="\r\n")
     writer.writeheader()
-    writer.writerows(sort_rows(table, schema).to_pylist())
+    writer.writerows(
+        {name: _inert(value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in sort_rows(table, schema).to_pylist()
+    )
     path.write_text(text.getvalue(), encoding="utf-8", newline="")
 
 
@@ -122,8 +131,16 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
 def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
     if not pa.types.is_integer(field.type):
-        return cell
+        return _as_said(cell)
     try:
         return pa.scalar(int(cell), field.type).as_py()
     except (ValueError, OverflowError, pa.ArrowInvalid):
         raise InputError(f"{path}, line {line}, column {field.name}: {cell[:60]!r} is not a whole number.") from None
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _as_said(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

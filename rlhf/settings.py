@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -50,7 +49,7 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     "generation": ("grpo", "rloo"),
     **dict.fromkeys(
         (
-            "accelerate", "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
+            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
             "length_buckets", "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip",
             "value_coefficient", "value_lr",
         ),
@@ -152,7 +151,8 @@ class AlignSettings(BaseModel):
     micro_batch: int | None = Field(
         default=None,
         ge=1,
-        description="replies a forward pass; the gradients of a minibatch are summed over them. none takes minibatch",
+        description="replies a forward pass in each process; the gradients of a minibatch are summed over them. none "
+        "takes minibatch",
     )
     length_buckets: bool = Field(
         default=False, description="minibatches of replies of like length, cut to the longest: less padding"
@@ -230,8 +230,8 @@ class AlignSettings(BaseModel):
     accelerate: str = Field(
         default="data_parallel",
         min_length=1,
-        description="with several processes: data_parallel (each holds the whole policy), fsdp (its frozen weights are "
-        "dealt out), or the file of an accelerate config",
+        description="with several processes: data_parallel (each holds the whole policy), fsdp or deepspeed (frozen "
+        "weights are dealt out), or the file of an accelerate config",
     )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
     alarms: AlarmSettings = AlarmSettings()
@@ -260,8 +260,6 @@ class AlignSettings(BaseModel):
     def _processes_fit(self) -> AlignSettings:
         if self.processes > self.batch:
             raise ValueError(f"processes {self.processes} is more than batch {self.batch}; lower it")
-        if self.processes > 1 and self.algorithm != "ppo":
-            raise ValueError(f"processes {self.processes}: only ppo is shared by several; take ppo, or 1")
         return self
 
     @model_validator(mode="after")
@@ -281,9 +279,14 @@ class AlignSettings(BaseModel):
         return self
 
     def _deals_out_evenly(self) -> None:
-        minibatch = self.batch if self.algorithm == "sft" else self.minibatch
-        sizes = {"batch": self.batch, "minibatch": minibatch, "micro_batch": self.at_once}
-        for (whole, total), (part, size) in pairwise(sizes.items()):
+        name, update = ("batch", self.batch) if self.algorithm == "sft" else ("minibatch", self.minibatch)
+        share = update // self.processes
+        own = "minibatch" if self.processes == 1 else f"each process' part of {name},"
+        for whole, total, part, size in (
+            ("batch", self.batch, "minibatch", update),
+            (name, update, "processes", self.processes),
+            (own, share, "micro_batch", self.at_once),
+        ):
             if total % size:
                 raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")
 
@@ -304,8 +307,8 @@ class AlignSettings(BaseModel):
 
     @property
     def at_once(self) -> int:
-        """Replies that go through the model at once in an update."""
-        return self.micro_batch or self.minibatch
+        """Replies that go through the model at once in an update, in each process."""
+        return self.micro_batch or max(1, self.minibatch // self.processes)
 
     @property
     def learning_rate(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from peft import PeftModel
 from torch import nn
@@ -11,38 +11,45 @@ from torch.distributed.fsdp import FSDPModule, fully_shard
 
 from corpus.errors import InputError
 from reward_model.team import Team
+from rlhf.lora import attach_adapter
 from rlhf.settings import AlignSettings
+from rlhf.zero import deal_out, is_dealt_out, zero_asked
 
 
-def sharding_asked(team: Team) -> bool:
-    """Whether the accelerate config of this team's launch asks for FSDP.
-
-    Raises
-    ------
-    InputError
-        It asks for DeepSpeed, which this loop does not drive.
-    """
+def sharding_asked(team: Team) -> Literal["fsdp", "deepspeed"] | None:
+    """What the accelerate config of this team's launch deals weights out by, if by anything."""
     from accelerate.utils import parse_flag_from_env
 
-    if team.size > 1 and parse_flag_from_env("ACCELERATE_USE_DEEPSPEED"):
-        raise InputError(
-            "align.accelerate: a DeepSpeed config, but PPO deals weights out through FSDP alone. Set it to 'fsdp'."
-        )
-    return team.size > 1 and bool(parse_flag_from_env("ACCELERATE_USE_FSDP"))
+    if team.size == 1:
+        return None
+    if zero_asked():
+        return "deepspeed"
+    return "fsdp" if parse_flag_from_env("ACCELERATE_USE_FSDP") else None
 
 
-def shard_frozen(model: PeftModel, settings: AlignSettings, team: Team) -> None:
-    """Deal the frozen weights of each layer out to all processes (FSDP2); adapters stay whole in each.
+def attach_to_dealt_out(model: Any, settings: AlignSettings, team: Team, by: Literal["fsdp", "deepspeed"]) -> PeftModel:
+    """Put adapters on ``model`` and deal its frozen weights out to all processes.
 
-    A layer's weights are brought together while it computes. The adapters are left out because every process learns
-    them from the same summed gradients; their checkpoints are those of one process.
+    A layer's weights are brought together while it computes. The adapters stay whole in every process, because all of
+    them learn them from the same summed gradients; their checkpoints are those of one process.
 
     Raises
     ------
     InputError
-        Settings with which the processes would not read the model equally often.
+        Settings with which the processes would not read the model equally often, or a DeepSpeed config that does not
+        deal out weights.
     """
     check_sharding(settings, team)
+    if by == "deepspeed":
+        # Before there are adapters: DeepSpeed deals out all that is there.
+        deal_out(model)
+        return attach_adapter(model, settings.lora)
+    adapted = attach_adapter(model, settings.lora)
+    _deal_out_fsdp(adapted, settings, team)
+    return adapted
+
+
+def _deal_out_fsdp(model: PeftModel, settings: AlignSettings, team: Team) -> None:
     base: Any = model.get_base_model()
     trained = {weight for weight in model.parameters() if weight.requires_grad}
     mesh = init_device_mesh(settings.device, (team.size,))
@@ -59,16 +66,18 @@ def check_sharding(settings: AlignSettings, team: Team) -> None:
         raise InputError("align.accelerate: 'tiny' is too small to be dealt out. Set accelerate = 'data_parallel'.")
     if settings.reply_turns > 1:
         raise InputError(
-            "align.reply_turns: responses of several turns end at different times, which FSDP cannot wait for. Set "
-            "accelerate = 'data_parallel', or reply_turns = 1."
+            "align.reply_turns: responses of several turns end at different times, which processes that share weights "
+            "cannot wait for. Set accelerate = 'data_parallel', or reply_turns = 1."
         )
     if settings.batch % settings.minibatch or settings.minibatch % team.size:
         raise InputError(
-            f"align.minibatch = {settings.minibatch}: with FSDP it has to divide batch ({settings.batch}) and be a "
-            f"multiple of the {team.size} processes."
+            f"align.minibatch = {settings.minibatch}: with weights that are dealt out it has to divide batch "
+            f"({settings.batch}) and be a multiple of the {team.size} processes."
         )
 
 
 def is_sharded(model: nn.Module) -> bool:
     """Whether every process has to take part in each pass of ``model``."""
-    return any(isinstance(module, FSDPModule) for module in model.modules())
+    return any(isinstance(module, FSDPModule) for module in model.modules()) or any(
+        is_dealt_out(weight) for weight in model.parameters()
+    )

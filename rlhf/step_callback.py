@@ -36,6 +36,9 @@ class Learner(Protocol):
 class StepCallback(TrainerCallback):
     """One step is ``updates`` optimizer steps; the trainer has to log and to save once a step.
 
+    Every process of ``run.team`` has one; all of them come to the same metrics and alarms, the first one finishes
+    checkpoints.
+
     Parameters
     ----------
     run : Run
@@ -109,7 +112,8 @@ class StepCallback(TrainerCallback):
                     f"align: {algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. "
                     "Lower align.lr."
                 )
-        self._metrics = self.learner.metrics(logs)
+        # The first one's in all: what an alarm tells one process it tells every other.
+        self._metrics = self.run.team.agree(self.learner.metrics(logs))
         self.run.history.add(step, self._metrics)
         reason = self.alarms.check(self._metrics) if self.alarms else None
         for watcher in self.run.watch:
@@ -121,16 +125,24 @@ class StepCallback(TrainerCallback):
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any) -> None:
         """Finish the checkpoint that the trainer has written."""
-        if self.checkpoints:
-            step, calm = self._step(state), self.alarms is None or self.alarms.calm
-            ours = {
-                "alarms": self.alarms.state() if self.alarms else {"start": {}, "streaks": {}},
-                "history": self.run.history.rows,
-                "own": self.learner.keep(),
-            }
-            written = Path(str(args.output_dir)) / f"checkpoint-{state.global_step}"
-            self.checkpoints.finish(written, step, calm, ours)
-            self._tell(step)
+        if not self.checkpoints:
+            return
+        # Until then some process' random numbers may be missing in it.
+        self.run.team.wait()
+        step = self._step(state)
+        if self.run.team.rank == 0:
+            self._finish(self.checkpoints, Path(str(args.output_dir)) / f"checkpoint-{state.global_step}", step)
+        # An error in the next step names the last good checkpoint, in whatever process.
+        self.run.team.wait()
+        self._tell(step)
+
+    def _finish(self, checkpoints: TrainerCheckpoints, written: Path, step: int) -> None:
+        ours = {
+            "alarms": self.alarms.state() if self.alarms else {"start": {}, "streaks": {}},
+            "history": self.run.history.rows,
+            "own": self.learner.keep(),
+        }
+        checkpoints.finish(written, step, self.alarms is None or self.alarms.calm, ours)
 
     def _tell(self, step: int) -> None:
         now = time.perf_counter()

@@ -18,8 +18,7 @@ from rlhf.order import Shuffled
 from rlhf.policies import Policy
 from rlhf.run import Run
 from rlhf.trainer_arguments import supervised_arguments
-from rlhf.trainer_run import AdapterSaving, carry_out, trainer_folder
-from rlhf.trainer_state import TrainerCheckpoints
+from rlhf.trainer_run import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 
 IGNORED = -100
 """A label that has no part in the loss."""
@@ -59,8 +58,8 @@ def train_supervised(
         )
     order = Shuffled(len(examples), generator=torch.Generator().manual_seed(run.seed))
     steps = run.settings.steps * run.settings.batch
-    checkpoints = TrainerCheckpoints(run.checkpoints) if run.checkpoints else None
-    with trainer_folder(checkpoints) as folder:
+    checkpoints = trainer_checkpoints(run)
+    with trainer_folder(run, checkpoints) as folder:
         trainer = _SFT(
             policy,
             model=policy.model,

@@ -26,7 +26,7 @@ def group_arguments(run: Run, folder: Path) -> Any:
     config = GRPOConfig if settings.algorithm == "grpo" else RLOOConfig
     found = config(
         **_shared(run, folder, settings.minibatch),
-        steps_per_generation=settings.batch // settings.at_once,
+        steps_per_generation=settings.batch // (settings.at_once * settings.processes),
         num_generations=settings.group,
         num_iterations=settings.inner_epochs,
         beta=settings.kl_coefficient,
@@ -38,6 +38,8 @@ def group_arguments(run: Run, folder: Path) -> Any:
         # The order is in the data set already.
         shuffle_dataset=False,
         use_vllm=settings.generation == "vllm",
+        # In each process an engine of its own, which samples that process' replies.
+        vllm_mode="colocate",
     )
     return on_one_device(found)
 
@@ -67,7 +69,7 @@ def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
         "output_dir": str(folder),
         "max_steps": settings.steps * updates,
         "per_device_train_batch_size": settings.at_once,
-        "gradient_accumulation_steps": minibatch // settings.at_once,
+        "gradient_accumulation_steps": minibatch // (settings.at_once * settings.processes),
         "learning_rate": settings.learning_rate,
         "lr_scheduler_type": settings.lr_schedule,
         "weight_decay": 0.0,

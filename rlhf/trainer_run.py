@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import PrinterCallback
 
 from corpus.errors import UnitError
@@ -24,26 +25,46 @@ class AdapterSaving:
 
     policy: Policy
     model: Any
+    args: Any
 
     def _save(self, output_dir: str, state_dict: Any = None) -> None:
+        # The trainer asks every process.
+        if not self.args.should_save:
+            return
         folder = Path(output_dir)
         folder.mkdir(parents=True, exist_ok=True)
         write_adapter(folder, self.policy, self.model)
+
+    def _send_telemetry(self) -> None:
+        """Nothing: TRL would tell the Hub what is trained, and how."""
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
         """Nothing: the policy card is ours."""
 
 
+def trainer_checkpoints(run: Run) -> TrainerCheckpoints | None:
+    """What a killed run goes on from; None where it keeps nothing."""
+    return TrainerCheckpoints(run.checkpoints, run.team.size) if run.checkpoints else None
+
+
 @contextmanager
-def trainer_folder(checkpoints: TrainerCheckpoints | None) -> Iterator[Path]:
-    """Where a trainer may write until a checkpoint is whole."""
+def trainer_folder(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path]:
+    """Where a trainer may write until a checkpoint is whole; one for all processes, where there are checkpoints."""
     if checkpoints is None:
-        with tempfile.TemporaryDirectory(prefix="apportion-align-") as folder:
-            yield Path(folder)
+        with tempfile.TemporaryDirectory(prefix="apportion-align-") as own:
+            yield Path(own)
         return
-    checkpoints.clear_scratch()
-    yield checkpoints.scratch()
-    checkpoints.clear_scratch()
+    folder = None
+    if run.team.rank == 0:
+        checkpoints.clear_scratch()
+        folder = checkpoints.scratch()
+    folder = run.team.agree(folder)
+    assert folder is not None
+    yield folder
+    # The trainer looks into it once more when it has ended.
+    run.team.wait()
+    if run.team.rank == 0:
+        checkpoints.clear_scratch()
 
 
 def carry_out(trainer: Any, run: Run, learner: Learner, checkpoints: TrainerCheckpoints | None, watched: bool) -> None:
@@ -61,6 +82,9 @@ def carry_out(trainer: Any, run: Run, learner: Learner, checkpoints: TrainerChec
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(callback)
     found = callback.resume()
+    if run.team.rank:
+        # Each process samples other replies and drops other activations; the first one's are those of a single one.
+        torch.manual_seed(run.seed + run.team.rank)
     try:
         trainer.train(resume_from_checkpoint=str(found) if found else None)
     except UnitError as error:

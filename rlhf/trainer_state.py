@@ -14,7 +14,11 @@ from transformers.trainer_pt_utils import safe_globals
 
 from rlhf.step_folders import STATE, StepFolders
 
-TENSORS = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
+
+def tensor_files(processes: int) -> tuple[str, ...]:
+    """What a checkpoint of that many processes holds beside adapters and JSON."""
+    random = [f"rng_state_{rank}.pth" for rank in range(processes)] if processes > 1 else ["rng_state.pth"]
+    return ("optimizer.pt", "scheduler.pt", *random)
 
 
 class TrainerCheckpoints(StepFolders):
@@ -22,8 +26,20 @@ class TrainerCheckpoints(StepFolders):
 
     A checkpoint holds the adapters in peft's form (it can be loaded as a policy), the trainer's own optimizer,
     schedule, random number generators and count of updates, and in ``state.json`` what is ours. Nothing in it is
-    unpickled: weights are safetensors, and the trainer reads the rest with ``weights_only=True``.
+    unpickled: weights are safetensors, and the trainer reads the rest with ``weights_only=True``. Several processes
+    share one; each has its own random number generators in it.
+
+    Parameters
+    ----------
+    root : Path
+        Made when the first checkpoint is written.
+    processes : int
+        How many share it.
     """
+
+    def __init__(self, root: Path, processes: int = 1) -> None:
+        super().__init__(root)
+        self._processes = processes
 
     def open(self) -> tuple[Path, Mapping[str, Any]] | None:
         """The newest checkpoint and what is ours in it, once all of it has been read; None without one.
@@ -34,14 +50,13 @@ class TrainerCheckpoints(StepFolders):
             A checkpoint that cannot be read.
         """
         folder = self.newest()
-        return None if folder is None else (folder, self.read(folder, _verified))
+        return None if folder is None else (folder, self.read(folder, self._verified))
 
-
-def _verified(folder: Path) -> Mapping[str, Any]:
-    state: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
-    load_file(folder / "adapter_model.safetensors")
-    TrainerState.load_from_json(str(folder / "trainer_state.json"))
-    with safe_globals():  # type: ignore[no-untyped-call]
-        for name in TENSORS:
-            torch.load(folder / name, weights_only=True, map_location="cpu")
-    return {"history": state["history"], "alarms": state["alarms"], "own": state["own"]}
+    def _verified(self, folder: Path) -> Mapping[str, Any]:
+        state: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        load_file(folder / "adapter_model.safetensors")
+        TrainerState.load_from_json(str(folder / "trainer_state.json"))
+        with safe_globals():  # type: ignore[no-untyped-call]
+            for name in tensor_files(self._processes):
+                torch.load(folder / name, weights_only=True, map_location="cpu")
+        return {"history": state["history"], "alarms": state["alarms"], "own": state["own"]}

@@ -18,10 +18,15 @@ def write_window(folder: Path, settings: AlignSettings) -> None:
     (folder / FILE).write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
+def window_path(policy: str) -> Path:
+    """Where the window of the policy in the folder ``policy`` is."""
+    return Path(policy).expanduser() / FILE
+
+
 def read_window(policy: str) -> dict[str, Any]:
     """The window beside a policy, as settings; empty where ``policy`` is no folder or has none that can be read."""
     try:
-        values = json.loads((Path(policy) / FILE).read_text(encoding="utf-8"))
+        values = json.loads(window_path(policy).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return {name: values[name] for name in FIELDS if name in values} if isinstance(values, dict) else {}

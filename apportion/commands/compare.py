@@ -6,8 +6,9 @@ import json
 import math
 import shlex
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evaluation.settings import EvaluationSettings
+    from llm_client.request import ChatReply, ChatRequest
     from llm_client.settings import LLMSettings
     from rlhf.comparison import Comparison
     from rlhf.judge import Judged
     from rlhf.pairs import Pair
+    from rlhf.pseudonyms import Disguised
     from rlhf.win_rate import Verdict
 
 NO_MODEL = "recorded"
+MOST_FAILURES = 10
 TOO_LONG = "Generate with fewer --context-turns."
 
 JUDGE_OPTIONS = (
@@ -46,6 +50,13 @@ JUDGE_OPTIONS = (
         "--recorded", type=click.Path(path_type=Path), metavar="FILE", help="Recorded replies instead of a server."
     ),
     click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the replies to FILE."),
+    click.option(
+        "--pseudonyms",
+        type=click.Path(path_type=Path),
+        metavar="CORPUS",
+        help="Show the judge other names than those of the speakers of CORPUS, which the responses are from.",
+    ),
+    click.option("--name", "names", multiple=True, metavar="NAME", help="A further name to replace; may be repeated."),
     click.option("--preview", type=click.IntRange(min=1), metavar="N", help="Show the first N requests and stop."),
     click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
 )
@@ -90,20 +101,23 @@ def compare_command(
     asks = judge["model"] is not None or judge["recorded"] is not None
     if reward_model is None and not asks:
         raise InputError("nobody judges: give --reward-model FOLDER, --judge MODEL, or both.")
+    if not asks and (judge["pseudonyms"] is not None or judge["names"]):
+        raise InputError("--pseudonyms and --name are for a judge: add --judge MODEL, or leave them out.")
     _check_places(out, verdicts)
     pairs = pairs_of(_responses(responses, key))
     settings = _judge_settings(judge) if asks else None
-    if settings is not None and judge["preview"] is not None:
-        click.echo(_preview(pairs, settings, judge["preview"]))
+    question = None if settings is None else _Question(_shown(pairs, judge), settings, responses, judge)
+    if question is not None and judge["preview"] is not None:
+        click.echo(question.preview(judge["preview"]))
         return
-    if settings is not None and judge["dry_run"]:
-        click.echo(f"{_estimate(pairs, settings, responses, judge)}\nnothing was sent (--dry-run)")
+    if question is not None and judge["dry_run"]:
+        click.echo(f"{question.estimate()}\nnothing was sent (--dry-run)")
         return
     work = _Work(pairs, EvaluationSettings(bootstrap=bootstrap, seed=seed), as_json)
     if reward_model is not None:
         work.by_reward(reward_model, threads)
-    if settings is not None:
-        work.by_language_model(settings, responses, judge)
+    if question is not None:
+        work.by_language_model(question)
     _tell(work, responses, out, verdicts, as_json)
     if work.failed:
         sys.exit(1)
@@ -135,24 +149,19 @@ class _Work:
             "not that people prefer the policy."
         )
 
-    def by_language_model(self, settings: LLMSettings, responses: Path, options: dict[str, Any]) -> None:
+    def by_language_model(self, question: _Question) -> None:
         """A language model is asked in both orders."""
-        judged = _ask(self.pairs, settings, responses, options, self.quiet)
-        name = settings.model
-        if settings.provider == "recorded":
+        judged = question.ask(self.quiet)
+        name = question.settings.model
+        if question.settings.provider == "recorded":
             from llm_client.recorded import read_header
 
-            header = read_header(options["recorded"])
+            header = read_header(question.options["recorded"])
             self.notes.append(f"The judge's replies are recorded ({header.model}, {header.date}, {header.how}).")
-        if judged.verdicts:
-            self.verdicts[name] = judged.verdicts
-        share = judged.first_share
-        moved = "" if share is None else f"; {share:.0%} of its decided answers named the response shown first"
-        self.notes.append(
-            f"{name} was asked about each pair in both orders; on {judged.disagreements:,} of {len(judged.verdicts):,} "
-            f"pairs the two named different responses, which makes a tie{moved}."
-        )
-        self.failed = [f"{pair.place}, {pair.left} and {pair.right}: {cause}" for pair, cause in judged.failed]
+        if judged.counted:
+            self.verdicts[name] = judged.counted
+        self.notes += judged.notes(name)
+        self.failed = [cause for _, cause in judged.failed]
 
     def comparison(self) -> Comparison:
         """The tables."""
@@ -194,70 +203,118 @@ def _judge_settings(options: dict[str, Any]) -> LLMSettings:
         return LLMSettings.model_validate(given)
     except ValidationError as error:
         problems = "; ".join(
-            f"--{str(item['loc'][0]).replace('_', '-')} {item['input']}: {item['msg']}" for item in error.errors()
+            f"--{_option(str(item['loc'][0]))} {item['input']}: {item['msg']}" for item in error.errors()
         )
         raise InputError(f"{problems}. Change the options.") from None
 
 
-def _ask(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options: dict[str, Any], quiet: bool) -> Judged:
-    from decompose.tools import Tools
-    from pipeline.progress import StageProgress
-    from rlhf.judge import judge
-
-    tools = Tools(
-        settings,
-        cache=_cache(responses, options),
-        recorded=options["recorded"],
-        record=options["record"],
-        prices=options["prices"],
-        budget_usd=options["budget"],
-        called="--judge",
-        too_long=TOO_LONG,
-    )
-    with tools, StageProgress(quiet=quiet) as progress:
-        tools.check()
-        progress.begin("compare", len(pairs))
-
-        def tell(done: int, total: int, place: str) -> None:
-            progress.advance("compare", 1)
-            progress.note("compare", f"{done} of {total} pairs")
-
-        return judge(pairs, settings, tools.complete, tell)
+def _option(setting: str) -> str:
+    return "judge" if setting == "model" else setting.replace("_", "-")
 
 
-def _cache(responses: Path, options: dict[str, Any]) -> Path:
-    path: Path = options["cache"] or responses.with_name(f"{responses.stem}.judge.sqlite")
-    return path
+def _shown(pairs: Sequence[Pair], options: dict[str, Any]) -> dict[Pair, Disguised | None]:
+    """Each pair as the judge is shown it: under other names where that was asked for."""
+    from corpus.corpus import Corpus
+    from rlhf.pseudonyms import disguised, speakers
+
+    if options["pseudonyms"] is None and not options["names"]:
+        return dict.fromkeys(pairs)
+    people = speakers(Corpus.open(options["pseudonyms"]), pairs) if options["pseudonyms"] is not None else {}
+    return {pair: disguised(pair, people.get(pair.session_id, ()), options["names"]) for pair in pairs}
 
 
-def _estimate(pairs: Sequence[Pair], settings: LLMSettings, responses: Path, options: dict[str, Any]) -> str:
-    from llm_client.cache import ReplyCache
-    from llm_client.errors import SetupError
-    from llm_client.estimate import estimate
-    from llm_client.prices import find_price
-    from llm_client.recorded import RecordedReplies
-    from rlhf.judge import TOKENS_A_REPLY, requests_for
+@dataclass(frozen=True)
+class _Question:
+    """What a language model is asked, and how: ``pairs`` as they are, each with what is shown in its place."""
 
-    asked = [(request, TOKENS_A_REPLY) for pair in pairs for request in requests_for(pair, settings)]
-    path = _cache(responses, options)
-    try:
-        price = find_price(settings.model, options["prices"])
-        if options["recorded"] is not None:
-            return estimate(settings.model, asked, RecordedReplies(options["recorded"]).find, price).text()
-        if not path.exists():
-            return estimate(settings.model, asked, lambda request: None, price).text()
-        with closing(ReplyCache(path)) as kept:
-            return estimate(settings.model, asked, lambda request: kept.get(request.key()), price).text()
-    except SetupError as error:
-        raise InputError(f"--judge: {error}") from None
+    pairs: Mapping[Pair, Disguised | None]
+    settings: LLMSettings
+    responses: Path
+    options: dict[str, Any]
 
+    @property
+    def shown(self) -> list[Pair]:
+        """The pairs as they are sent."""
+        return [pair if other is None else other.pair for pair, other in self.pairs.items()]
 
-def _preview(pairs: Sequence[Pair], settings: LLMSettings, count: int) -> str:
-    from pipeline.preview import Preview
-    from rlhf.judge import requests_for
+    @property
+    def cache(self) -> Path:
+        """Where replies are kept."""
+        path: Path = self.options["cache"] or self.responses.with_name(f"{self.responses.stem}.judge.sqlite")
+        return path
 
-    requests = [request for pair in pairs for request in requests_for(pair, settings)]
-    return Preview(settings, tuple(requests[:count]), len(requests), 0).text()
+    def ask(self, quiet: bool) -> Judged:
+        """Verdicts on the pairs as they are, reasons with the real names."""
+        from decompose.tools import Tools
+        from pipeline.progress import StageProgress
+        from rlhf.judge import judge
+
+        options = self.options
+        tools = Tools(
+            self.settings,
+            cache=self.cache,
+            recorded=options["recorded"],
+            record=options["record"],
+            prices=options["prices"],
+            budget_usd=options["budget"],
+            called="--judge",
+            too_long=TOO_LONG,
+        )
+        with tools, StageProgress(quiet=quiet) as progress:
+            tools.check()
+            progress.begin("compare", len(self.pairs))
+
+            def tell(done: int, total: int, place: str) -> None:
+                progress.advance("compare", 1)
+                progress.note("compare", f"{done} of {total} pairs")
+
+            return judge(self.shown, self.settings, tools.complete, tell).under_real_names(self.pairs)
+
+    def preview(self, count: int) -> str:
+        """The first ``count`` requests that would be sent, word for word."""
+        from pipeline.preview import Preview
+
+        with self._kept() as kept:
+            left = [request for request in self._requests() if kept(request) is None]
+        return Preview(self.settings, tuple(left[:count]), len(left), 0, consent_setting=None).text()
+
+    def estimate(self) -> str:
+        """How many requests there are, how many of them are answered, and what the others would cost."""
+        from llm_client.errors import SetupError
+        from llm_client.estimate import estimate
+        from llm_client.prices import find_price
+        from rlhf.judge import TOKENS_A_REPLY
+
+        asked = [(request, TOKENS_A_REPLY) for request in self._requests()]
+        try:
+            price = find_price(self.settings.model, self.options["prices"])
+        except SetupError as error:
+            raise InputError(f"--judge: {error}") from None
+        with self._kept() as kept:
+            return estimate(self.settings.model, asked, kept, price).text()
+
+    def _requests(self) -> list[ChatRequest]:
+        from rlhf.judge import requests_for
+
+        return [request for pair in self.shown for request in requests_for(pair, self.settings)]
+
+    @contextmanager
+    def _kept(self) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+        """Looks up the replies that are there already; makes no file."""
+        from llm_client.cache import ReplyCache
+        from llm_client.errors import SetupError
+        from llm_client.recorded import RecordedReplies
+
+        try:
+            if self.options["recorded"] is not None:
+                yield RecordedReplies(self.options["recorded"]).find
+            elif not self.cache.exists():
+                yield lambda request: None
+            else:
+                with closing(ReplyCache(self.cache)) as kept:
+                    yield lambda request: kept.get(request.key())
+        except SetupError as error:
+            raise InputError(f"--judge: {error}") from None
 
 
 def _check_places(out: Path | None, verdicts: Path | None) -> None:
@@ -284,8 +341,10 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
         click.echo(document)
         return
     click.echo(comparison.markdown())
-    for line in work.failed:
+    for line in work.failed[:MOST_FAILURES]:
         click.echo(f"failed: {line}")
+    if len(work.failed) > MOST_FAILURES:
+        click.echo(f"and {len(work.failed) - MOST_FAILURES:,} more failed; --json or --out FILE.json tells all")
     for path in (out, verdicts):
         if path is not None:
             click.echo(f"wrote {path}")

@@ -171,6 +171,14 @@ def _place(out: Path | None, kind: str | None) -> Path:
 
 
 def _check_free(path: Path, force: bool) -> None:
+    from rlhf.generate import made_for, made_path
+
+    other = made_for(path)
+    if other is not None and other != path.name and path.with_name(other).is_file():
+        raise InputError(
+            f"--out {path}: {made_path(path).name} beside it says how {other} was made. Give a name other than "
+            f"{path.stem}."
+        )
     if path.exists() and not force:
         raise InputError(
             f"{path} exists, and other policies, contexts or settings made it, or it was changed since. Use --force to "
@@ -204,7 +212,7 @@ def _settings(first: str, options: Mapping[str, Any]) -> tuple[AlignSettings, fl
     from pydantic import ValidationError
 
     from rlhf.settings import AlignSettings
-    from rlhf.window import read_window
+    from rlhf.window import read_window, window_path
 
     given = {name: value for name, value in options.items() if value is not None}
     greedy = given.get("temperature") == 0
@@ -214,6 +222,10 @@ def _settings(first: str, options: Mapping[str, Any]) -> tuple[AlignSettings, fl
         settings = AlignSettings.model_validate({**read_window(first), **given})
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))} = {e['input']}: {e['msg']}" for e in error.errors())
+        if not any(e["loc"] and e["loc"][0] in given for e in error.errors()):
+            raise InputError(
+                f"{window_path(first)}: {problems}. Correct the file, or take it away to get the defaults."
+            ) from None
         raise InputError(f"the settings cannot be used: {problems}. Change the options.") from None
     return settings, None if greedy else settings.temperature
 
@@ -286,12 +298,15 @@ def _questions(
     sessions: _Sessions, policies: Mapping[str, str], settings: AlignSettings, count: int, corpus: Path
 ) -> Questions:
     from rlhf.policies import check_device
-    from rlhf.policy_folder import open_tokenizer
+    from rlhf.policy_folder import check_policy, open_tokenizer
     from rlhf.questions import make_questions
     from rlhf.quiet import quiet_transformers
 
     check_device(settings)
     with quiet_transformers():
+        for source in policies.values():
+            # Not found out only after another policy has answered for hours.
+            check_policy(source, settings)
         tokenizers = {name: open_tokenizer(source) for name, source in policies.items()}
     questions = make_questions(sessions.episodes, tokenizers, settings, count)
     if not questions.shared:

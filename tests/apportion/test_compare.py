@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
+from corpus.corpus import Corpus
+from corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from llm_client.request import ChatReply
 from reward_model.model import RewardModel
 from rlhf.blind import blinded
@@ -151,6 +154,49 @@ def test_a_bad_reply_is_asked_again_and_one_that_stays_bad_costs_its_pair_only(c
     assert "That reply cannot be used" in again[0]["messages"][3]["content"]
 
 
+def same_but_two(tmp_path: Path) -> Path:
+    said = {"new": lambda n: f"good {n}" if n < 2 else "yes", "old": lambda n: f"bad {n}" if n < 2 else "yes"}
+    return table(tmp_path / "same.parquet", rows(**said))
+
+
+def test_a_judge_that_answers_nothing_has_no_win_rate(capsys, tmp_path) -> None:
+    code, found, _ = judged(capsys, same_but_two(tmp_path), lambda body: completion("I like both."))
+    assert code == 1 and found["win_rates"] == [] and len(found["failed"]) == 2
+    assert found["failed"][0].count("session 's0', turn 3, new and old") == 1
+    assert "There is no win rate of new against old by judge-1: it answered no question about them." in found["notes"]
+    assert "on 0 of 0 pairs" in found["notes"][0]
+
+
+def test_what_was_not_asked_and_what_failed_is_counted_apart(capsys, tmp_path) -> None:
+    def answer(body: Body) -> Body:
+        texts = {shown(body, "first"), shown(body, "second")}
+        return completion("I like both.") if "good 0" in texts else prefers_good(body)
+
+    code, found, _ = judged(capsys, same_but_two(tmp_path), answer)
+    (rate,) = found["win_rates"]
+    assert code == 1 and (rate["wins"], rate["ties"], rate["losses"]) == (1, 4, 0)
+    assert "on 0 of 1 pairs the two named different responses" in found["notes"][0]
+    assert "4 pairs are the same text: ties that judge-1 was not asked about." in found["notes"]
+    assert (
+        "judge-1 gave no usable answer on 1 pairs, which are left out. Ties of the same text weigh the more."
+        in (found["notes"])
+    )
+
+
+def test_failures_beyond_the_first_few_are_counted(capsys, tmp_path) -> None:
+    path = table(tmp_path / "r.csv", rows(12, new=lambda n: f"good {n}", old=lambda n: f"bad {n}"))
+    with serving(OpenAIServer(answer=lambda body: completion("no"))) as server:
+        code, told, _ = run(capsys, path, "--judge", "j", "--base-url", server.url, "--bootstrap", 100)
+    assert code == 1 and told.count("failed: ") == 10 and "and 2 more failed" in told
+
+
+def test_a_reason_with_half_a_surrogate_pair_is_text(capsys, responses, tmp_path) -> None:
+    reply = completion('{"reason": "\\ud83d", "better": "tie"}')
+    code, _, _ = judged(capsys, responses, lambda body: reply, "--verdicts", tmp_path / "v.jsonl")
+    assert code == 0
+    assert json.loads((tmp_path / "v.jsonl").read_text().splitlines()[0])["reasons"] == ["\ufffd", "\ufffd"]
+
+
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
@@ -158,6 +204,7 @@ def test_a_bad_reply_is_asked_again_and_one_that_stays_bad_costs_its_pair_only(c
         (ChatReply("no", "m", finish_reason="refusal"), "declined"),
         (ChatReply("[" * 100_000, "m"), "not one JSON object"),
         (ChatReply('["first"]', "m"), "not an object"),
+        (ChatReply('{"better": "first", "better": "second"}', "m"), 'the key "better" stands twice'),
         (ChatReply('{"better": ["first"]}', "m"), "not an object"),
     ],
 )
@@ -187,6 +234,64 @@ def test_text_leaves_this_machine_with_consent_only(capsys, responses, monkeypat
     code, told, _ = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1)
     assert code == 0 and "12 first requests to https://api.openai.com" in told and "nothing was sent" in told
     assert '{"text": "good 0"}' in told and "request 2" not in told
+
+
+def test_a_preview_is_of_what_is_left_to_ask(capsys, responses) -> None:
+    judged(capsys, responses, prefers_good)
+    code, told, _ = run(capsys, responses, "--judge", "judge-1", "--base-url", "http://localhost:9/v1", "--preview", 1)
+    assert code == 0 and told.startswith("0 first requests to ") and "=====" not in told
+
+
+def people(folder: Path) -> Path:
+    """A corpus with the sessions of `rows`, in which Mary Ann talks to Heinz."""
+    ids = ("s0", "s1", "s2")
+    said = [("Mary Ann", "Hello."), ("Heinz", "Good day.")]
+    rated = {"rater": "Mary Ann", "target": "Heinz", "name": "liking", "score": 1.0, "low": 0.0, "high": 1.0}
+    found = {
+        SESSIONS: [{"session_id": name, "source": "test", "language": "en"} for name in ids],
+        UTTERANCES: [
+            {"session_id": name, "turn": turn, "speaker": who, "text": text}
+            for name in ids
+            for turn, (who, text) in enumerate(said)
+        ],
+        RATINGS: [{"session_id": name, **rated, "higher_is_better": True} for name in ids],
+    }
+    tables = {schema.name: pa.Table.from_pylist(lines, schema=schema.arrow) for schema, lines in found.items()}
+    Corpus.of(folder, tables).write(folder)
+    return folder
+
+
+def test_the_judge_is_shown_other_names_and_results_have_the_real_ones(capsys, tmp_path) -> None:
+    said = {"new": lambda n: f"Hello mary, good {n}, says Bob", "old": lambda n: f"Alex, HEINZ knows {n}"}
+    entries = [{**row, "context": "user: I am Mary Ann.\nassistant: I am Heinz."} for row in rows(**said)]
+    path = table(tmp_path / "r.jsonl", entries)
+
+    def answer(body: Body) -> Body:
+        quoted = shown(body, "first" if "good" in shown(body, "first") else "second")
+        better = "first" if "good" in shown(body, "first") else "second"
+        return completion(json.dumps({"reason": f"it says {quoted}", "better": better}))
+
+    asked = ("--pseudonyms", people(tmp_path / "corpus"), "--name", "Bob")
+    code, found, server = judged(capsys, path, answer, *asked, "--verdicts", tmp_path / "v.jsonl")
+    assert code == 0 and found["win_rates"][0]["wins"] == 6
+    sent = json.dumps(server.requests)
+    assert not re.search("mary|heinz|bob|\\bann\\b", sent, re.IGNORECASE)
+    # "Alex" is said by a policy, so that nobody is called that.
+    assert sent.count("Alex") == 12
+    lines = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
+    assert all(line["reasons"][0].startswith("it says Hello mary, good") for line in lines)
+    assert all(line["reasons"][0].endswith("says Bob") for line in lines)
+    code, told, _ = run(
+        capsys, path, "--judge", "judge-1", *asked, "--cache", tmp_path / "other.sqlite", "--preview", 2
+    )
+    assert code == 0 and "good 0" in told and "Mary" not in told and "Heinz" not in told
+
+
+def test_a_corpus_without_the_session(capsys, tmp_path) -> None:
+    said = {"new": lambda n: "yes", "old": lambda n: "no"}
+    path = table(tmp_path / "r.jsonl", [{**row, "session_id": "s9"} for row in rows(1, **said)])
+    code, err, server = judged(capsys, path, prefers_good, "--pseudonyms", people(tmp_path / "corpus"))
+    assert code == 2 and "it has no session 's9'. Give the corpus from which" in err and not server.requests
 
 
 def test_a_dry_run_counts_and_prices_what_is_left_and_sends_nothing(capsys, responses, tmp_path) -> None:
@@ -289,6 +394,9 @@ def test_the_table_and_the_verdicts_can_be_written(capsys, tmp_path) -> None:
         (["--recorded", "none.jsonl"], "--judge: the recorded replies none.jsonl cannot be read"),
         (["--reward-model", "nowhere"], "cannot be read"),
         (["--judge", "m", "--key", "none.csv"], "none.csv: no such file"),
+        (["--judge", ""], "--judge : String should have at least 1 character"),
+        (["--judge", "m", "--pseudonyms", "nowhere"], "nowhere: no such folder"),
+        (["--reward-model", "m", "--name", "Bob"], "--pseudonyms and --name are for a judge: add --judge MODEL"),
     ],
 )
 def test_what_cannot_be_done_is_said(options, problem, capsys, responses, tmp_path, monkeypatch) -> None:

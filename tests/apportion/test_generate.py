@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import torch
 import rlhf.generate as generating
 from apportion.cli import main
 from corpus.schema import SPLITS
+from rlhf.generate import is_blind
 from rlhf.responses import RESPONSES
 from tests.chain.command import apportion
 from tests.chain.small import write_small_corpus
@@ -231,6 +233,36 @@ def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_pat
     (policy / "adapter_model.safetensors").write_bytes(weights)
     (policy / "adapter_config.json").write_text("{}")
     says("names no base_model_name_or_path")
+
+
+def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answers(
+    capsys, corpus, policy, tmp_path, monkeypatch
+) -> None:
+    def answers(*arguments, **options):
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(generating, "sample_replies", answers)
+    other = save_aligned(tmp_path / "other")
+    shutil.rmtree(other / "base")
+    code, _, err = run(capsys, policy, corpus, "--policy", other, "--out", tmp_path / "r.parquet")
+    assert code == 2 and "the folder 'base' with its base is not in it" in err
+
+
+def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path) -> None:
+    (policy / "window.json").write_text('{"context_turns": "x"}')
+    code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
+    assert code == 2 and f"{policy / 'window.json'}: context_turns = x" in err and "Correct the file" in err
+
+
+def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path) -> None:
+    asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}")
+    assert run(capsys, *asked, "--blind", "--out", tmp_path / "r.csv")[0] == 0
+    for force in ((), ("--force",)):
+        code, _, err = run(capsys, *asked, "--out", tmp_path / "r.jsonl", *force)
+        assert code == 2 and "r.made.json beside it says how r.csv was made. Give a name other than r." in err
+    assert is_blind(tmp_path / "r.csv")
+    (tmp_path / "r.made.json").unlink()
+    assert is_blind(tmp_path / "r.csv") and not is_blind(tmp_path / "r.jsonl")
 
 
 def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +14,12 @@ import torch
 
 import pipeline.runner
 from apportion.cli import main
+from pipeline.shards import _engine
 from rlhf.reward import ModelReward
 from tests.chain.command import apportion
 from tests.chain.small import write_small_corpus
 from tests.rlhf.hub import hub
-from tests.rlhf.saved import save_model
+from tests.rlhf.saved import save_aligned, save_model
 
 TEXT = """
 corpus = "corpus"
@@ -78,6 +80,46 @@ def test_reward_model_and_policy_may_have_different_tokenizers(align: Align, tra
     curves = pq.read_table(trained / "run" / "histories.parquet").to_pylist()
     rewards = [row["value"] for row in curves if row["stage"] == "align" and row["metric"] == "reward"]
     assert len(rewards) == 3 and all(abs(reward) < 100 for reward in rewards)
+
+
+def aligned(told: str) -> str:
+    (line,) = [line for line in told.splitlines() if line.startswith("align: ")]
+    return line
+
+
+def test_a_policy_in_a_folder_is_found_from_the_configuration_and_known_by_its_content(
+    align: Align, trained: Path
+) -> None:
+    assert align(Path("model"))[0] == 0
+    base = json.loads((trained / "run" / "policy" / "adapter_config.json").read_text())["base_model_name_or_path"]
+    assert base == str(trained / "model")
+    assert aligned(align(Path("model"))[1]) == "align: 1 reused"
+    before = (trained / "run" / "policy" / "adapter_model.safetensors").read_bytes()
+    save_model(trained / "model", seed=1)
+    # What one process has read of its input it does not read again.
+    _engine.cache_clear()
+    code, told = align(Path("model"))
+    save_model(trained / "model")
+    assert code == 0 and aligned(told) == "align: 1 done"
+    assert (trained / "run" / "policy" / "adapter_model.safetensors").read_bytes() != before
+
+
+def test_a_policy_that_the_run_would_replace_and_one_that_is_no_whole_model(align: Align, trained: Path) -> None:
+    code, told = align(trained / "run" / "policy" / "base")
+    assert code == 2 and "no such folder" in told
+    save_aligned(trained / "run" / "policy")
+    code, told = align(trained / "run" / "policy" / "base")
+    assert code == 2 and "which this run replaces. Copy it to another place, or set another `output`." in told
+    save_aligned(trained / "adapters")
+    code, told = align(trained / "adapters")
+    assert code == 2 and "the folder holds adapters, and a policy to align is a whole model" in told
+
+
+def test_an_earlier_runs_policy_is_not_told_as_this_ones(align: Align, trained: Path) -> None:
+    assert align()[0] == 0
+    code, told = align(tokens=8)
+    assert code == 1 and f"{trained / 'run' / 'policy'} (an earlier run's: this one made none)" in told
+    assert f"{trained / 'run' / 'reward_models'}\n" in told
 
 
 def test_a_context_longer_than_the_model(align: Align) -> None:

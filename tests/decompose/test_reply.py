@@ -98,3 +98,11 @@ def test_the_schema_is_strict_enough_for_structured_output():
     for found in objects(REPLY_SCHEMA):
         assert found["additionalProperties"] is False
         assert found["required"] == list(found["properties"])
+
+
+def test_half_a_surrogate_pair_in_the_evidence_becomes_text():
+    (answer,) = parse_reply('{"turns": [{"turn": 1, "value": 2, "evidence": "\\ud83d"}]}', [1])
+    assert answer.evidence == "\ufffd"
+    with pytest.raises(ReplyMistakeError) as mistake:
+        parse_reply('{"turns": [{"turn": 1, "value": "\\ud83d"}]}', [1])
+    assert str(mistake.value).encode()

@@ -136,6 +136,10 @@ def test_a_missing_extra_is_named_before_any_work(folder, monkeypatch):
     with pytest.raises(InputError, match=r"align.generation = 'vllm': .* needs vllm. .*apportion\[vllm\]"):
         check(with_run(folder, vllm))
     check(with_run(folder, vllm), ["evaluate"])
+    dealt = {"processes": 2, "policy": "some/model", "accelerate": "deepspeed"}
+    with pytest.raises(InputError, match=r"align.accelerate = 'deepspeed': .* needs deepspeed. "):
+        check(with_run(folder, dealt))
+    check(with_run(folder, {**dealt, "accelerate": "fsdp"}))
 
 
 def test_a_setting_that_the_algorithm_does_not_read_is_a_warning(folder):

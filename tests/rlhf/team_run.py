@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ from accelerate import Accelerator
 from safetensors.torch import save_file
 
 from reward_model.team import Team
+from rlhf.contexts import DialogueContext
 from rlhf.history import History
 from rlhf.lora import attach_adapter
 from rlhf.ppo import PPO
@@ -34,23 +36,26 @@ SETTINGS = SMALL.model_copy(
 )
 
 
+def recited(chosen: Sequence[DialogueContext], replies: Sequence[list[int]]) -> Rollout:
+    """Given replies, as if they had been sampled; their texts are their tokens' numbers."""
+    prompts = [list(context.prompt) for context in chosen]
+    left, right = max(map(len, prompts)), max(map(len, replies))
+    rows = [[0] * (left - len(p)) + p + r + [0] * (right - len(r)) for p, r in zip(prompts, replies, strict=True)]
+    read = [
+        [0] * (left - len(p)) + [1] * (len(p) + len(r)) + [0] * (right - len(r))
+        for p, r in zip(prompts, replies, strict=True)
+    ]
+    mask = torch.tensor([[i < len(r) for i in range(right)] for r in replies])
+    texts = tuple(" ".join(map(str, reply)) for reply in replies)
+    return Rollout(torch.tensor(rows), torch.tensor(read), mask, texts, tuple(context.history for context in chosen))
+
+
 class Recited(PPO):
     """Says to each context what its words and the step tell, rather than what it samples."""
 
     def _sample(self, chosen):
-        prompts = [list(context.prompt) for context in chosen]
-        replies = [[5 + (sum(prompt) * (i + 3)) % 200 for i in range(1 + sum(prompt) % 4)] for prompt in prompts]
-        left, right = max(map(len, prompts)), max(map(len, replies))
-        rows = [[0] * (left - len(p)) + p + r + [0] * (right - len(r)) for p, r in zip(prompts, replies, strict=True)]
-        read = [
-            [0] * (left - len(p)) + [1] * (len(p) + len(r)) + [0] * (right - len(r))
-            for p, r in zip(prompts, replies, strict=True)
-        ]
-        mask = torch.tensor([[i < len(r) for i in range(right)] for r in replies])
-        texts = tuple(" ".join(map(str, reply)) for reply in replies)
-        return Rollout(
-            torch.tensor(rows), torch.tensor(read), mask, texts, tuple(context.history for context in chosen)
-        )
+        told = [sum(context.prompt) for context in chosen]
+        return recited(chosen, [[5 + (words * (i + 3)) % 200 for i in range(1 + words % 4)] for words in told])
 
 
 def by_sum(histories, replies):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpus.errors import InputError
-from rlhf.event_files import check_tensorboard, event_files
+from rlhf.event_files import check_event_folder, check_tensorboard, event_files
 from rlhf.history import History
 from tests.rlhf.test_ppo import METRICS, by_length, trainer
 from tests.rlhf.toy import quiet
@@ -51,3 +51,13 @@ def test_a_missing_package_is_named_with_the_command_that_brings_it(tmp_path, mo
     with pytest.raises(InputError, match="tensorboardX"), event_files(tmp_path / "events"):
         pass
     assert not (tmp_path / "events").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(
+        InputError, match=r"run\.tensorboard = .*file/events.*: cannot be written .*Name a folder of yours"
+    ):
+        check_event_folder(tmp_path / "file" / "events")
+    check_event_folder(tmp_path / "events")
+    assert not list((tmp_path / "events").iterdir())

@@ -15,12 +15,13 @@ from rlhf.dialogue import RecordedPartner
 from rlhf.group_training import train_groups
 from rlhf.run import Run
 from rlhf.settings import AlarmSettings
-from rlhf.trainer_state import TENSORS
+from rlhf.trainer_state import tensor_files
 from rlhf.turn_advantages import spread_over_tokens, turn_advantages
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_align import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
 
+TENSORS = tensor_files(1)
 METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "policy_loss", "clip_fraction"}
 GROUPS = {"group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
 WAYS = {
@@ -81,6 +82,14 @@ def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, al
     assert f"lora, {algorithm}, tiny" in card and f"trained with {algorithm.upper()} against" in card
     assert (tmp_path / "adapter_model.safetensors").exists() and (tmp_path / "base").is_dir()
     assert [line.split(":")[0] for line in lines] == [f"{algorithm.upper()} step {step}" for step in (1, 2)]
+
+
+def test_no_run_is_reported_to_the_hub(monkeypatch):
+    told = []
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr("trl.trainer.base_trainer.send_telemetry", lambda **facts: told.append(facts))
+    assembled(monkeypatch, by_length)
+    assert not told
 
 
 def test_trl_puts_the_very_prompt_that_ppo_puts(monkeypatch):

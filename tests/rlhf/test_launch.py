@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,27 +14,16 @@ from accelerate.commands.config.config_args import load_config_from_file
 from safetensors.torch import load_file
 
 from corpus.errors import InputError, UnitError
-from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
 from reward_model.team import Team
 from rlhf import launch
-from rlhf.align import align
+from rlhf.accelerate_config import config_file
 from rlhf.job import Job
 from rlhf.settings import AlignSettings
 from rlhf.sharding import check_sharding, sharding_asked
+from rlhf.zero import ASKED
 from tests.rlhf.team_run import SETTINGS, run, trained
-from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def launched(config: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", "accelerate.commands.launch"]
-    command += ["--config_file", str(ROOT / "rlhf" / "accelerate" / f"{config}.yaml"), "--num_processes", "2"]
-    command += ["--main_process_port", "0", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr[-3000:]
+from tests.rlhf.together import ROOT, aligned_together, job, launched, named_policy
+from tests.rlhf.toy import SMALL, quiet
 
 
 def test_two_processes_take_the_steps_of_one(tmp_path: Path) -> None:
@@ -52,12 +40,16 @@ def test_two_processes_take_the_steps_of_one(tmp_path: Path) -> None:
         assert name == other and same == pytest.approx(value, rel=1e-3, abs=1e-5), (step, name)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("data_parallel", "MULTI_GPU"), ("fsdp", "FSDP")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("data_parallel", "MULTI_GPU"), ("fsdp", "FSDP"), ("deepspeed", "DEEPSPEED")]
+)
 def test_the_shipped_configs_are_what_accelerate_reads(name: str, kind: str) -> None:
-    config = load_config_from_file(str(launch.config_file(AlignSettings(accelerate=name))))
+    config = load_config_from_file(str(config_file(AlignSettings(accelerate=name))))
     assert config.distributed_type == kind and config.num_machines == 1
     if kind == "FSDP":
         assert config.fsdp_config["fsdp_version"] == 2
+    if kind == "DEEPSPEED":
+        assert config.deepspeed_config["zero_stage"] == 3
 
 
 def test_the_configs_are_in_the_wheel() -> None:
@@ -67,46 +59,10 @@ def test_the_configs_are_in_the_wheel() -> None:
     assert "*.yaml" in project["tool"]["setuptools"]["package-data"]["*"]
 
 
-def named_policy(folder: Path) -> str:
-    policy = small_policy()
-    policy.model.save_pretrained(str(folder))
-    policy.tokenizer.save_pretrained(str(folder))
-    return str(folder)
-
-
-def job(tmp_path: Path, reward_model: Path | None = None, **changes) -> Job:
-    if reward_model is None:
-        reward_model = tmp_path / "reward"
-        model = RewardModel.new(RewardModelSettings(), 768, 0)
-        torch.nn.init.normal_(model.head[-1].weight, generator=torch.Generator().manual_seed(3))
-        model.save_pretrained(reward_model)
-    table = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
-    settings = SMALL.model_copy(update={"processes": 2, **changes})
-    # As many as `align` takes: another number of threads gives other bits.
-    threads, parent = torch.get_num_threads(), os.getpid()
-    return Job(tuple(chats(4)), table, reward_model, settings, 0, tmp_path / "out", tmp_path / "kept", threads, parent)
-
-
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     wanted = job(tmp_path, Path("/nowhere"))
     wanted.write(tmp_path)
     assert Job.read(tmp_path) == wanted
-
-
-def aligned_together(folder: Path, config: str) -> dict[str, torch.Tensor]:
-    wanted = job(folder, policy=named_policy(folder / "policy"), accelerate=config, lr=1e-3, lr_schedule="constant")
-    lines: list[str] = []
-    seen: list[int] = []
-    history, samples = align(
-        wanted.episodes, wanted.splits, wanted.reward_model, wanted.settings, 0, wanted.out,
-        lambda done, total, text: lines.append(text), wanted.checkpoints, [lambda step, metrics: seen.append(step)],
-    )  # fmt: skip
-    assert seen == [1, 2] and len(lines) == 2 and lines[0].startswith("PPO step 1: reward")
-    assert len(samples) == 2 and {row["step"] for row in history.to_pylist()} == {1, 2}
-    assert (wanted.out / "README.md").is_file()
-    kept = torch.load(folder / "kept" / "step-000002" / "trainer.pt", weights_only=True)
-    assert len(kept["random"]) == 2 and not torch.equal(kept["random"][0]["cpu"], kept["random"][1]["cpu"])
-    return load_file(wanted.out / "adapter_model.safetensors")
 
 
 @pytest.mark.slow
@@ -168,6 +124,8 @@ def test_the_line_that_tells_why_a_process_ended_is_found() -> None:
     assert launch.last_words(ELASTIC).startswith("[rank1]: torch.OutOfMemoryError")
     killed = "  exitcode  : -9 (pid: 7)\n  traceback : Signal 9 (SIGKILL) received by PID 7\n=====\n"
     assert launch.last_words(killed) == "traceback : Signal 9 (SIGKILL) received by PID 7"
+    others = "RuntimeError: reset by peer\n  traceback : Signal 15 (SIGTERM) received by PID 8\n"
+    assert launch.last_words(others) == "RuntimeError: reset by peer"
     assert launch.last_words("a\n\nb\n") == "b" and launch.last_words("") == "without a word"
 
 
@@ -190,12 +148,10 @@ def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypat
     assert started[0].returncode is not None
 
 
-def test_more_processes_than_gpus_and_a_missing_config_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     with pytest.raises(InputError, match=r"align.processes = 2: torch sees 1 CUDA devices"):
         launch.check_launch(SMALL.model_copy(update={"processes": 2, "device": "cuda"}))
-    with pytest.raises(InputError, match=r"align.accelerate = '/no/file': no such file. Give data_parallel, fsdp"):
-        launch.check_launch(SMALL.model_copy(update={"processes": 2, "accelerate": "/no/file"}))
 
 
 def test_a_config_of_ones_own_is_taken(tmp_path: Path) -> None:
@@ -212,13 +168,12 @@ class Two(Team):
         self.size = 2
 
 
-def test_fsdp_is_asked_for_by_the_config_and_deepspeed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not sharding_asked(Two())
+def test_what_deals_weights_out_is_asked_for_by_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sharding_asked(Two()) is None
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    assert sharding_asked(Two()) and not sharding_asked(Team())
-    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
-    with pytest.raises(InputError, match="DeepSpeed config, but PPO"):
-        sharding_asked(Two())
+    assert sharding_asked(Two()) == "fsdp" and sharding_asked(Team()) is None
+    monkeypatch.setenv(ASKED, "true")
+    assert sharding_asked(Two()) == "deepspeed" and sharding_asked(Team()) is None
 
 
 @pytest.mark.parametrize(
@@ -238,5 +193,3 @@ def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, 
 def test_more_processes_than_replies_are_refused() -> None:
     with pytest.raises(ValueError, match="processes 9 is more than batch 8"):
         AlignSettings(batch=8, minibatch=8, processes=9)
-    with pytest.raises(ValueError, match="processes 2: only ppo is shared"):
-        AlignSettings(processes=2, algorithm="grpo")

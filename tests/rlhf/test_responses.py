@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from rlhf.blind import blinded, unblinded
 from rlhf.contexts import Message
 from rlhf.responses import RESPONSES, context_text, messages_of, read_rows, write_rows
 
-SAID = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+SAID = st.one_of(st.text(st.characters(exclude_categories=("Cs",)), max_size=30), st.text("'=+-@\t\r\n a", max_size=5))
 ROWS = st.dictionaries(
     st.tuples(st.sampled_from("st"), st.integers(0, 9), st.sampled_from(["a", "b", "c"])), SAID, min_size=1, max_size=9
 )
@@ -53,6 +54,34 @@ def test_the_key_opens_what_was_blinded(said, seed):
     assert set(letters["policy"].to_pylist()) <= set("ABC")
     opened = unblinded(letters, key).sort_by([(name, "ascending") for name in RESPONSES.key])
     assert opened.to_pylist() == table(said).to_pylist()
+
+
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "\uff1d1",
+    "'=1",
+    "''-1",
+    "'",
+    "'quoted'",
+    "1=1",
+    "",
+]
+
+
+def test_no_text_is_a_formula_in_a_spreadsheet_and_all_is_read_back(tmp_path):
+    said = {("s", number, "=a"): text for number, text in enumerate(FORMULAS)}
+    write_rows(table(said), tmp_path / "r.csv", RESPONSES)
+    with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in list(csv.reader(file))[1:] for cell in row]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t\r\n\uff1d")]
+    assert "'=1+1" in cells and "''=1" in cells and "'quoted'" in cells and "'=a" in cells
+    assert read_rows(tmp_path / "r.csv", RESPONSES).to_pylist() == table(said).to_pylist()
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path):

@@ -59,6 +59,16 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
             "grpo: minibatch 12 is no multiple of micro_batch 5",
         ),
         ({"algorithm": "sft", "micro_batch": 5}, "sft: minibatch 24 is no multiple of micro_batch 5"),
+        ({"algorithm": "grpo", "processes": 5}, "grpo: minibatch 24 is no multiple of processes 5; change one"),
+        ({"algorithm": "sft", "processes": 5}, "sft: batch 24 is no multiple of processes 5; change one"),
+        (
+            {"algorithm": "rloo", "processes": 2, "micro_batch": 8},
+            "rloo: each process' part of minibatch, 12 is no multiple of micro_batch 8; change one",
+        ),
+        (
+            {"algorithm": "sft", "processes": 4, "batch": 12, "minibatch": 12, "micro_batch": 2},
+            "sft: each process' part of batch, 3 is no multiple of micro_batch 2; change one",
+        ),
         ({"algorithm": "rloo", "reply_turns": 2}, "rloo answers one turn, reply_turns is 2; take ppo or grpo"),
         ({"algorithm": "sft", "reply_turns": 2}, "sft answers one turn"),
         ({"algorithm": "grpo", "lora": {"targets": ["lm_head"]}}, "grpo: TRL trains no adapter on lm_head"),
@@ -73,6 +83,15 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
 def test_settings_that_do_not_suit_the_algorithm_are_refused(values, told):
     with pytest.raises(ValidationError, match=told):
         AlignSettings.model_validate(values)
+
+
+def test_what_several_processes_share_need_not_hold_whole_groups():
+    shared = {"algorithm": "grpo", "batch": 12, "minibatch": 6, "group": 4, "processes": 3}
+    assert AlignSettings.model_validate(shared).at_once == 2
+    assert AlignSettings.model_validate({**shared, "micro_batch": 1}).at_once == 1
+    # A learned turn more than the minibatch holds: sft reads one at a time.
+    assert AlignSettings(algorithm="sft", batch=12, minibatch=2, processes=3).at_once == 1
+    assert AlignSettings(processes=2, accelerate="fsdp").at_once == 12
 
 
 def test_every_setting_that_some_algorithm_does_not_read_exists():

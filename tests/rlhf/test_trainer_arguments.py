@@ -35,7 +35,9 @@ def test_the_papers_settings_reach_the_trainer(tmp_path):
 
 def test_generation_by_vllm_is_handed_on(tmp_path):
     named = {"policy": "some/model", "device": "cuda"}
-    assert group_arguments(Run(settings(**named, generation="vllm"), 0), tmp_path).use_vllm
+    found = group_arguments(Run(settings(**named, generation="vllm"), 0), tmp_path)
+    # An engine in each process, for its own replies.
+    assert found.use_vllm and (found.vllm_mode, found.vllm_tensor_parallel_size) == ("colocate", 1)
     assert not group_arguments(Run(settings(**named), 0), tmp_path).use_vllm
 
 
@@ -44,6 +46,16 @@ def test_a_supervised_step_is_one_update_and_is_saved_where_a_killed_run_can_go_
     found = supervised_arguments(Run(chosen, 0, checkpoints=tmp_path), tmp_path)
     assert (found.max_steps, found.per_device_train_batch_size, found.gradient_accumulation_steps) == (5, 6, 2)
     assert found.save_strategy.value == "steps" and found.save_steps == 1
+
+
+def test_processes_take_equal_parts_of_every_update(tmp_path):
+    chosen = settings(batch=24, minibatch=12, micro_batch=2, processes=3, inner_epochs=2, steps=5)
+    found = group_arguments(Run(chosen, 0), tmp_path)
+    assert (found.per_device_train_batch_size, found.gradient_accumulation_steps) == (2, 2)
+    # There is but one process here, so it is told one's part of the batch.
+    assert (found.steps_per_generation, found.generation_batch_size) == (4, 8) and found.max_steps == 20
+    taught = supervised_arguments(Run(settings(algorithm="sft", batch=24, processes=3), 0), tmp_path)
+    assert (taught.per_device_train_batch_size, taught.gradient_accumulation_steps) == (8, 1)
 
 
 def test_of_several_gpus_one_is_used(tmp_path):

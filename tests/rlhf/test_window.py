@@ -19,3 +19,10 @@ def test_where_there_is_none_nothing_is_known(tmp_path, text):
         (tmp_path / "window.json").write_text(text)
     assert read_window(str(tmp_path)) == {}
     assert read_window("tiny") == {}
+
+
+def test_a_folder_in_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "policy").mkdir()
+    write_window(tmp_path / "policy", SMALL)
+    assert read_window("~/policy") == read_window(str(tmp_path / "policy")) != {}
