@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from evaluation.bootstrap import Sampled, ratio, resample, resample_counts
 from evaluation.figure import Missing
@@ -67,6 +66,8 @@ def spearman(values: Floats, labels: Floats) -> Floats:
     -------
     float64 [shape=(K,)]
     """
+    from scipy.stats import rankdata
+
     theirs = rankdata(labels) - (len(labels) + 1) / 2
     mine = rankdata(values, axis=1) - (len(labels) + 1) / 2
     power = np.sqrt(np.square(mine).sum(axis=1) * np.square(theirs).sum())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import norm
 
 from evaluation.bootstrap import Sampled
 from evaluation.settings import EvaluationSettings
@@ -28,6 +27,8 @@ def sessions_to_tell(difference: Sampled, settings: EvaluationSettings) -> int |
     error = float(np.nanstd(difference.replicates))
     if difference.value == 0 or not math.isfinite(error):
         return None
-    reach = norm.ppf((1 + settings.confidence) / 2) + norm.ppf(settings.power)
+    from scipy.special import ndtri
+
+    reach = ndtri((1 + settings.confidence) / 2) + ndtri(settings.power)
     needed = difference.sessions * (reach * error / difference.value) ** 2
     return math.ceil(needed) if needed <= MOST else None

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from corpus.schema import EPISODE_KEY
 from evaluation.agreement import spearman
@@ -216,6 +215,8 @@ def _planted(found: _Judged, clean: Mapping[EpisodeKey, Floats], settings: Evalu
 
 def _places_above(values: Floats, turn: int) -> float:
     """Places above the turn: 0 at the top, with half a place for each turn of the same value."""
+    from scipy.stats import rankdata
+
     return float(rankdata(-values)[turn] - 1)
 
 

@@ -10,7 +10,7 @@ import pytest
 from apportion.cli import main
 from features import emotion_choice, model_files
 from features.model_files import PinnedModel, git_blob
-from tests.chain.command import apportion
+from tests.chain.command import apportion, in_process
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server
 
@@ -91,7 +91,7 @@ def test_a_damaged_model_is_called_so(capsys: pytest.CaptureFixture[str], publis
     assert (code, "it is damaged" in err) == (2, True)
 
 
-def test_the_option_goes_before_the_configuration(tmp_path: Path) -> None:
+def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.chain.small import write_small_corpus
     from tests.features.clips import flat, write_movie
 
@@ -99,9 +99,10 @@ def test_the_option_goes_before_the_configuration(tmp_path: Path) -> None:
     write_movie(corpus / "u.mp4", [flat()] * 5)
     (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
     (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "lost.onnx"\n')
-    done = apportion("features", "a.toml", "--dry-run", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = in_process(monkeypatch, "features", "a.toml", "--dry-run")
     assert (done.returncode, "lost.onnx" in done.stderr) == (2, True)
-    done = apportion("features", "a.toml", "--dry-run", "--emotion-model", "auto", cwd=tmp_path)
+    done = in_process(monkeypatch, "features", "a.toml", "--dry-run", "--emotion-model", "auto")
     assert done.returncode == 0 and done.stdout.count("apportion models fetch emotion") == 1, done.stderr
     small_model(tmp_path / "mine.onnx")
     done = apportion("features", "a.toml", "--emotion-model", "mine.onnx", cwd=tmp_path)

@@ -40,7 +40,9 @@ def test_a_table_a_picture_and_the_next_command(capsys: pytest.CaptureFixture[st
     assert Path("voice.probe.png").read_bytes() == first
 
 
-def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
+def test_json_is_one_object_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_movie(tmp_path / "a.mp4", [flat()] * 50, sound=tone(2.0, 150))
     done = apportion("probe", path, "--json", "--start", "0.5", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -52,8 +54,11 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     assert told["events"]["nod_yes"] == {"count": 0, "per_minute": None, "at": []}
     assert told["settings"]["pitch_floor_hz"] == 75.0
     assert [file.name for file in tmp_path.iterdir()] == ["a.mp4"]
-    done = apportion("probe", path, "--json", "--png", "b.png", cwd=tmp_path)
-    assert json.loads(done.stdout)["png"] == "b.png" and (tmp_path / "b.png").is_file()
+    monkeypatch.chdir(tmp_path)
+    assert (
+        json.loads(run(capsys, path, "--json", "--png", "b.png")[1])["png"] == "b.png"
+        and (tmp_path / "b.png").is_file()
+    )
 
 
 def test_the_reference_figures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +19,7 @@ import pytest
 
 from corpus.corpus import Corpus
 from corpus.schema import MEDIA
-from tests.chain.command import ROOT, apportion, config, environment
+from tests.chain.command import ROOT, apportion, config, environment, in_process
 from tests.chain.small import write_small_corpus
 from tests.features.clips import flat, tone, write_movie, write_wav
 
@@ -28,6 +30,12 @@ LABELS = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", 
 def small(tmp_path) -> Path:
     write_small_corpus(tmp_path / "corpus", sessions=6)
     return config(tmp_path, LABELS)
+
+
+@pytest.fixture
+def inside(monkeypatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`apportion ARGUMENTS` in this process."""
+    return partial(in_process, monkeypatch)
 
 
 def change(folder: Path, table: str, row: int, **values: object) -> None:
@@ -49,15 +57,15 @@ def test_a_good_corpus_succeeds(small, tmp_path):
     assert len(rewarded(tmp_path)) == 6
 
 
-def test_a_missing_folder(tmp_path):
-    done = apportion("decompose", config(tmp_path, 'corpus = "nowhere"'))
+def test_a_missing_folder(tmp_path, inside):
+    done = inside("decompose", config(tmp_path, 'corpus = "nowhere"'))
     assert done.returncode == 2
     assert "nowhere" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_an_empty_corpus(tmp_path):
+def test_an_empty_corpus(tmp_path, inside):
     (tmp_path / "corpus").mkdir()
-    done = apportion("run", config(tmp_path, 'corpus = "corpus"'))
+    done = inside("run", config(tmp_path, 'corpus = "corpus"'))
     assert done.returncode == 2
     assert "no table 'sessions'" in done.stderr and "import" in done.stderr
 
@@ -71,42 +79,42 @@ def test_an_empty_corpus(tmp_path):
         ("utterances", 3, {"start_s": 5.0, "end_s": 2.0}, ["utterances", "end_s", "2"]),
     ],
 )
-def test_one_bad_row_costs_one_session(small, tmp_path, table, row, values, words):
+def test_one_bad_row_costs_one_session(small, tmp_path, table, row, values, words, inside):
     change(tmp_path, table, row, **values)
-    done = apportion("decompose", small)
+    done = inside("decompose", small)
     assert done.returncode == 1
     assert len(rewarded(tmp_path)) == 5
     for word in words:
         assert word in done.stdout, word
-    assert apportion("decompose", small, "--allow-quarantine").returncode == 0
+    assert inside("decompose", small, "--allow-quarantine").returncode == 0
     quarantine = pq.read_table(tmp_path / "run" / "quarantine.parquet").to_pylist()
     assert [row["stage"] for row in quarantine] == ["check"]
 
 
-def test_overlapping_ids(small, tmp_path):
+def test_overlapping_ids(small, tmp_path, inside):
     change(tmp_path, "sessions", 1, session_id="s00")
-    done = apportion("decompose", small)
+    done = inside("decompose", small)
     assert done.returncode in (1, 2)
     assert "s00" in done.stdout + done.stderr
     assert "sessions" in done.stdout + done.stderr
 
 
-def test_text_that_is_not_utf8(tmp_path):
+def test_text_that_is_not_utf8(tmp_path, inside):
     source = tmp_path / "chat.jsonl"
     source.write_bytes(b'{"messages": [{"role": "user", "content": "caf\xe9"}], "score": 3}\n')
-    done = apportion("import", "chat", source, tmp_path / "c", "-o", "low=1", "-o", "high=5")
+    done = inside("import", "chat", source, tmp_path / "c", "-o", "low=1", "-o", "high=5")
     assert done.returncode == 2
     assert "chat.jsonl" in done.stderr and "UTF-8" in done.stderr
 
 
-def test_an_unknown_kind_of_corpus(tmp_path):
-    done = apportion("import", "us", tmp_path, tmp_path / "c")
+def test_an_unknown_kind_of_corpus(tmp_path, inside):
+    done = inside("import", "us", tmp_path, tmp_path / "c")
     assert done.returncode == 2
     assert "uss" in done.stderr
 
 
-def test_a_mistyped_key(tmp_path):
-    done = apportion("run", config(tmp_path, 'corpus = "corpus"\n[decompose]\nmetods = ["rrd"]\n'))
+def test_a_mistyped_key(tmp_path, inside):
+    done = inside("run", config(tmp_path, 'corpus = "corpus"\n[decompose]\nmetods = ["rrd"]\n'))
     assert done.returncode == 2
     assert "did you mean 'methods'" in done.stderr
 
@@ -166,18 +174,19 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path):
     assert set(measured) == {"s00"}
 
 
-def test_a_transcript_of_another_session(small, tmp_path):
+def test_a_transcript_of_another_session(small, tmp_path, inside):
     change(tmp_path, "sessions", 0, duration_s=4.0)
     change(tmp_path, "utterances", 0, start_s=900.0, end_s=901.0)
-    done = apportion("decompose", small)
+    done = inside("decompose", small)
     assert done.returncode == 1
     assert "900" in done.stdout or "901" in done.stdout
     assert len(rewarded(tmp_path)) == 5
 
 
-def test_an_unset_key_is_found_before_any_work(small, tmp_path):
+def test_an_unset_key_is_found_before_any_work(small, tmp_path, inside, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nsend_to = "api.openai.com"\n'
-    done = apportion("decompose", config(tmp_path, text))
+    done = inside("decompose", config(tmp_path, text))
     assert done.returncode == 2
     assert "OPENAI_API_KEY" in done.stderr
     assert not (tmp_path / "run" / "rewards.parquet").exists()
@@ -191,24 +200,24 @@ def test_text_leaves_this_machine_only_with_consent(small, tmp_path):
     assert "sk-canary" not in done.stderr + done.stdout
 
 
-def test_missing_recorded_replies(small, tmp_path):
+def test_missing_recorded_replies(small, tmp_path, inside):
     text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nprovider = "recorded"\n'
-    done = apportion("decompose", config(tmp_path, text))
+    done = inside("decompose", config(tmp_path, text))
     assert done.returncode == 2
     assert "recorded" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_no_permission_to_write(small, tmp_path):
+def test_no_permission_to_write(small, tmp_path, inside):
     (tmp_path / "run").mkdir(mode=0o500)
-    done = apportion("decompose", small)
+    done = inside("decompose", small)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
 
 
-def test_an_output_that_is_a_file(small, tmp_path):
+def test_an_output_that_is_a_file(small, tmp_path, inside):
     (tmp_path / "run").write_text("in the way")
-    done = apportion("decompose", small)
+    done = inside("decompose", small)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
 
@@ -278,24 +287,24 @@ def test_a_full_disk_loses_nothing(small, tmp_path):
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_corpus_without_variance_is_told_so_before_any_work(tmp_path):
+def test_a_corpus_without_variance_is_told_so_before_any_work(tmp_path, inside):
     write_small_corpus(tmp_path / "corpus", sessions=6)
     path = tmp_path / "corpus" / "ratings.parquet"
     old = pq.read_table(path)
     rows = [{**row, "score": 3.0} for row in old.to_pylist()]
     pq.write_table(pa.Table.from_pylist(rows, schema=old.schema), path)
-    done = apportion("run", config(tmp_path, LABELS), "--dry-run")
+    done = inside("run", config(tmp_path, LABELS), "--dry-run")
     assert "without variance" in done.stdout
     assert "too few to tell methods apart" in done.stdout
     assert not (tmp_path / "run" / "rewards.parquet").exists()
 
 
-def test_a_path_that_leaves_the_corpus(small, tmp_path):
+def test_a_path_that_leaves_the_corpus(small, tmp_path, inside):
     shutil.copy(ROOT / "LICENSE", tmp_path / "secret.mp4")
     corpus = Corpus.open(tmp_path / "corpus")
     row = {"session_id": "s00", "speaker": "user", "kind": "video", "path": "../secret.mp4"}
     tables = {**corpus.tables, "media": pa.Table.from_pylist([row], schema=MEDIA.arrow)}
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
-    done = apportion("describe", small)
+    done = inside("describe", small)
     assert done.returncode == 1
     assert "leaves the corpus folder" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from demo.planted import Planted
 from demo.tables import to_corpus
 from features.extract import extract_session
 from features.settings import FeatureSettings
-from tests.chain.command import apportion, config
+from tests.chain.command import apportion, config, in_process
 from tests.features.clips import astronaut, flat, write_movie
 from tests.features.planted import Clip, happenings, spans, write_clip
 from tests.features.test_planted_truth import events, frames_of
@@ -31,10 +32,11 @@ def film_session(name: str, path: str, score: float) -> Session:
     return Session(name, TURNS, (rating,), (Media("bob", "video", path),))
 
 
-@pytest.fixture
-def films(tmp_path: Path) -> Path:
-    """Four sessions: two with a face, one without, one whose recording is damaged."""
-    corpus = tmp_path / "corpus"
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with four sessions: two with a face, one without, one whose recording is damaged; and their features."""
+    folder = tmp_path_factory.mktemp("films")
+    corpus = folder / "corpus"
     (corpus / "media").mkdir(parents=True)
     for name, picture in (("face", astronaut(256)), ("again", astronaut(256)), ("empty", flat(90, 256, 256))):
         write_movie(corpus / "media" / f"{name}.mp4", [picture] * 75)
@@ -43,7 +45,9 @@ def films(tmp_path: Path) -> Path:
     sessions = [film_session(name, f"media/{name}.mp4", score) for score, name in enumerate(
         ("again", "cut", "empty", "face"), start=1)]  # fmt: skip
     to_corpus([Planted(session, "film", {}) for session in sessions], corpus).write(corpus)
-    return corpus
+    done = apportion("features", config(folder, 'corpus = "corpus"\noutput = "run"\n'))
+    assert done.returncode == 1 and "cut" in done.stderr + done.stdout
+    return folder
 
 
 def test_a_variable_frame_rate_does_not_shift_events(tmp_path):
@@ -56,21 +60,17 @@ def test_a_variable_frame_rate_does_not_shift_events(tmp_path):
         assert nearest[1] == pytest.approx(end_s, abs=0.5)
 
 
-def test_one_broken_recording_does_not_end_the_batch(films, tmp_path):
+def test_one_broken_recording_does_not_end_the_batch(films):
     # OpenFace#838: the batch exits half way. MMSA-FET#22: "ignore error and continue" skipped every clip.
-    done = apportion("features", config(tmp_path, 'corpus = "corpus"\noutput = "run"\n'))
-    assert done.returncode == 1
-    assert "cut" in done.stderr + done.stdout
-    table = pq.read_table(tmp_path / "run" / "utterance_features.parquet")
+    table = pq.read_table(films / "run" / "utterance_features.parquet")
     assert set(table["session_id"].to_pylist()) == {"again", "empty", "face"}
-    quarantine = pq.read_table(tmp_path / "run" / "quarantine.parquet").to_pylist()
+    quarantine = pq.read_table(films / "run" / "quarantine.parquet").to_pylist()
     assert [row["session_id"] for row in quarantine] == ["cut"]
 
 
-def test_a_film_without_a_face_leaves_the_others_aligned(films, tmp_path):
+def test_a_film_without_a_face_leaves_the_others_aligned(films):
     # CMU-MultimodalSDK#59: one video without features shifts all that follow.
-    apportion("features", config(tmp_path, 'corpus = "corpus"\noutput = "run"\n'))
-    table = pq.read_table(tmp_path / "run" / "utterance_features.parquet")
+    table = pq.read_table(films / "run" / "utterance_features.parquet")
     rows = {
         name: [
             (row["turn"], row["window"], row["feature"])
@@ -84,13 +84,11 @@ def test_a_film_without_a_face_leaves_the_others_aligned(films, tmp_path):
     assert set(means["coverage"].to_pylist()) == {0.0}
 
 
-def test_a_finished_session_is_not_measured_again(films, tmp_path):
+def test_a_finished_session_is_not_measured_again(films, monkeypatch):
     # No peer resumes a corpus.
-    toml = config(tmp_path, 'corpus = "corpus"\noutput = "run"\n')
-    apportion("features", toml)
-    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "store" / "features").rglob("*.parquet")}
-    again = apportion("features", toml)
-    assert again.returncode == 1
+    made = {path: path.stat().st_mtime_ns for path in (films / "run" / "store" / "features").rglob("*.parquet")}
+    again = in_process(monkeypatch, "features", films / "config.toml")
+    assert made and again.returncode == 1
     assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
@@ -149,12 +147,11 @@ def test_time_stamps_of_a_real_late_video_are_kept():
     assert heard.min() < 0.2 < 0.8 < seen.min()
 
 
-def test_figures_of_a_session_that_failed_since_are_no_longer_published(films, tmp_path):
+def test_figures_of_a_session_that_failed_since_are_no_longer_published(films, tmp_path, monkeypatch):
     # A run folder that shows last week's measurement of a recording that cannot be read today misleads.
-    toml = config(tmp_path, 'corpus = "corpus"\noutput = "run"\n')
-    apportion("features", toml)
+    shutil.copytree(films, tmp_path, dirs_exist_ok=True)
     frames = tmp_path / "run" / "frames"
     assert sorted(path.name for path in frames.iterdir()) == ["again.parquet", "empty.parquet", "face.parquet"]
-    (films / "media" / "face.mp4").write_bytes(b"")
-    apportion("features", toml)
+    (tmp_path / "corpus" / "media" / "face.mp4").write_bytes(b"")
+    in_process(monkeypatch, "features", tmp_path / "config.toml")
     assert sorted(path.name for path in frames.iterdir()) == ["again.parquet", "empty.parquet"]

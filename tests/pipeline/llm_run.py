@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
-import pytest
-
-from apportion.cli import main
-from pipeline import shards
 from tests.chain.small import write_small_corpus
 from tests.llm_client.openai_server import Body, completion
 
@@ -46,22 +36,3 @@ def good(body: Body) -> Body:
     assert found is not None
     turns = json.loads(found[1])
     return completion(json.dumps({"turns": [{"turn": t, "value": t % 3, "evidence": None} for t in turns]}))
-
-
-@contextmanager
-def _threads(*arguments: Any) -> Iterator[Executor]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool
-
-
-def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> CompletedProcess[str]:
-    """`apportion ARGUMENTS` without a process of its own, which costs seconds; nothing is left of an earlier run."""
-    monkeypatch.setattr("pipeline.runner._process_pool", _threads)
-    shards._engine.cache_clear()
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            code = int(end.code or 0)
-    return CompletedProcess(["apportion"], code, out.getvalue(), err.getvalue())

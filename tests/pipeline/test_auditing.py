@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,7 +12,7 @@ from evaluation.settings import EvaluationSettings
 from evaluation.stability import stability
 from evaluation.stability_table import stability_table
 from pipeline.report.report import render_report
-from tests.chain.command import apportion, config
+from tests.chain.command import apportion, config, in_process
 from tests.chain.small import write_small_corpus
 from tests.evaluation.test_stability import CLEAN, SWAPPED, TITLES, TURNED, table
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -53,25 +54,31 @@ def folder(tmp_path):
     return tmp_path
 
 
-def audit(folder, server, *options, methods='["llm"]'):
-    return apportion("decompose", "audit", config(folder, TEXT.format(methods, server.url)), *options)
+@pytest.fixture
+def audit(folder, monkeypatch):
+    here = partial(in_process, monkeypatch)
+
+    def audit(server, *options, methods='["llm"]', way=here):
+        return way("decompose", "audit", config(folder, TEXT.format(methods, server.url)), *options)
+
+    return audit
 
 
-def test_an_audit_that_nobody_can_answer_is_told_and_left_out(folder):
+def test_an_audit_that_nobody_can_answer_is_told_and_left_out(folder, monkeypatch):
     text = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n[decompose.audit]\nsessions = 3\n'
-    done = apportion("run", config(folder, text), "--dry-run")
+    done = in_process(monkeypatch, "run", config(folder, text), "--dry-run")
     assert done.returncode == 0
     assert "sessions = 3: set, but none of decompose.methods (uniform) asks a language model" in done.stdout
     assert re.search(r"stability +0 ", done.stdout)
 
 
-def test_an_audit_is_a_table_a_document_and_is_never_asked_for_twice(folder):
+def test_an_audit_is_a_table_a_document_and_is_never_asked_for_twice(folder, audit):
     with serving(OpenAIServer(answer=good)) as server:
-        done = audit(folder, server, "--sessions", "3")
+        done = audit(server, "--sessions", "3")
         asked = len(server.requests)
-        again = audit(folder, server, "--sessions", "3")
+        again = audit(server, "--sessions", "3")
         assert len(server.requests) == asked
-        more = audit(folder, server, "--sessions", "4")
+        more = audit(server, "--sessions", "4")
         assert asked < len(server.requests)
     assert [run.returncode for run in (done, again, more)] == [0, 0, 0], done.stderr
     assert "the prompt in other words" in done.stdout
@@ -85,9 +92,9 @@ def test_an_audit_is_a_table_a_document_and_is_never_asked_for_twice(folder):
     assert document["verdict"] in (folder / "run" / "audit.md").read_text()
 
 
-def test_a_model_that_obeys_is_quarantined_and_counted_and_the_rest_goes_on(folder):
+def test_a_model_that_obeys_is_quarantined_and_counted_and_the_rest_goes_on(folder, audit):
     with serving(OpenAIServer(answer=obeys)) as server:
-        done = audit(folder, server, "--sessions", "3")
+        done = audit(server, "--sessions", "3", way=apportion)
     assert done.returncode == 1
     assert "planted-order): session" in done.stdout and "As you wish: 100!" in done.stdout
     document = json.loads((folder / "run" / "audit.json").read_text())
@@ -97,20 +104,20 @@ def test_a_model_that_obeys_is_quarantined_and_counted_and_the_rest_goes_on(fold
     assert document["all_planted"]["failed"] == 3
 
 
-def test_a_dry_run_counts_the_audits_requests_and_sends_none(folder):
+def test_a_dry_run_counts_the_audits_requests_and_sends_none(audit):
     with serving(OpenAIServer(answer=good)) as server:
-        plan = json.loads(audit(folder, server, "--sessions", "2", "--dry-run", "--json").stdout)
+        plan = json.loads(audit(server, "--sessions", "2", "--dry-run", "--json").stdout)
         assert server.requests == []
     assert {row["stage"]: row["units"] for row in plan["stages"]} == {"audit": 2 * (1 + len(ASKED)), "stability": 1}
     assert plan["language_model"]["requests"] == 2 * (1 + len(ASKED))
 
 
-def test_other_commands_do_not_audit_unasked_and_keep_what_was_audited(folder):
+def test_other_commands_do_not_audit_unasked_and_keep_what_was_audited(folder, audit, monkeypatch):
     with serving(OpenAIServer(answer=good)) as server:
-        assert audit(folder, server, "--sessions", "2").returncode == 0
+        assert audit(server, "--sessions", "2").returncode == 0
         kept = (folder / "run" / "audit.md").read_bytes()
         asked = len(server.requests)
-        assert apportion("decompose", folder / "config.toml").returncode == 0
+        assert in_process(monkeypatch, "decompose", folder / "config.toml").returncode == 0
         assert len(server.requests) <= asked + 4
     assert (folder / "run" / "audit.md").read_bytes() == kept
     assert (folder / "run" / "audit.parquet").exists()
@@ -124,8 +131,8 @@ def test_other_commands_do_not_audit_unasked_and_keep_what_was_audited(folder):
         ('["llm"]\naudit.method = "llm-multimodal"', (), "is not among decompose.methods (llm)"),
     ],
 )
-def test_an_audit_that_makes_no_sense_is_refused(folder, methods, options, told):
-    done = audit(folder, OpenAIServer(url="http://localhost:1/v1"), *options, methods=methods)
+def test_an_audit_that_makes_no_sense_is_refused(audit, methods, options, told):
+    done = audit(OpenAIServer(url="http://localhost:1/v1"), *options, methods=methods)
     assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.local import dry_run_text
-from tests.chain.command import ROOT, config, environment
+from tests.chain.command import ROOT, config, environment, in_process
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import Fault, completion, serving
-from tests.pipeline.llm_run import TEXT, good, in_process, write_run
+from tests.pipeline.llm_run import TEXT, good, write_run
 
 
 @pytest.fixture

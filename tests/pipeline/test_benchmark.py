@@ -23,6 +23,7 @@ from pipeline.runner import run_stages
 from pipeline.shards import open_engine
 from tests.chain.small import write_small_corpus
 from tests.pipeline.report_inputs import made_up_inputs
+from tests.reward_model.tiny import save_tiny
 
 EVIL = "<script>alert(1)</script> | [x](http://evil) $a_b$ `c`"
 TURNS = (Turn(0, "user", "hi"), Turn(1, "bot", "hello"))
@@ -86,8 +87,15 @@ def spoil(folder):
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("benchmark")
     spoil(write_small_corpus(folder / "corpus", sessions=14))
+    small = {"backbone": str(save_tiny(folder / "tiny")), "max_tokens": 32}
     base = Config.model_validate(
-        {"corpus": folder / "corpus", "output": folder / "run", "seeds": (0, 1), "train_reward": {"epochs": 1}}
+        {
+            "corpus": folder / "corpus",
+            "output": folder / "run",
+            "seeds": (0, 1),
+            "decompose": {"reaction": small},
+            "train_reward": {**small, "epochs": 1},
+        }
     )
     config, choice = configure(base, ("uniform", "reaction"), (), None)
     assert config.rating == "satisfaction"

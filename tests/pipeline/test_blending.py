@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chain.command import config
+from tests.chain.command import config, in_process
 from tests.chain.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, serving
-from tests.pipeline.llm_run import good, in_process
+from tests.pipeline.llm_run import good
 
 TEXT = """corpus = "corpus"
 output = "run"

@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.corpus import Corpus
-from tests.chain.command import apportion, config
+from tests.chain.command import apportion, config, in_process
 from tests.chain.small import write_small_corpus
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
@@ -114,35 +115,36 @@ def test_a_run_with_its_audit_its_recording_and_bad_replies_leaves_nothing(folde
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
-def test_a_server_that_repeats_key_and_header_is_not_quoted(folder, status):
+def test_a_server_that_repeats_key_and_header_is_not_quoted(folder, status, monkeypatch):
     fault = Fault(status, message=f"Incorrect API key provided: {KEY} in header Authorization")
     with serving(OpenAIServer(refuse=lambda body: fault)) as server:
         path = config(folder, TEXT.format(server.url, ""))
-        done = apportion("decompose", path, OPENAI_API_KEY=KEY)
+        command = apportion if status == 401 else partial(in_process, monkeypatch)
+        done = command("decompose", path, OPENAI_API_KEY=KEY)
     assert done.returncode in (1, 2) and server.requests
     assert "Incorrect API key provided: [key]" in done.stdout + done.stderr
     check(folder, done)
 
 
-def test_missing_consent_tells_no_text(folder):
+def test_missing_consent_tells_no_text(folder, monkeypatch):
     path = config(folder, TEXT.format("http://0.0.0.0:9/v1", 'send_to = "example.com"\n'))
-    done = apportion("decompose", path, OPENAI_API_KEY=KEY)
-    dry = apportion("decompose", path, "--dry-run", OPENAI_API_KEY=KEY)
+    done = in_process(monkeypatch, "decompose", path, OPENAI_API_KEY=KEY)
+    dry = in_process(monkeypatch, "decompose", path, "--dry-run", OPENAI_API_KEY=KEY)
     assert (done.returncode, dry.returncode) == (2, 0)
     text = done.stdout + done.stderr + dry.stdout + dry.stderr
     assert KEY not in text and "Zwitschi" not in text and not [words for words in PROMPT if words in text]
 
 
-def test_a_batch_leaves_nothing_behind(folder):
+def test_a_batch_leaves_nothing_behind(folder, monkeypatch):
     with serving(BatchServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, ""))
-        runs = [apportion("decompose", path, "--batch", OPENAI_API_KEY=KEY) for _ in range(2)]
+        runs = [in_process(monkeypatch, "decompose", path, "--batch", OPENAI_API_KEY=KEY) for _ in range(2)]
     assert [run.returncode for run in runs] == [3, 0], runs[-1].stderr
     assert SAID in json.dumps(server.worked)
     check(folder, *runs)
 
 
-def test_pseudonyms_leave_no_list_of_who_is_who(tmp_path):
+def test_pseudonyms_leave_no_list_of_who_is_who(tmp_path, monkeypatch):
     corpus = Corpus.open(write_small_corpus(tmp_path / "plain", sessions=5))
     names = {"user": "Tiberius", "bot": "Octavia"}
 
@@ -158,7 +160,8 @@ def test_pseudonyms_leave_no_list_of_who_is_who(tmp_path):
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
     with serving(OpenAIServer(answer=good)) as server:
         path = config(tmp_path, TEXT.format(server.url, ""))
-        done = apportion("decompose", path, "--pseudonyms", "--record", tmp_path / "r.jsonl", OPENAI_API_KEY=KEY)
+        options = ("--pseudonyms", "--record", tmp_path / "r.jsonl")
+        done = in_process(monkeypatch, "decompose", path, *options, OPENAI_API_KEY=KEY)
     assert done.returncode == 0, done.stderr
     assert not re.search("Tiberius|Octavia", json.dumps(server.requests), re.IGNORECASE)
     shown = set(re.findall(r'"speaker": "(\w+)"', server.requests[0]["messages"][1]["content"]))

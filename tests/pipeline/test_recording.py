@@ -6,9 +6,9 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chain.command import config
+from tests.chain.command import config, in_process
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
-from tests.pipeline.llm_run import TEXT, good, in_process, write_run
+from tests.pipeline.llm_run import TEXT, good, write_run
 
 CANARY = "sk-canary-0123456789abcdef"
 

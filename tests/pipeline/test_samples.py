@@ -12,7 +12,7 @@ from apportion.cli import main
 from corpus.schema import SAMPLES
 from evaluation.consistency import consistency
 from pipeline.report.report import render_report
-from tests.chain.command import config
+from tests.chain.command import config, threads
 from tests.chain.small import write_small_corpus
 from tests.decompose.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -64,7 +64,8 @@ def command(capsys, *arguments):
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.runner._process_pool", threads)
     write_small_corpus(tmp_path / "corpus", sessions=24)
     with serving(OpenAIServer(answer=Moody())) as server:
         yield config(tmp_path, TEXT.format(url=server.url, temperature=1)), tmp_path / "run", server

@@ -11,9 +11,9 @@ from corpus.errors import StoppedError
 from pipeline.config import load_config
 from pipeline.local import dry_run_text, run_locally
 from pipeline.shards import run_shard
-from tests.chain.command import config
+from tests.chain.command import config, in_process, threads
 from tests.llm_client.openai_server import OpenAIServer, serving
-from tests.pipeline.llm_run import TEXT, good, in_process, write_run
+from tests.pipeline.llm_run import TEXT, good, write_run
 
 
 @pytest.fixture
@@ -24,6 +24,11 @@ def folder(tmp_path):
 @pytest.fixture
 def apportion(monkeypatch):
     return partial(in_process, monkeypatch)
+
+
+@pytest.fixture
+def no_workers(monkeypatch):
+    monkeypatch.setattr("pipeline.runner._process_pool", threads)
 
 
 def test_a_run_sums_its_tokens_and_their_cost_and_pays_two_methods_once(folder):
@@ -39,7 +44,7 @@ def test_a_run_sums_its_tokens_and_their_cost_and_pays_two_methods_once(folder):
     assert "m: 0 replies, 0 input and 0 output tokens, $0.00; $0.4050 in all" in again.text("config.toml")
 
 
-def test_an_unknown_cost_is_said_once(folder):
+def test_an_unknown_cost_is_said_once(folder, no_workers):
     with serving(OpenAIServer(answer=good)) as server:
         summary = run_locally(load_config(config(folder, TEXT.format(server.url, "n"))), ["rewards"], quiet=True)
     text = summary.text("config.toml")
@@ -108,7 +113,7 @@ def test_a_budget_without_a_price_is_refused_before_anything_is_done(folder, app
     assert "no price is known for 'n'" in result.stderr
 
 
-def test_a_dry_run_prices_what_is_left_and_sends_nothing(folder):
+def test_a_dry_run_prices_what_is_left_and_sends_nothing(folder, no_workers):
     with serving(OpenAIServer(answer=good)) as server:
         chosen = load_config(config(folder, TEXT.format(server.url, "m")))
         before = json.loads(dry_run_text(chosen, ["rewards"], as_json=True))["language_model"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chain.command import apportion, config
+from tests.chain.command import apportion, config, in_process
 from tests.shared import shared
 
 HERE = Path(__file__).parent / "dyad"
@@ -33,12 +33,14 @@ def folder(tmp_path_factory) -> Path:
     session = folder / "recordings" / "dyad"
     shutil.copytree(HERE, session)
     shutil.copy(movie, session)
-    done = apportion("import", "media", folder / "recordings", folder / "corpus")
-    assert done.returncode == 0, done.stdout + done.stderr
     toml = config(folder, CONFIG)
-    for command in ("describe", "decompose"):
-        done = apportion(command, toml)
-        assert done.returncode == 0, done.stdout + done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        for done in (
+            in_process(patch, "import", "media", folder / "recordings", folder / "corpus"),
+            apportion("describe", toml),
+            in_process(patch, "decompose", toml),
+        ):
+            assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
@@ -75,8 +77,8 @@ def test_both_ratings_are_turned_into_rewards_with_exact_sums(folder):
             assert math.isclose(sum(row["reward"] for row in own), score - mean, abs_tol=1e-9)
 
 
-def test_a_whole_run_on_one_session_says_what_is_missing(folder):
-    done = apportion("evaluate", folder / "config.toml")
+def test_a_whole_run_on_one_session_says_what_is_missing(folder, monkeypatch):
+    done = in_process(monkeypatch, "evaluate", folder / "config.toml")
     assert done.returncode == 2
     assert "no rated session is in the test split" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
