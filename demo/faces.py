@@ -128,13 +128,15 @@ class Face:
     def _layers(self, smile: float, jaw: float, glance: float) -> Plane:
         """The head before it is moved, times its matte, and the matte [SIZE, SIZE, 4]; the last ones are kept."""
         key = (smile, jaw, glance)
-        if key not in self._kept:
+        layers = self._kept.get(key)
+        if layers is None:
             head = self._head(smile, jaw)
             if glance:
                 head = _glancing(head, glance)
-            self._kept = dict(list(self._kept.items())[-KEPT:])
-            self._kept[key] = np.dstack([head * self._head_matte[..., None], self._head_matte])
-        return self._kept[key]
+            layers = np.dstack([head * self._head_matte[..., None], self._head_matte])
+            # Replaced as a whole: several threads may draw.
+            self._kept = {**dict(list(self._kept.items())[-KEPT:]), key: layers}
+        return layers
 
     def _head(self, smile: float, jaw: float) -> Plane:
         pale = self._pale * (1.0 - smile)

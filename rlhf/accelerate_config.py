@@ -12,8 +12,6 @@ CONFIGS = Path(__file__).resolve().parent / "accelerate"
 SHIPPED = ("data_parallel", "fsdp", "deepspeed")
 KINDS = ("MULTI_GPU", "MULTI_CPU", "FSDP", "DEEPSPEED")
 """What accelerate calls the ways to share work that are driven here."""
-DEALING = ("FSDP", "DEEPSPEED")
-"""Those of them that deal weights out."""
 
 
 def config_file(settings: AlignSettings) -> Path:
@@ -42,10 +40,14 @@ def check_config(settings: AlignSettings) -> None:
         raise InputError(f"{given}: distributed_type is {kind}, and one of {', '.join(KINDS)} is needed.")
     if config.num_machines != 1:
         raise InputError(f"{given}: num_machines is {config.num_machines}; the processes are started on this machine.")
-    if settings.algorithm != "ppo" and kind in DEALING:
+    if settings.generation == "vllm" and kind == "FSDP":
         raise InputError(
-            f"{given}: distributed_type is {kind}, but {settings.algorithm} needs the whole policy in each process. "
-            "Set it to 'data_parallel', or take ppo."
+            f"{given}: generation = 'vllm' needs the whole policy in each process. Set it to 'data_parallel'."
+        )
+    if settings.algorithm != "ppo" and kind == "DEEPSPEED":
+        raise InputError(
+            f"{given}: distributed_type is {kind}, which {settings.algorithm} cannot use. Set it to 'fsdp', which "
+            "deals weights out as well, to 'data_parallel', or take ppo."
         )
     if kind == "DEEPSPEED":
         check_extra("deepspeed", "deepspeed", given, "dealing weights out by it")

@@ -30,9 +30,9 @@ def main(folder: Path) -> None:
     from reward_model.team import Team
     from rlhf.align import align
     from rlhf.run import silent
-    from rlhf.zero import take_over_zero
+    from rlhf.sharding import take_over
 
-    take_over_zero()
+    take_over()
     torch.set_num_threads(job.threads)
     accelerator = Accelerator(cpu=job.settings.device == "cpu")
     team = Team(accelerator)

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal
 
+from accelerate.utils import parse_flag_from_env
 from peft import PeftModel
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.nn.parallel import DistributedDataParallel
 
 from corpus.errors import InputError
 from reward_model.team import Team
 from rlhf.lora import attach_adapter
 from rlhf.settings import AlignSettings
-from rlhf.zero import deal_out, is_dealt_out, zero_asked
+from rlhf.zero import deal_out, is_dealt_out, take_over_zero, zero_asked
+
+ASKED_BY_ACCELERATE, ASKED = "ACCELERATE_USE_FSDP", "APPORTION_USE_FSDP"
+
+
+def take_over() -> None:
+    """Keep accelerate and transformers from dealing weights out in this process, and remember that it is asked for.
+
+    Else TRL's trainers would deal out adapters too, and their checkpoints would be no longer those of one process.
+    """
+    take_over_zero()
+    if parse_flag_from_env(ASKED_BY_ACCELERATE):
+        os.environ[ASKED_BY_ACCELERATE], os.environ[ASKED] = "false", "true"
 
 
 def sharding_asked(team: Team) -> Literal["fsdp", "deepspeed"] | None:
     """What the accelerate config of this team's launch deals weights out by, if by anything."""
-    from accelerate.utils import parse_flag_from_env
-
     if team.size == 1:
         return None
     if zero_asked():
         return "deepspeed"
-    return "fsdp" if parse_flag_from_env("ACCELERATE_USE_FSDP") else None
+    return "fsdp" if parse_flag_from_env(ASKED_BY_ACCELERATE) or parse_flag_from_env(ASKED) else None
 
 
 def attach_to_dealt_out(model: Any, settings: AlignSettings, team: Team, by: Literal["fsdp", "deepspeed"]) -> PeftModel:
@@ -49,6 +62,25 @@ def attach_to_dealt_out(model: Any, settings: AlignSettings, team: Team, by: Lit
     return adapted
 
 
+def deal_out_for_trainer(model: PeftModel, settings: AlignSettings, team: Team) -> None:
+    """Deal the frozen weights of a model with adapters out (FSDP2) that one of TRL's trainers is to train by DDP.
+
+    Raises
+    ------
+    InputError
+        Settings with which the processes would not read the model equally often.
+    """
+    check_sharding(settings, team)
+    _deal_out_fsdp(model, settings, team)
+    base: Any = model.get_base_model()
+    # In transformers' words: sampling goes on in every process until the last one's replies have ended.
+    base._is_fsdp_managed_module = True
+    frozen = [name for name, weight in model.named_parameters() if not weight.requires_grad]
+    # DDP would send all of them from the first process to the others.
+    ignore: Any = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
+    ignore(model, frozen)
+
+
 def _deal_out_fsdp(model: PeftModel, settings: AlignSettings, team: Team) -> None:
     base: Any = model.get_base_model()
     trained = {weight for weight in model.parameters() if weight.requires_grad}
@@ -69,7 +101,9 @@ def check_sharding(settings: AlignSettings, team: Team) -> None:
             "align.reply_turns: responses of several turns end at different times, which processes that share weights "
             "cannot wait for. Set accelerate = 'data_parallel', or reply_turns = 1."
         )
-    if settings.batch % settings.minibatch or settings.minibatch % team.size:
+    uneven = settings.batch % settings.minibatch or settings.minibatch % team.size
+    # The settings see to it for the others, whose processes take equal parts in any case.
+    if settings.algorithm == "ppo" and uneven:
         raise InputError(
             f"align.minibatch = {settings.minibatch}: with weights that are dealt out it has to divide batch "
             f"({settings.batch}) and be a multiple of the {team.size} processes."

@@ -15,6 +15,7 @@ from corpus.errors import UnitError
 from rlhf.checkpoint import write_adapter
 from rlhf.policies import Policy
 from rlhf.run import Run
+from rlhf.sharding import deal_out_for_trainer, sharding_asked
 from rlhf.step_callback import Learner, StepCallback
 from rlhf.trainer_arguments import updates_a_step
 from rlhf.trainer_state import TrainerCheckpoints
@@ -74,10 +75,14 @@ def carry_out(trainer: Any, run: Run, learner: Learner, checkpoints: TrainerChec
 
     Raises
     ------
+    InputError
+        Settings with which processes that share the weights would not read the model equally often.
     UnitError
         A reward, loss or gradient that is not a finite number, or an alarm; the last good checkpoint is kept and named.
         A checkpoint that cannot be read.
     """
+    if sharding_asked(run.team):
+        deal_out_for_trainer(trainer.model, run.settings, run.team)
     callback = StepCallback(run, learner, updates_a_step(run.settings), checkpoints, watched)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(callback)

@@ -7,13 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from apportion.cli import main
 from corpus.corpus import Corpus
@@ -34,6 +35,7 @@ DIALOGUES = {
 
 KILLED = """
 import os, signal, sys
+import torch
 from apportion.cli import main
 from reward_model.score_journal import ScoreJournal
 
@@ -45,6 +47,7 @@ def killed(self, scores):
     kept.append(keep(self, scores))
 
 ScoreJournal.add = killed
+torch.set_num_threads(1)
 main(sys.argv[1:])
 """
 """The command in a process that is killed when it wants to keep the sixth session."""
@@ -251,16 +254,26 @@ def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(
     assert not list(tmp_path.glob(".*unfinished"))
 
 
-def test_killed_it_goes_on_to_the_same_table(model: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_killed_it_goes_on_to_the_same_table(
+    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path, one_thread: None
+) -> None:
     names = [f"s{i:02d}" for i in range(12)]
     folder = write(tmp_path / "long", dict.fromkeys(names, DIALOGUES["s1"]), names)
-    assert apportion("score", model, folder, "--out", tmp_path / "whole.parquet").returncode == 0
+    assert run(capsys, model, folder, "--out", tmp_path / "whole.parquet")[0] == 0
     out = tmp_path / "s.parquet"
     command = [sys.executable, "-c", KILLED, "score", str(model), str(folder), "--out", str(out)]
     killed = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL and not out.exists(), killed.stderr
-    again = apportion("score", model, folder, "--out", out, "--json")
-    assert again.returncode == 0 and json.loads(again.stdout)["taken_up"] == 5
+    code, told, _ = run(capsys, model, folder, "--out", out, "--json")
+    assert code == 0 and json.loads(told)["taken_up"] == 5
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 

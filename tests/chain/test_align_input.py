@@ -16,7 +16,7 @@ import pipeline.runner
 from apportion.cli import main
 from pipeline.shards import _engine
 from rlhf.reward import ModelReward
-from tests.chain.command import apportion
+from tests.chain.command import apportion, in_process
 from tests.chain.small import write_small_corpus
 from tests.rlhf.hub import hub
 from tests.rlhf.saved import save_aligned, save_model
@@ -174,12 +174,13 @@ def test_a_gated_model_without_a_token(trained: Path) -> None:
     assert "the model is gated" in done.stderr and "HF_TOKEN" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_corpus_of_no_sessions(tmp_path: Path, trained: Path, align: Align) -> None:
+def test_a_corpus_of_no_sessions(tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_small_corpus(tmp_path / "empty", sessions=0)
-    done = apportion("generate", trained / "model", tmp_path / "empty", "--out", tmp_path / "r.parquet")
+    out = ("--out", tmp_path / "r.parquet")
+    done = in_process(monkeypatch, "generate", trained / "model", tmp_path / "empty", *out)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     config = tmp_path / "config.toml"
     config.write_text(f'corpus = "empty"\noutput = "run"\n[align]\npolicy = "{trained / "model"}"\n')
-    done = apportion("align", config)
+    done = in_process(monkeypatch, "align", config)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "no session" in done.stderr or "0 rated sessions" in done.stderr

@@ -235,7 +235,7 @@ def test_two_runs_at_once_do_not_share_a_folder(small, tmp_path):
 
 def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     """SIGINT to the whole foreground group, as a terminal sends it."""
-    write_small_corpus(tmp_path / "corpus", sessions=1500)
+    write_small_corpus(tmp_path / "corpus", sessions=800)
     process = subprocess.Popen(
         [sys.executable, "-m", "apportion", "decompose", str(small)],
         env=environment(),
@@ -247,11 +247,11 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     store = tmp_path / "run" / "store" / "label"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (store.is_dir() and any(store.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "run the same command again" in errors
     assert "Traceback" not in errors
@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     assert done.returncode == 0
     units = json.loads(done.stdout)["units"]["label"]
     assert units["reused"] >= kept
-    assert units["reused"] + units.get("done", 0) == 3000
+    assert units["reused"] + units.get("done", 0) == 1600
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="needs root to mount a tmpfs")

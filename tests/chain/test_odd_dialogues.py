@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.corpus import Corpus
-from tests.chain.command import apportion, config
+from tests.chain.command import config, in_process
 from tests.chain.small import write_small_corpus
 from tests.reward_model.tiny import save_tiny
 
@@ -66,16 +66,21 @@ def settings(folder: Path) -> Path:
     )
 
 
-def benchmark(folder: Path, code: int = 0) -> tuple[str, str, dict]:
-    done = apportion("benchmark", folder / "corpus", "-c", settings(folder), "-o", folder / "run", "--seeds", "1")
-    assert done.returncode == code, done.stdout + done.stderr
-    page = (folder / "run" / "benchmark.md").read_text(encoding="utf-8")
-    return done.stdout + done.stderr, page, json.loads((folder / "run" / "benchmark.json").read_text())
+@pytest.fixture
+def benchmark(tmp_path, monkeypatch):
+    def benchmark(code: int = 0) -> tuple[str, str, dict]:
+        options = ("-c", settings(tmp_path), "-o", tmp_path / "run", "--seeds", "1")
+        done = in_process(monkeypatch, "benchmark", tmp_path / "corpus", *options)
+        assert done.returncode == code, done.stdout + done.stderr
+        page = (tmp_path / "run" / "benchmark.md").read_text(encoding="utf-8")
+        return done.stdout + done.stderr, page, json.loads((tmp_path / "run" / "benchmark.json").read_text())
+
+    return benchmark
 
 
-def test_one_turn_and_five_thousand_no_target_turns_empty_text_and_no_labels(tmp_path):
+def test_one_turn_and_five_thousand_no_target_turns_empty_text_and_no_labels(tmp_path, benchmark):
     write_odd_corpus(tmp_path / "corpus")
-    said, page, found = benchmark(tmp_path, code=1)
+    said, page, found = benchmark(code=1)
     assert "session alone: 'user' is not a speaker of the session; allowed: bot" in said
     assert "session silent: 'bot' is not a speaker of the session; allowed: user" in said
     assert "quarantined: 2 " in said
@@ -94,10 +99,10 @@ def test_one_turn_and_five_thousand_no_target_turns_empty_text_and_no_labels(tmp
     assert "AUC: not given; the corpus has no labels of turns by people" in page
 
 
-def test_identical_scores_give_rewards_and_a_warning(tmp_path):
+def test_identical_scores_give_rewards_and_a_warning(tmp_path, benchmark):
     write_small_corpus(tmp_path / "corpus", sessions=14)
     same_scores(tmp_path / "corpus")
-    said, page, found = benchmark(tmp_path)
+    said, page, found = benchmark()
     assert "without variance" in said and "without variance" in page
     rewards = pq.read_table(tmp_path / "run" / "rewards.parquet").column("reward").to_numpy()
     assert np.isfinite(rewards).all()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +65,8 @@ def tally(frames: pa.Table, clip: Clip) -> np.ndarray:
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Clip, Path]]:
     folder = tmp_path_factory.mktemp("planted")
-    return [(clip, write_clip(clip, folder)) for clip in CLIPS]
+    with ThreadPoolExecutor(2) as pool:
+        return list(zip(CLIPS, pool.map(partial(write_clip, folder=folder), CLIPS), strict=True))
 
 
 def check(totals: np.ndarray, names: Sequence[str] = ("nod_yes", "nod_no", "smile", "gaze")) -> None:

@@ -60,13 +60,20 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["grpo", "rloo", "sft"])
-def test_what_trls_trainers_run_in_holds_the_whole_policy(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trls_trainers_deal_weights_out_by_fsdp_alone(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rlhf.extras.find_spec", lambda name: name)
-    for name in ("fsdp", "deepspeed"):
-        match = f"'{name}': distributed_type is {name.upper()}, but {algorithm} needs the whole policy in each process"
-        with pytest.raises(InputError, match=match):
-            check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate=name))
-    check_config(AlignSettings(algorithm=algorithm, processes=2))
+    match = f"'deepspeed': distributed_type is DEEPSPEED, which {algorithm} cannot use. Set it to 'fsdp'"
+    with pytest.raises(InputError, match=match):
+        check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate="deepspeed"))
+    for name in ("data_parallel", "fsdp"):
+        check_config(AlignSettings(algorithm=algorithm, processes=2, accelerate=name))
+
+
+def test_vllm_reads_whole_policies() -> None:
+    vllm = {"algorithm": "grpo", "generation": "vllm", "policy": "some/model", "device": "cuda", "processes": 2}
+    with pytest.raises(InputError, match="'fsdp': generation = 'vllm' needs the whole policy in each process"):
+        check_config(AlignSettings.model_validate({**vllm, "accelerate": "fsdp"}))
+    check_config(AlignSettings.model_validate(vllm))
 
 
 def test_deepspeed_has_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,16 +7,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
+from accelerate.utils import parse_flag_from_env
 from safetensors.torch import load_file
 
-from corpus.errors import UnitError
+from corpus.errors import InputError, UnitError
 from reward_model.team import Team
-from rlhf import launch
+from rlhf import launch, sharding
 from rlhf.align import align
 from rlhf.group_reward import GroupReward
 from rlhf.settings import AlarmSettings, AlignSettings
@@ -24,7 +26,7 @@ from rlhf.trainer_state import TrainerCheckpoints
 from tests.rlhf.test_align import digest
 from tests.rlhf.test_align import run as alone
 from tests.rlhf.test_group_training import METRICS, Stop, stop_after
-from tests.rlhf.together import ROOT, job, launched
+from tests.rlhf.together import ROOT, job, launched, named_policy
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 from tests.rlhf.trainer_team_run import WAYS, run
 
@@ -40,9 +42,22 @@ TOGETHER = {
 }  # fmt: skip
 
 
-def test_two_processes_take_the_steps_of_one(tmp_path: Path) -> None:
-    launched("data_parallel", "-m", "tests.rlhf.trainer_team_run", str(tmp_path), *WAYS)
-    for way in WAYS:
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As many as each of the two processes has; on a policy this small more of them only wait for one another."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("config", ["data_parallel", pytest.param("fsdp", marks=pytest.mark.slow)])
+def test_two_processes_take_the_steps_of_one(tmp_path: Path, config: str) -> None:
+    # Responses of several turns end at different times, which dealt out weights cannot wait for.
+    ways = [way for way in WAYS if config != "fsdp" or "turns" not in way]
+    launched(config, "-m", "tests.rlhf.trainer_team_run", str(tmp_path), *ways)
+    for way in ways:
         trained, history = run(way, Team())
         first, second = (load_file(tmp_path / f"{way}{rank}.safetensors") for rank in (0, 1))
         assert all(torch.equal(first[name], second[name]) for name in first)
@@ -80,6 +95,24 @@ def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
     assert reward.score_norm.moments == pytest.approx((5, mean, 16.0))
     assert rewards == pytest.approx([0.0, 2.0 / deviation])
     assert reward.turns == [[value] for value in rewards]
+
+
+def test_accelerate_is_told_nothing_of_fsdp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharding.ASKED_BY_ACCELERATE, "true")
+    monkeypatch.setenv(sharding.ASKED, "false")
+    sharding.take_over()
+    assert not parse_flag_from_env(sharding.ASKED_BY_ACCELERATE) and sharding.sharding_asked(Second([])) == "fsdp"
+    monkeypatch.setenv(sharding.ASKED, "false")
+    sharding.take_over()
+    assert sharding.sharding_asked(Second([])) is None
+
+
+def test_of_dealt_out_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:
+    # sft does not read it.
+    taught = SMALL.model_copy(update={"algorithm": "sft", "policy": "p", "minibatch": 3, "micro_batch": 1})
+    sharding.check_sharding(taught, Second([]))
+    with pytest.raises(InputError, match=r"align\.minibatch = 3"):
+        sharding.check_sharding(taught.model_copy(update={"algorithm": "ppo"}), Second([]))
 
 
 def test_a_checkpoint_has_to_hold_every_process_random_numbers(tmp_path: Path) -> None:
@@ -149,14 +182,16 @@ launch.align_together(wanted, lambda done, total, text: print(done, flush=True),
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["grpo, several turns", "sft"])
-def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str) -> None:
-    reward = job(tmp_path).reward_model
+@pytest.mark.parametrize(
+    ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
+)
+def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
+    reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def command(name: str, *hold: str) -> list[str]:
         (tmp_path / name).mkdir(exist_ok=True)
-        changes = json.dumps({**TOGETHER[way], "steps": 3})
+        changes = json.dumps({**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config})
         return [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(reward), changes, *hold]
 
     subprocess.run(command("a"), env=environment, check=True, stdout=subprocess.DEVNULL)

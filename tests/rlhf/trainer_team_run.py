@@ -19,13 +19,20 @@ from rlhf.history import History
 from rlhf.randomness import own_randomness
 from rlhf.run import Run
 from rlhf.settings import AlignSettings, LoraSettings
+from rlhf.sharding import is_sharded, sharding_asked, take_over
 from rlhf.step_callback import StepCallback
 from rlhf.supervised import train_supervised
 from tests.rlhf.team_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy
 
 SETTINGS = SMALL.model_copy(
-    update={"steps": 3, "lr": 5e-3, "lora": LoraSettings(r=4, alpha=8, dropout=0.0), "kl_coefficient": 0.2}
+    update={
+        "policy": "small",
+        "steps": 3,
+        "lr": 5e-3,
+        "lora": LoraSettings(r=4, alpha=8, dropout=0.0),
+        "kl_coefficient": 0.2,
+    }
 )
 WAYS = {
     # 12 replies: each process has one group, and half of the one that lies across both.
@@ -96,6 +103,7 @@ def run(way: str, team: Team, checkpoints: Path | None = None) -> tuple[dict[str
         else:
             partner = RecordedPartner(chats(4), no_history) if told.settings.reply_turns > 1 else None
             model = train_groups(policy, contexts(policy), by_numbers, told, partner)
+    assert is_sharded(model) == bool(sharding_asked(team))
     named = model.named_parameters()
     weights = {name: weight.detach().clone().contiguous() for name, weight in named if weight.requires_grad}
     return weights, told.history
@@ -107,6 +115,7 @@ def by_numbers(histories, replies):
 
 if __name__ == "__main__":
     out = Path(sys.argv[1])
+    take_over()
     torch.set_num_threads(1)
     accelerator = Accelerator(cpu=True)
     team = Team(accelerator)
