@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rlhf.settings import AlarmSettings
 
-WATCHED = ("kl", "response_tokens", "repetition", "entropy")
+WATCHED = ("kl", "response_tokens", "repetition", "sameness", "entropy")
 
 
 @dataclass
@@ -63,6 +63,24 @@ def repetition(replies: Tensor, mask: Tensor) -> float:
     return sum(shares) / len(shares)
 
 
+def sameness(replies: Tensor, mask: Tensor, contexts: Sequence[int]) -> float:
+    """How alike the replies to different contexts are, from 0 (no token pair in common) to 1 (one reply for all).
+
+    The mean over replies of the largest share of a reply's pairs of neighbouring tokens that a reply to another context
+    has, too; 0 where all contexts are one. ``replies`` [shape=(B, L)] int64, ``mask`` [shape=(B, L)] bool, ``contexts``
+    (B of them) say what is answered. A reply of one token is compared by it.
+    """
+    said = []
+    for reply, own in zip(replies.tolist(), mask.tolist(), strict=True):
+        tokens = [token for token, spoken in zip(reply, own, strict=True) if spoken]
+        said.append(set(pairwise(tokens)) or set(tokens))
+    shares = []
+    for one, here in zip(said, contexts, strict=True):
+        others = (other for other, there in zip(said, contexts, strict=True) if there != here)
+        shares.append(max((len(one & other) / len(one) for other in others if one), default=0.0))
+    return sum(shares) / len(shares)
+
+
 def _divergence(limits: AlarmSettings, start: float, now: float) -> str | None:
     if not limits.max_kl or now <= limits.max_kl:
         return None
@@ -86,6 +104,16 @@ def _repeated(limits: AlarmSettings, start: float, now: float) -> str | None:
     )
 
 
+def _same(limits: AlarmSettings, start: float, now: float) -> str | None:
+    rise = limits.sameness_rise
+    if not rise or now <= start + rise:
+        return None
+    return (
+        f"sameness: {now:.0%} of a reply's token pairs are in a reply to another context, {start:.0%} at the start "
+        f"(align.alarms.sameness_rise = {rise:g})"
+    )
+
+
 def _entropy(limits: AlarmSettings, start: float, now: float) -> str | None:
     share = limits.entropy_share
     if not share or now >= start * share:
@@ -99,5 +127,6 @@ _LIMITS: dict[str, Callable[[AlarmSettings, float, float], str | None]] = {
     "kl": _divergence,
     "response_tokens": _length,
     "repetition": _repeated,
+    "sameness": _same,
     "entropy": _entropy,
 }

@@ -15,7 +15,7 @@ from peft import PeftModel
 from torch import Tensor
 from trl import GRPOTrainer, RLOOTrainer
 
-from rlhf.alarms import repetition
+from rlhf.alarms import repetition, sameness
 from rlhf.contexts import DialogueContext, as_chat
 from rlhf.dialogue import Partner, sample_dialogues
 from rlhf.group_reward import GroupReward
@@ -108,6 +108,7 @@ class _Group(AdapterSaving):
         self.partner = partner
         self.contexts = contexts
         self.asked: list[DialogueContext] = []
+        self.places: list[int] = []
         self.ends: list[list[int]] = []
         self.observed: dict[str, float] = {}
         parent: Any = super()
@@ -132,7 +133,8 @@ class _Group(AdapterSaving):
         self.reward.score_norm = ScoreNorm(*state)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self.asked = [self.contexts[row["context"]] for row in inputs]
+        self.places = [row["context"] for row in inputs]
+        self.asked = [self.contexts[place] for place in self.places]
         parent: Any = super()
         with _sampling(self.model):
             output: dict[str, Any] = parent._generate_and_score_completions(inputs)
@@ -165,6 +167,7 @@ class _Group(AdapterSaving):
             "response_tokens": float(own.sum(dim=1).double().mean()),
             "entropy": float(masked_mean(entropy, own)),
             "repetition": repetition(tokens, own),
+            "sameness": sameness(tokens, own, gather_object(self.places)),
         }
 
     def _everywhere(self, values: Tensor) -> Tensor:

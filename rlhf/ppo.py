@@ -19,7 +19,7 @@ from torch import Tensor
 from corpus.errors import UnitError
 from reward_model.team import Team
 from rlhf.actor_critic import ActorCritic
-from rlhf.alarms import Alarms, gamed, repetition
+from rlhf.alarms import Alarms, gamed, repetition, sameness
 from rlhf.contexts import DialogueContext
 from rlhf.dialogue import Partner, sample_dialogues
 from rlhf.experience import Experience, micro_batches, minibatches
@@ -156,7 +156,7 @@ class PPO:
         chosen = [self.contexts[place] for place in places[self.team.stretch(len(places))]]
         sampled = self._sample(chosen)
         rollout, scores = self._together(sampled, self._scores(number, chosen, sampled))
-        experience, observed = self._experience(rollout, scores)
+        experience, observed = self._experience(rollout, scores, places)
         losses = self._update(number, experience)
         self.schedule.step()
         return {"reward": math.fsum(scores) / len(scores), **observed, **losses}
@@ -186,7 +186,9 @@ class PPO:
         return joined.to(rollout.tokens.device), [score for _, own in parts for score in own]
 
     @torch.no_grad()
-    def _experience(self, rollout: Rollout, scores: Sequence[float]) -> tuple[Experience, dict[str, float]]:
+    def _experience(
+        self, rollout: Rollout, scores: Sequence[float], places: Sequence[int]
+    ) -> tuple[Experience, dict[str, float]]:
         settings = self.settings
         logp, values, entropy, reference = self._read(rollout)
         divergence = (logp - reference) * rollout.mask
@@ -203,6 +205,7 @@ class PPO:
             "response_tokens": float(rollout.lengths.double().mean()),
             "entropy": float(masked_mean(entropy, rollout.mask)),
             "repetition": repetition(rollout.replies, rollout.mask),
+            "sameness": sameness(rollout.replies, rollout.mask, places),
         }
         if settings.kl_controller == "adaptive":
             observed["kl_coefficient"] = cost

@@ -100,6 +100,12 @@ class AlarmSettings(BaseModel):
     repetition_rise: float = Field(
         default=0.4, ge=0, le=1, description="repetition: rise of the share of token pairs that a reply says again"
     )
+    sameness_rise: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="sameness: rise of the share of a reply's token pairs that a reply to another context has, too",
+    )
     entropy_share: float = Field(
         default=0.1, ge=0, lt=1, description="entropy collapse: entropy below that share of the first step's"
     )

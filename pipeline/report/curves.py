@@ -20,7 +20,7 @@ STAGES = {
 """What the trained stages are called and what their steps count."""
 PARTS = {"train": True, "training": True, "validation": False, "val": False, "valid": False}
 """Words of a metric's name that tell curves of one chart apart, and whether such a curve is dashed."""
-NAMES = {"kl": "KL divergence from the untrained policy"}
+NAMES = {"kl": "KL divergence from the untrained policy", "sameness": "sameness of replies to different contexts"}
 """Metrics whose short name wants an explanation."""
 FIRST = {"align": ("reward", "kl", "loss")}
 """Metrics shown at once; the others are folded away. A stage that is not here shows its losses."""

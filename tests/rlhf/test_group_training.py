@@ -10,6 +10,7 @@ import torch
 
 from corpus.errors import UnitError
 from rlhf import group_training
+from rlhf.alarms import sameness
 from rlhf.contexts import make_contexts
 from rlhf.dialogue import RecordedPartner
 from rlhf.group_training import train_groups
@@ -22,7 +23,7 @@ from tests.rlhf.test_align import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
 
 TENSORS = tensor_files(1)
-METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "policy_loss", "clip_fraction"}
+METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "policy_loss", "clip_fraction"}
 GROUPS = {"group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
 WAYS = {
     "grpo": {"algorithm": "grpo", **GROUPS},
@@ -115,6 +116,17 @@ def test_the_reward_sees_each_replys_history_and_a_group_answers_one_context(mon
     assert seen == expected and len(set(seen)) == 2
     order = trainer.train_dataset["context"]
     assert len(order) == SMALL.steps * 2 and len(set(order)) == len(order)
+
+
+def test_replies_of_a_group_are_not_compared_with_each_other(monkeypatch):
+    trainer = assembled(monkeypatch, by_length)
+    output = sampled(trainer)
+    tokens, mask = output["completion_ids"], output["completion_mask"].bool()
+    assert trainer.observed["sameness"] == sameness(tokens, mask, [0, 0, 1, 1])
+    monkeypatch.setattr(group_training, "sameness", lambda replies, mask, contexts: contexts)
+    sampled(trainer)
+    answered = trainer.observed["sameness"]
+    assert answered[0] == answered[1] != answered[2] == answered[3]
 
 
 def test_trls_advantages_are_those_of_turns_where_a_response_is_one_turn(monkeypatch):

@@ -17,7 +17,8 @@ from rlhf.token_rewards import token_rewards
 from tests.rlhf.toy import SMALL, chats, contexts, quiet, small_policy
 
 METRICS = {
-    "reward", "kl", "response_tokens", "entropy", "repetition", "value_loss", "policy_loss", "clip_fraction",
+    "reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "value_loss", "policy_loss",
+    "clip_fraction",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -41,6 +42,16 @@ TOGETHER = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As many as each of the two processes has; on a policy this small more of them only wait for one another."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("config", ["data_parallel", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_processes_take_the_steps_of_one(tmp_path: Path, config: str) -> None:
     # Responses of several turns end at different times, which dealt out weights cannot wait for.
