@@ -139,7 +139,7 @@ def broken_recordings(folder: Path) -> dict[str, Path]:
     return {"good": good, "silent": silent}
 
 
-def test_broken_recordings_cost_their_own_session_only(small, tmp_path):
+def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
     broken_recordings(tmp_path)
     corpus = Corpus.open(tmp_path / "corpus")
     spans = [(0.0, 1.0), (1.0, 2.0), (2.0, 2.5), (2.5, 3.0), (3.0, 3.5), (3.5, 4.0), (4.0, 4.9)]
@@ -158,7 +158,7 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path):
         "media": pa.Table.from_pylist(media, schema=MEDIA.arrow),
     }
     Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
-    done = apportion("describe", small)
+    done = inside("describe", small)
     assert done.returncode == 1, done.stderr
     causes = {
         row["session_id"]: row["cause"]
