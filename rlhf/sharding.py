@@ -16,31 +16,34 @@ from corpus.errors import InputError
 from reward_model.team import Team
 from rlhf.lora import attach_adapter
 from rlhf.settings import AlignSettings
-from rlhf.zero import deal_out, is_dealt_out, take_over_zero, zero_asked
+from rlhf.zero import deal_out, is_dealt_out
 
-ASKED_BY_ACCELERATE, ASKED = "ACCELERATE_USE_FSDP", "APPORTION_USE_FSDP"
+Dealer = Literal["fsdp", "deepspeed"]
+FLAGS: dict[Dealer, tuple[str, str]] = {
+    "fsdp": ("ACCELERATE_USE_FSDP", "APPORTION_USE_FSDP"),
+    "deepspeed": ("ACCELERATE_USE_DEEPSPEED", "APPORTION_USE_DEEPSPEED"),
+}
+"""In the environment: what tells accelerate and transformers to deal weights out, and what tells us instead."""
 
 
 def take_over() -> None:
-    """Keep accelerate and transformers from dealing weights out in this process, and remember that it is asked for.
+    """Keep accelerate and transformers from dealing weights out in this process, and remember what is asked for.
 
-    Else TRL's trainers would deal out adapters too, and their checkpoints would be no longer those of one process.
+    Else TRL's trainers would deal out adapters too, and their checkpoints would be no longer those of one process; and
+    with DeepSpeed every model that is loaded would be dealt out, the reward model too, which nobody brings together.
     """
-    take_over_zero()
-    if parse_flag_from_env(ASKED_BY_ACCELERATE):
-        os.environ[ASKED_BY_ACCELERATE], os.environ[ASKED] = "false", "true"
+    for theirs, ours in FLAGS.values():
+        if parse_flag_from_env(theirs):
+            os.environ[theirs], os.environ[ours] = "false", "true"
 
 
-def sharding_asked(team: Team) -> Literal["fsdp", "deepspeed"] | None:
-    """What the accelerate config of this team's launch deals weights out by, if by anything."""
-    if team.size == 1:
-        return None
-    if zero_asked():
-        return "deepspeed"
-    return "fsdp" if parse_flag_from_env(ASKED_BY_ACCELERATE) or parse_flag_from_env(ASKED) else None
+def sharding_asked(team: Team) -> Dealer | None:
+    """What the accelerate config of this team's launch deals weights out by, if by anything (`take_over` was here)."""
+    asked = [dealer for dealer, (_, ours) in FLAGS.items() if parse_flag_from_env(ours)]
+    return asked[0] if asked and team.size > 1 else None
 
 
-def attach_to_dealt_out(model: Any, settings: AlignSettings, team: Team, by: Literal["fsdp", "deepspeed"]) -> PeftModel:
+def attach_to_dealt_out(model: Any, settings: AlignSettings, team: Team, by: Dealer) -> PeftModel:
     """Put adapters on ``model`` and deal its frozen weights out to all processes.
 
     A layer's weights are brought together while it computes. The adapters stay whole in every process, because all of

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import torch
-from accelerate.utils import parse_flag_from_env
 
 from corpus.errors import InputError
-
-ASKED_BY_ACCELERATE, ASKED = "ACCELERATE_USE_DEEPSPEED", "APPORTION_USE_DEEPSPEED"
-
-
-def take_over_zero() -> None:
-    """Keep accelerate from setting DeepSpeed up in this process, and remember that its config asks for it.
-
-    Else transformers would deal out every model that is loaded, the reward model too, which nobody brings together.
-    """
-    if parse_flag_from_env(ASKED_BY_ACCELERATE):
-        os.environ[ASKED_BY_ACCELERATE], os.environ[ASKED] = "false", "true"
-
-
-def zero_asked() -> bool:
-    """Whether the accelerate config of this process' launch asks for DeepSpeed."""
-    return bool(parse_flag_from_env(ASKED))
 
 
 def zero_config() -> dict[str, Any]:

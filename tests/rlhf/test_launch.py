@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +20,9 @@ from rlhf import launch
 from rlhf.accelerate_config import config_file
 from rlhf.job import Job
 from rlhf.settings import AlignSettings
-from rlhf.sharding import check_sharding, sharding_asked
-from rlhf.zero import ASKED
+from rlhf.sharding import FLAGS, check_sharding, sharding_asked, take_over
 from tests.rlhf.team_run import SETTINGS, run, trained
-from tests.rlhf.together import ROOT, aligned_together, job, launched, named_policy
+from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job, launched
 from tests.rlhf.toy import SMALL, quiet
 
 
@@ -76,13 +76,8 @@ def test_two_processes_align_a_policy_and_dealing_its_weights_out_changes_nothin
 @pytest.mark.slow
 def test_two_processes_that_are_started_again_go_on_where_they_were(tmp_path: Path) -> None:
     whole = aligned_together(tmp_path / "whole", "data_parallel")
-    settings = {"policy": named_policy(tmp_path / "policy"), "lr": 1e-3, "lr_schedule": "constant"}
-    launch.align_together(job(tmp_path, steps=1, **settings), quiet, ())
-    assert (tmp_path / "kept" / "step-000001").is_dir()
-    told: list[int] = []
-    launch.align_together(job(tmp_path, **settings), lambda done, total, text: told.append(done), ())
+    told, again = aligned_in_two_goes(tmp_path, "data_parallel")
     assert told == [2]
-    again = load_file(tmp_path / "out" / "adapter_model.safetensors")
     assert all(torch.equal(again[name], weight) for name, weight in whole.items())
 
 
@@ -169,11 +164,17 @@ class Two(Team):
 
 
 def test_what_deals_weights_out_is_asked_for_by_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
+    for names in FLAGS.values():
+        for name in names:
+            monkeypatch.setenv(name, "false")
+    take_over()
     assert sharding_asked(Two()) is None
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    assert sharding_asked(Two()) == "fsdp" and sharding_asked(Team()) is None
-    monkeypatch.setenv(ASKED, "true")
-    assert sharding_asked(Two()) == "deepspeed" and sharding_asked(Team()) is None
+    for dealer, (theirs, ours) in FLAGS.items():
+        monkeypatch.setenv(theirs, "true")
+        take_over()
+        assert sharding_asked(Two()) == dealer and sharding_asked(Team()) is None
+        assert os.environ[theirs] == "false"
+        monkeypatch.setenv(ours, "false")
 
 
 @pytest.mark.parametrize(

@@ -98,11 +98,12 @@ def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
 
 
 def test_accelerate_is_told_nothing_of_fsdp(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(sharding.ASKED_BY_ACCELERATE, "true")
-    monkeypatch.setenv(sharding.ASKED, "false")
+    theirs, ours = sharding.FLAGS["fsdp"]
+    monkeypatch.setenv(theirs, "true")
+    monkeypatch.setenv(ours, "false")
     sharding.take_over()
-    assert not parse_flag_from_env(sharding.ASKED_BY_ACCELERATE) and sharding.sharding_asked(Second([])) == "fsdp"
-    monkeypatch.setenv(sharding.ASKED, "false")
+    assert not parse_flag_from_env(theirs) and sharding.sharding_asked(Second([])) == "fsdp"
+    monkeypatch.setenv(ours, "false")
     sharding.take_over()
     assert sharding.sharding_asked(Second([])) is None
 

@@ -10,29 +10,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from corpus.errors import InputError
 from rlhf import launch
 from rlhf.accelerate_config import config_file
-from rlhf.zero import ASKED, ASKED_BY_ACCELERATE, is_dealt_out, take_over_zero, zero_asked, zero_config
-from tests.rlhf.together import aligned_together, job, launched, named_policy
+from rlhf.zero import is_dealt_out, zero_config
+from tests.rlhf.together import aligned_in_two_goes, aligned_together, job, launched, named_policy
 from tests.rlhf.toy import quiet
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is set in a test is put back after it, also where the code has set it."""
-    for name in (ASKED, ASKED_BY_ACCELERATE):
-        monkeypatch.setenv(name, "false")
-
-
-def test_deepspeed_is_taken_over_from_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
-    take_over_zero()
-    assert not zero_asked()
-    monkeypatch.setenv(ASKED_BY_ACCELERATE, "true")
-    take_over_zero()
-    assert zero_asked() and os.environ[ASKED_BY_ACCELERATE] == "false"
 
 
 def test_what_deepspeed_is_told_is_what_the_accelerate_config_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,13 +81,8 @@ def test_a_policy_that_is_dealt_out_learns_the_same_and_goes_on_where_it_was(tmp
     assert all(bool(weight.any()) for name, weight in whole.items() if "lora_B" in name)
     for name, weight in whole.items():
         torch.testing.assert_close(dealt[name], weight, rtol=1e-3, atol=1e-5)
-    policy = named_policy(tmp_path / "policy")
-    settings = {"policy": policy, "accelerate": "deepspeed", "lr": 1e-3, "lr_schedule": "constant"}
-    launch.align_together(job(tmp_path, steps=1, **settings), quiet, ())
-    told: list[int] = []
-    launch.align_together(job(tmp_path, **settings), lambda done, total, text: told.append(done), ())
+    told, again = aligned_in_two_goes(tmp_path, "deepspeed")
     assert told == [2]
-    again = load_file(tmp_path / "out" / "adapter_model.safetensors")
     assert all(torch.equal(again[name], weight) for name, weight in dealt.items())
 
 

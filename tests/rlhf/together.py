@@ -14,7 +14,8 @@ from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from rlhf.align import align
 from rlhf.job import Job
-from tests.rlhf.toy import SMALL, chats, small_policy, splits
+from rlhf.launch import align_together
+from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,3 +63,14 @@ def aligned_together(folder: Path, config: str) -> dict[str, torch.Tensor]:
     kept = torch.load(folder / "kept" / "step-000002" / "trainer.pt", weights_only=True)
     assert len(kept["random"]) == 2 and not torch.equal(kept["random"][0]["cpu"], kept["random"][1]["cpu"])
     return load_file(wanted.out / "adapter_model.safetensors")
+
+
+def aligned_in_two_goes(folder: Path, config: str) -> tuple[list[int], dict[str, torch.Tensor]]:
+    """`aligned_together` ended after its first step and started again: the steps of the second go, and the adapters."""
+    policy = named_policy(folder / "policy")
+    settings = {"policy": policy, "accelerate": config, "lr": 1e-3, "lr_schedule": "constant"}
+    align_together(job(folder, steps=1, **settings), quiet, ())
+    assert (folder / "kept" / "step-000001").is_dir()
+    told: list[int] = []
+    align_together(job(folder, **settings), lambda done, total, text: told.append(done), ())
+    return told, load_file(folder / "out" / "adapter_model.safetensors")

@@ -15,8 +15,8 @@ from rlhf.lora import attach_adapter
 from rlhf.policies import Policy
 from rlhf.rollout import sample_replies
 from rlhf.settings import LoraSettings
-from rlhf.sharding import is_sharded
-from rlhf.zero import deal_out, take_over_zero
+from rlhf.sharding import is_sharded, take_over
+from rlhf.zero import deal_out
 from tests.rlhf.toy import contexts, small_policy
 
 LORA = LoraSettings(r=4, alpha=8, dropout=0.0)
@@ -43,7 +43,7 @@ def largest_difference(some: list[torch.Tensor], others: list[torch.Tensor]) -> 
 
 
 def main(out: Path) -> None:
-    take_over_zero()
+    take_over()
     accelerator = Accelerator(cpu=True)
     rank = accelerator.process_index
     whole, dealt = small_policy(), small_policy()
