@@ -33,7 +33,7 @@ from corpus.importers.uss import NAME, import_corpus
 from corpus.schema import SPLITS
 from corpus.session import Episode, Session
 from decompose.fit import fit_decomposer
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.methods import METHODS
 from decompose.projection import project
 from decompose.reactions import read_session
@@ -66,7 +66,7 @@ class Material:
     @classmethod
     def of(cls, sessions: Sequence[Session], embeddings: pa.Table, reactions: pa.Table) -> Material:
         settings = DecomposeSettings()
-        judged = [label_session("uniform", s, NAME, None, settings, Tools(settings.llm)) for s in sessions]
+        judged = [judge_session("uniform", s, NAME, None, settings, Tools(settings.llm)).judgements for s in sessions]
         episodes = tuple(episode for session in sessions for episode in session.episodes(NAME))
         return cls(episodes, embeddings, reactions, pa.concat_tables(judged))
 

@@ -21,7 +21,7 @@ WINDOWS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def label(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
     """How happy the rater looks at each target turn (T), from 0 to 1; None where the face was not seen.
 
     The local visual feedback of LLM-GELI's Eq. 7 as a number rather than as yes or no. The rationale names the

@@ -13,7 +13,7 @@ import pyarrow as pa
 from corpus.errors import InputError
 from corpus.session import Episode, Rating, Session, Turn
 from decompose.identity import configured
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.methods import Method, find_method
 from decompose.projection import apply_constants
 from decompose.settings import DecomposeSettings
@@ -126,7 +126,7 @@ def decompose(
     if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
         raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
     with nullcontext(tools) if tools is not None else Tools(chosen.llm) as lent:
-        judged = label_session(method, session, None, None, chosen, lent)
+        judged = judge_session(method, session, None, None, chosen, lent).judgements
     if spread is None:
         spread = _spread(declared, judged, episode)
     table, projection = apply_constants(judged, [episode], mean_score, spread, declared)

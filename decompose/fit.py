@@ -13,7 +13,7 @@ import torch
 from corpus.errors import InputError, UnitError
 from corpus.session import Episode
 from decompose.learner import Task, learner_of, rewards_of
-from decompose.local import local_labels
+from decompose.local import local_values
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
@@ -56,7 +56,7 @@ def fit_decomposer(
     state : Path, optional
         A file for the state of the unfinished training (`reward_model.training.train`).
     judgements : pa.Table, optional
-        REWARDS schema: what the local method has judged, for a method that ``uses_labels``.
+        REWARDS schema: what the local method has judged, for a method that ``uses_judgements``.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def fit_decomposer(
         No training session, a score or loss that is not finite, no local label for any training turn.
     """
     declared = find_method(method)
-    if declared.uses_labels:
+    if declared.uses_judgements:
         whole = find_method(declared.whole or "")
         found = _from_reactions(whole, episodes, splits, reactions, settings, seed, features)
         return _blended(declared, episodes, splits, found, judgements, settings, seed)
@@ -86,16 +86,20 @@ def fit_decomposer(
     validation_rows = rows_of_split(windows, splits, "validation")
     returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
     lengths = np.diff(windows.offsets).astype(np.float64)
-    labels = None
+    turn_rewards = None
     if declared.local is not None and train_rows:
         shares = (returns / lengths)[train_rows]
-        labels = local_labels(find_method(declared.local), windows, episodes, features, train_rows, shares, settings)
+        turn_rewards = local_values(
+            find_method(declared.local), windows, episodes, features, train_rows, shares, settings
+        )
     learner = learner_of(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
-    data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), labels=labels)
+    data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
     history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
-    everything = Batch(torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), labels)
+    everything = Batch(
+        torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards
+    )
     rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
 
@@ -142,7 +146,7 @@ def _blended(
 
 def _objective(method: Method, settings: DecomposeSettings) -> Objective:
     if method.kind != "fit":
-        raise InputError(f"method {method.name!r} is not learned on a corpus: it labels one session at a time.")
+        raise InputError(f"method {method.name!r} is not learned on a corpus: it judges one session at a time.")
     load = method.resolve()
     parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
     if method.section is not None:

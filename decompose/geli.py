@@ -24,7 +24,7 @@ class GELI:
 
     whole: Objective
     settings: GELISettings
-    needs_labels: bool = True
+    needs_turn_rewards: bool = True
 
     @property
     def name(self) -> str:
@@ -46,16 +46,16 @@ class GELI:
         Raises
         ------
         ValueError
-            The batch has no labels, or lacks what the global part needs.
+            The batch has no turn rewards, or lacks what the global part needs.
         """
-        if batch.labels is None:
-            raise ValueError("GELI needs a batch with labels")
+        if batch.turn_rewards is None:
+            raise ValueError("GELI needs a batch with turn rewards")
         terms = self.whole.loss(predicted, batch)
         if len(terms) != len(batch.lengths):  # One a turn, as IRCR has it.
             terms = batch.sums(terms) / batch.counts
-        known = torch.isfinite(batch.labels)
+        known = torch.isfinite(batch.turn_rewards)
         # Masked before it is squared: the gradient of NaN times 0 is NaN.
-        errors = torch.where(known, self.rewards(predicted, batch) - batch.labels.nan_to_num(0.0), 0.0) ** 2
+        errors = torch.where(known, self.rewards(predicted, batch) - batch.turn_rewards.nan_to_num(0.0), 0.0) ** 2
         local = batch.sums(errors) / batch.sums(known.to(errors.dtype)).clamp(min=1)
         return self.settings.weight * terms + (1 - self.settings.weight) * local
 

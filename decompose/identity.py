@@ -36,12 +36,12 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     parts = {part: getattr(method, part) for part in ("whole", "local") if getattr(method, part) is not None}
     mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
     if method.section is None:
-        return {"load": method.load, **mixed}
+        return {"method": method.name, "version": method.version, **mixed}
     values: dict[str, Any] = json.loads(getattr(settings, method.section).model_dump_json())
     if method.section == "llm":
         values = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
         values["prompt"] = load_prompt(settings.llm.prompt).identity()
-    return {"load": method.load, **values, **mixed}
+    return {"method": method.name, "version": method.version, **values, **mixed}
 
 
 def configured(method: Method, settings: DecomposeSettings) -> Method:

@@ -19,7 +19,7 @@ class IRCR(EveryTurn):
     """
 
     name: str = "IRCR"
-    needs_labels: bool = False
+    needs_turn_rewards: bool = False
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.

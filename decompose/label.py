@@ -1,4 +1,4 @@
-"""Labelling: one session in, a judgement of every target turn out."""
+"""Judging: one session in, a judgement of every target turn out."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
 
 
-class Label(Protocol):
-    """The code of a method of kind ``label``."""
+class Judge(Protocol):
+    """The code of a method of kind ``judge``."""
 
     def __call__(
         self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
@@ -33,24 +33,11 @@ class Label(Protocol):
 
 
 @dataclass(frozen=True)
-class Labels:
+class Judgements:
     """One session's ``judgements`` (REWARDS schema) and, of methods that sample, the ``samples`` (SAMPLES schema)."""
 
     judgements: pa.Table
     samples: pa.Table
-
-
-def label_session(
-    method: str,
-    session: Session,
-    rating_name: str | None,
-    descriptors: pa.Table | None,
-    settings: DecomposeSettings,
-    tools: Tools,
-    features: pa.Table | None = None,
-) -> pa.Table:
-    """The judgements of `judge_session` alone."""
-    return judge_session(method, session, rating_name, descriptors, settings, tools, features).judgements
 
 
 def judge_session(
@@ -61,14 +48,14 @@ def judge_session(
     settings: DecomposeSettings,
     tools: Tools,
     features: pa.Table | None = None,
-) -> Labels:
+) -> Judgements:
     """Judge every target turn of every episode of ``session`` by one method.
 
     ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses.
 
     Returns
     -------
-    Labels
+    Judgements
         ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
         ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
         in the order of the ratings, then of the turns.
@@ -96,13 +83,15 @@ def judge_session(
                     "rationale": judgement.rationale,
                 }
             )
-    return Labels(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(sampled, schema=SAMPLES.arrow))
+    return Judgements(
+        pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(sampled, schema=SAMPLES.arrow)
+    )
 
 
 def judge_episode(
     method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
 ) -> list[Judgement]:
-    """One judgement for each target turn (T), in their order; ``behaviour`` is what `Label` gets.
+    """One judgement for each target turn (T), in their order; ``behaviour`` is what `Judge` gets.
 
     Raises
     ------
@@ -111,7 +100,7 @@ def judge_episode(
     UnitError
         The method failed, or its values are not one finite number or null for each target turn.
     """
-    judge: Label = method.resolve()
+    judge: Judge = method.resolve()
     return _checked(method.name, episode, judge(episode, behaviour, settings, tools))
 
 

@@ -72,7 +72,7 @@ def requests_for(
     return found
 
 
-def label(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
     """The model's judgement of each target turn (T), the mean over ``settings.llm.samples`` replies.
 
     Raises

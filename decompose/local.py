@@ -1,4 +1,4 @@
-"""Local labels: what a label method says of each turn, in units of reward, for an objective to learn from."""
+"""Local values: what a judging method says of each turn, in units of reward, for an objective to learn from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reward_model.windows import Windows
 Floats = NDArray[np.float64]
 
 
-def local_labels(
+def local_values(
     method: Method,
     windows: Windows,
     episodes: Sequence[Episode],
@@ -35,7 +35,7 @@ def local_labels(
     """The judgements of ``method`` with the mean and the spread that R~/T has over the training episodes.
 
     l_t = mean(R~/T) + sd(R~/T) * (j_t - mean j) / sd j, the constants of j over all training turns that have one. So
-    neither part of a mixed loss drowns the other, whatever the units of the score. GELI's code leaves the labels as
+    neither part of a mixed loss drowns the other, whatever the units of the score. GELI's code leaves the values as
     they are.
 
     Parameters

@@ -19,7 +19,7 @@ ENTRY_POINTS = "apportion.methods"
 class Method:
     """One way from a score to turn rewards.
 
-    ``kind`` is ``label`` (one session is enough: see ``decompose.label.Label``) or ``fit`` (learned on a corpus).
+    ``kind`` is ``judge`` (one session is enough: see ``decompose.label.Judge``) or ``fit`` (learned on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
     behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
     that many run at once. ``uses_reactions`` asks for what was read of the replies; such a fit is called as
@@ -29,12 +29,14 @@ class Method:
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
-    (``whole``) and the label method of its local one (``local``). ``uses_labels`` says that it reads what the local
-    method has judged in the same run, which has to be configured beside it.
+    (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads what the
+    local method has judged in the same run, which has to be configured beside it. ``version`` goes up when the code
+    gives other values for the same settings: it and the name, not the place of the code, decide whether finished work
+    is used again.
     """
 
     name: str
-    kind: Literal["label", "fit"]
+    kind: Literal["judge", "fit"]
     title: str
     load: str
     uses_descriptors: bool = False
@@ -49,7 +51,8 @@ class Method:
     uses_features: bool = False
     whole: str | None = None
     local: str | None = None
-    uses_labels: bool = False
+    uses_judgements: bool = False
+    version: int = 1
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -76,24 +79,24 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
 
 
 _OURS = (
-    Method("uniform", "label", "Uniform: every turn the same share", "decompose.uniform:label"),
+    Method("uniform", "judge", "Uniform: every turn the same share", "decompose.uniform:judge"),
     Method(
         "sentiment",
-        "label",
+        "judge",
         "Sentiment of the rater's next reply",
-        "decompose.sentiment:label",
+        "decompose.sentiment:judge",
         width=2.0,
         section="sentiment",
     ),
     Method(
-        "affect", "label", "Visual affect of the rater", "decompose.affect:label", uses_features=True, section="affect"
+        "affect", "judge", "Visual affect of the rater", "decompose.affect:judge", uses_features=True, section="affect"
     ),
-    Method("llm", "label", "LLM-GELI, text", "decompose.llm:label", concurrent=True, null="zero", section="llm"),
+    Method("llm", "judge", "LLM-GELI, text", "decompose.llm:judge", concurrent=True, null="zero", section="llm"),
     Method(
         "llm-multimodal",
-        "label",
+        "judge",
         "LLM-GELI, multimodal",
-        "decompose.llm:label",
+        "decompose.llm:judge",
         uses_descriptors=True,
         concurrent=True,
         null="zero",
@@ -125,7 +128,7 @@ _OURS = (
         section="blend",
         whole="reaction",
         local="llm",
-        uses_labels=True,
+        uses_judgements=True,
     ),
 )
 

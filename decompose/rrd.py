@@ -15,7 +15,7 @@ from reward_model.objective import Batch
 
 @dataclass(frozen=True)
 class RRD:
-    """An objective for the training loop: it needs the episodes' returns R~ and no labels.
+    """An objective for the training loop: it needs the episodes' returns R~ and no turn rewards.
 
     With K of T turns drawn without replacement, biased: (mean_K r - R~/T)^2. Its expectation is the full loss
     (mean_T r - R~/T)^2 plus the variance of the sampled mean, a pull towards equal rewards; ``settings.corrected``
@@ -29,7 +29,7 @@ class RRD:
 
     settings: RRDSettings
     name: str = "RRD"
-    needs_labels: bool = False
+    needs_turn_rewards: bool = False
 
     def __post_init__(self) -> None:
         if self.settings.corrected and self.settings.k < 2:

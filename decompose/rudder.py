@@ -34,7 +34,7 @@ class RUDDER:
 
     settings: RudderSettings
     name: str = "RUDDER"
-    needs_labels: bool = False
+    needs_turn_rewards: bool = False
 
     @property
     def hyper_parameters(self) -> Mapping[str, float | bool]:

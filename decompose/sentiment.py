@@ -28,7 +28,7 @@ VALENCE: Mapping[str, float] = {
 _STARS = re.compile(r"([1-5]) stars?")
 
 
-def label(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
     """The valence of the rater's next reply after each target turn (T); None where no reply follows.
 
     Raises

@@ -107,7 +107,7 @@ class GELISettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     weight: float = Field(
-        default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local labels'"
+        default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local values'"
     )
 
 
@@ -216,7 +216,7 @@ class DecomposeSettings(BaseModel):
         if problems:
             raise ValueError(" ".join(problems))
         for name in names:
-            if METHODS[name].uses_labels and METHODS[name].local not in names:
+            if METHODS[name].uses_judgements and METHODS[name].local not in names:
                 raise ValueError(f"{name} reads what {METHODS[name].local} has judged; add {METHODS[name].local}")
         return names
 

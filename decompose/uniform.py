@@ -10,6 +10,6 @@ from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
 
 
-def label(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
     """The same judgement, zero, of each target turn (T)."""
     return [Judgement(turn, 0.0) for turn in episode.target_turns]

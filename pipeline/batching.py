@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BatchStatus:
-    """What became of a run's batches; ``waiting`` says that the labels have to wait for them."""
+    """What became of a run's batches; ``waiting`` says that the judgements have to wait for them."""
 
     report: BatchReport
 

@@ -52,7 +52,7 @@ def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence
     left_out |= {
         name: f"it reads what {METHODS[name].local} has judged"
         for name in names
-        if METHODS[name].uses_labels and METHODS[name].local not in names
+        if METHODS[name].uses_judgements and METHODS[name].local not in names
     }
     if not asked:
         left_out |= {name: "it asks a language model" for name in METHODS if name not in names}

@@ -152,7 +152,7 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     """Check the input, run ``stages`` and what they need, publish the run folder.
 
     With ``batch`` the language model's first requests go through the Batch API; while one is to be waited for, the
-    labels and what builds on them are left alone.
+    judgements and what builds on them are left alone.
 
     Raises
     ------

@@ -45,10 +45,10 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     lacking: tuple[str, ...] = ()
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
     audits = "audit" in names and bool(engine.plan.units["audit"])
-    labelling = [METHODS[name] for name in config.decompose.methods] if "label" in names else []
-    if audits or any(method.section == "llm" for method in labelling):
+    judging = [METHODS[name] for name in config.decompose.methods] if "judge" in names else []
+    if audits or any(method.section == "llm" for method in judging):
         load_prompt(config.decompose.llm.prompt)
-    if audits or any(method.concurrent for method in labelling):
+    if audits or any(method.concurrent for method in judging):
         lacking = _lacking(engine, sends)
     _check_faces(engine, names)
     chosen = config.align.reward_method
@@ -114,7 +114,7 @@ def _not_read(config: Config) -> tuple[str, ...]:
 
 def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:
     llm = config.decompose.llm
-    asked = "label" in stages and any(METHODS[name].section == "llm" for name in config.decompose.methods)
+    asked = "judge" in stages and any(METHODS[name].section == "llm" for name in config.decompose.methods)
     if not asked or llm.provider == "recorded" or llm.samples == 1 or llm.temperature > 0:
         return ()
     return (
@@ -125,7 +125,7 @@ def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:
 
 def _check_faces(engine: Engine, stages: set[str]) -> None:
     chosen = [name for name in engine.config.decompose.methods if needs_features(name)]
-    if not chosen or not stages & {"label", "fit"} or has_face(engine):
+    if not chosen or not stages & {"judge", "fit"} or has_face(engine):
         return
     raise InputError(
         f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of this run has "

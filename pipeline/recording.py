@@ -1,4 +1,4 @@
-"""`--record`: what a run's labels rest on as a file of recorded replies, those of earlier runs among them."""
+"""`--record`: what a run's judgements rest on as a file of recorded replies, those of earlier runs among them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReplayTools:
-    """Answers labels from the reply cache alone and records each answer."""
+    """Answers judging from the reply cache alone and records each answer."""
 
     def __init__(self, cache: ReplyCache, recorder: Recorder) -> None:
         self._cache, self._recorder = cache, recorder

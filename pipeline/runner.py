@@ -85,7 +85,7 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
     shards = max(1, config.workers * SHARDS_PER_WORKER)
     outcomes: list[Outcome] = []
     waiting = list(names)
-    # What a stage could read and no unit of it wants (labels, where nothing is blended) does not hold it up.
+    # What a stage could read and no unit of it wants (judgements, where nothing is blended) does not hold it up.
     before = {name: set(plan.upstream(name)) & set(names) - {name} for name in names}
     running: dict[Future[list[Outcome]], tuple[str, int]] = {}
     left: Counter[str] = Counter()

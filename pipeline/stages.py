@@ -38,8 +38,8 @@ def _reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
     return asked and _has_episode(config, unit, session)
 
 
-def _is_labelled(config: Config, unit: Unit, session: Session | None) -> bool:
-    return METHODS[_method(unit)].kind == "label" and _has_episode(config, unit, session)
+def _is_judged(config: Config, unit: Unit, session: Session | None) -> bool:
+    return METHODS[_method(unit)].kind == "judge" and _has_episode(config, unit, session)
 
 
 def _is_fitted(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -84,23 +84,23 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     }
 
 
-def _label_wants(unit: Unit, need: str) -> bool:
+def _judge_wants(unit: Unit, need: str) -> bool:
     method = METHODS[_method(unit)]
     return method.uses_descriptors if need == "describe" else method.uses_features
 
 
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
-    if need == "label":
-        return METHODS[_method(unit)].uses_labels
+    if need == "judge":
+        return METHODS[_method(unit)].uses_judgements
     if need == "features":
         return needs_features(_method(unit)) or METHODS[_method(unit)].uses_reactions
     return need not in ("embed", "react") or (need == "react") == METHODS[_method(unit)].uses_reactions
 
 
 def _fit_reads(unit: Unit, need: str) -> Unit:
-    """A blend reads the labels of the method that it mixes in, not its own."""
-    return unit._replace(method=METHODS[_method(unit)].local) if need == "label" else unit
+    """A blend reads the judgements of the method that it mixes in, not its own."""
+    return unit._replace(method=METHODS[_method(unit)].local) if need == "judge" else unit
 
 
 def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -117,11 +117,11 @@ def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 def _rewards_wants(unit: Unit, need: str) -> bool:
     kind = METHODS[_method(unit)].kind
-    return need == "split" or (need == "label") == (kind == "label")
+    return need == "split" or (need == "judge") == (kind == "judge")
 
 
-def _label_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    """A method's own settings only: another method's must not make its labels stale."""
+def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """A method's own settings only: another method's must not make its judgements stale."""
     method = METHODS[_method(unit)]
     own = settings_identity(method, config.decompose)
     return {"rating": config.rating, "own": own, "recorded": _recorded_digest(config) if method.concurrent else None}
@@ -242,16 +242,16 @@ STAGES: tuple[Stage, ...] = (
         applies=_reacted_to,
     ),
     Stage(
-        "label",
-        steps.label,
+        "judge",
+        steps.judge,
         needs=("features", "describe"),
         per="session",
         over=("method",),
         help="Turn each session's score into turn rewards, by every configured method.",
         command="decompose",
-        settings=_label_settings,
-        applies=_is_labelled,
-        wants=_label_wants,
+        settings=_judge_settings,
+        applies=_is_judged,
+        wants=_judge_wants,
         concurrent=_llm_concurrency,
     ),
     Stage(
@@ -265,7 +265,7 @@ STAGES: tuple[Stage, ...] = (
         settings=_audit_settings,
         chosen=chosen_sessions,
         applies=_is_audited,
-        wants=_label_wants,
+        wants=_judge_wants,
         concurrent=_llm_concurrency,
     ),
     Stage(
@@ -284,7 +284,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fit",
         steps.fit,
-        needs=("split", "features", "embed", "react", "label"),
+        needs=("split", "features", "embed", "react", "judge"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
@@ -296,7 +296,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "rewards",
         steps.rewards,
-        needs=("split", "label", "fit"),
+        needs=("split", "judge", "fit"),
         per="corpus",
         over=("method", "seed"),
         command="decompose",
@@ -343,5 +343,5 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 
-ASKING = ("label", "audit")
+ASKING = ("judge", "audit")
 """Those whose units may ask a language model."""

@@ -60,11 +60,11 @@ def react(inputs: Inputs, config: Config, work: Work) -> Outputs:
     return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
 
 
-def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
+def judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
     from decompose.label import judge_session
 
-    labels = judge_session(
+    judged = judge_session(
         _method(inputs.unit),
         inputs.session,
         config.rating,
@@ -73,8 +73,8 @@ def label(inputs: Inputs, config: Config, work: Work) -> Outputs:
         work.tools,
         inputs.table("features", "utterance_features"),
     )
-    sampled = {"samples": labels.samples} if labels.samples.num_rows else {}
-    return Outputs({"judgements": labels.judgements, **sampled})
+    sampled = {"samples": judged.samples} if judged.samples.num_rows else {}
+    return Outputs({"judgements": judged.judgements, **sampled})
 
 
 def audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -132,7 +132,7 @@ def fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("features", "utterance_features"),
         reactions=inputs.table("react", "reactions"),
         state=_training_state(work),
-        judgements=inputs.table("label", "judgements"),
+        judgements=inputs.table("judge", "judgements"),
     )
     return Outputs({"judgements": judgements, "history": history})
 
@@ -146,7 +146,7 @@ def rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from decompose.projection import project
 
     method = configured(METHODS[_method(inputs.unit)], config.decompose)
-    judgements = _required(inputs, "label" if method.kind == "label" else "fit", "judgements")
+    judgements = _required(inputs, "judge" if method.kind == "judge" else "fit", "judgements")
     # Episodes in quarantine go in too: the mean score is that of all training sessions, whatever the method.
     table, projection = project(
         judgements,
@@ -158,7 +158,7 @@ def rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     seeds = pa.array([_seed(inputs.unit)] * len(table), pa.int32())
     table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
     # Samples do not depend on the seed, so they are handed on once.
-    samples = inputs.table("label", "samples") if _seed(inputs.unit) == config.seeds[0] else None
+    samples = inputs.table("judge", "samples") if _seed(inputs.unit) == config.seeds[0] else None
     sampled = {} if samples is None else {"samples": samples}
     return Outputs({"rewards": table, **sampled}, {"projection": projection.to_json()})
 

@@ -103,7 +103,7 @@ class Backbone(nn.Module):
         parts = [self._pooled([texts[i] for i in batch]) for batch in batches]
         order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
         windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
-        return torch.cat([windows, replies], dim=1).cpu()  # The head is small, and stays where the labels are.
+        return torch.cat([windows, replies], dim=1).cpu()  # The head is small, and stays where the turn rewards are.
 
     def read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
         """Embeddings [shape=(N, d)] float32 of the N scored turns of whole dialogues, each token computed once.

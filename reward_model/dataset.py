@@ -96,14 +96,14 @@ class OnePassTurns:
 class Dataset:
     """S episodes with N target turns, as ``windows`` has them.
 
-    ``returns`` (S) float64: R~ of each episode; ``labels`` (N) float64: r_LI of each turn, NaN where there is none.
+    ``returns`` (S) float64: R~ of each episode; ``turn_rewards`` (N) float64: r_LI of each turn, NaN where none.
     At least one of the two is given.
     """
 
     windows: Windows
     inputs: TurnInputs
     returns: Tensor | None = None
-    labels: Tensor | None = None
+    turn_rewards: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.windows.keys)
@@ -121,7 +121,7 @@ class Dataset:
             offsets=torch.tensor(offsets, dtype=torch.int64),
             lengths=torch.tensor([self.length(row) for row in rows], dtype=torch.float32),
             returns=None if self.returns is None else self.returns[list(rows)].float(),
-            labels=None if self.labels is None else self.labels[positions].float(),
+            turn_rewards=None if self.turn_rewards is None else self.turn_rewards[positions].float(),
         )
 
 

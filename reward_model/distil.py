@@ -15,7 +15,7 @@ from torch import Tensor
 from corpus.errors import UnitError
 from corpus.session import Episode
 from reward_model.dataset import Dataset, read_turns, row_places, rows_of_split, turn_keys, turn_values
-from reward_model.label_mse import LabelMSE
+from reward_model.label_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from reward_model.training import EpochRow, Progress, best_epoch, history_table, predict, train
@@ -67,14 +67,16 @@ def train_reward_model(
     method, label_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
     reading = read_turns(episodes, embeddings, settings)
     windows = reading.windows
-    labels = _labels(windows, rewards)
-    data = Dataset(windows, reading.inputs, labels=labels)
-    labelled = {row for row in range(len(data)) if not torch.isnan(labels[windows.offsets[row]])}
-    train_rows = [row for row in rows_of_split(windows, splits, "train") if row in labelled]
-    validation_rows = [row for row in rows_of_split(windows, splits, "validation") if row in labelled]
-    mean, scale = mean_and_scale(np.concatenate([np.zeros(0), *(labels[_turns(windows, row)] for row in train_rows)]))
+    turn_rewards = _rewards_of_turns(windows, rewards)
+    data = Dataset(windows, reading.inputs, turn_rewards=turn_rewards)
+    rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[windows.offsets[row]])}
+    train_rows = [row for row in rows_of_split(windows, splits, "train") if row in rewarded]
+    validation_rows = [row for row in rows_of_split(windows, splits, "validation") if row in rewarded]
+    mean, scale = mean_and_scale(
+        np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
+    )
     model = RewardModel.new(settings, reading.width, seed, reading.backbone, mean, scale, score_offset)
-    history = train(model, LabelMSE(), data, train_rows, validation_rows, settings, seed, progress, state)
+    history = train(model, TurnMSE(), data, train_rows, validation_rows, settings, seed, progress, state)
     model.save_pretrained(out, _metrics(history, data, train_rows, validation_rows))
     return turn_values(windows, "reward", predict(model, data).tolist(), method, label_seed), history_table(history)
 
@@ -87,7 +89,7 @@ def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -
     return mean, sd if sd > 1e-9 * max(1.0, abs(mean)) else 1.0
 
 
-def _labels(windows: Windows, rewards: pa.Table) -> Tensor:
+def _rewards_of_turns(windows: Windows, rewards: pa.Table) -> Tensor:
     """r_LI (N) float64, NaN in episodes that ``rewards`` does not hold."""
     places = row_places(rewards)
     values = rewards.column("reward").to_pylist()

@@ -1,4 +1,4 @@
-"""Distillation: the squared distance to turn labels that any decomposition has made."""
+"""Distillation: the squared distance to turn rewards that any decomposition has made."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from reward_model.objective import Batch, EveryTurn
 
 
 @dataclass(frozen=True)
-class LabelMSE(EveryTurn):
+class TurnMSE(EveryTurn):
     """Eq. 5 of LLM-GELI: the mean over turns of (r_LI - r_theta)^2."""
 
     name: str = "label MSE (Eq. 5, LLM-GELI)"
-    needs_labels: bool = True
+    needs_turn_rewards: bool = True
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
         """Squared errors of the N turns, in squared units of reward.
@@ -22,8 +22,8 @@ class LabelMSE(EveryTurn):
         Raises
         ------
         ValueError
-            The batch has no labels.
+            The batch has no turn rewards.
         """
-        if batch.labels is None:
-            raise ValueError("LabelMSE needs a batch with labels")
-        return (batch.labels - predicted) ** 2  # Eq. 5, LLM-GELI
+        if batch.turn_rewards is None:
+            raise ValueError("TurnMSE needs a batch with turn rewards")
+        return (batch.turn_rewards - predicted) ** 2  # Eq. 5, LLM-GELI

@@ -28,7 +28,7 @@ ROLES = ("user", "assistant", "system")
 class RewardModel(nn.Module):
     """r_theta of LLM-GELI, section 4.2: it sees the dialogue's text alone, never the rater's behaviour.
 
-    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the labels it was trained on:
+    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned:
     ``config.reward_mean + config.reward_scale * head(embedding)``.
     """
 

@@ -17,13 +17,13 @@ class Batch:
 
     ``offsets`` (B + 1) int64: episode i has the scored turns ``offsets[i]:offsets[i + 1]``, at least one. ``lengths``
     (B) float: T of each episode, its scored turns and the others. ``returns`` (B) float: R~, None where the objective
-    needs none. ``labels`` (N) float: r_LI of each scored turn, None where it needs none.
+    needs none. ``turn_rewards`` (N) float: r_LI of each scored turn, None where it needs none.
     """
 
     offsets: Tensor
     lengths: Tensor
     returns: Tensor | None = None
-    labels: Tensor | None = None
+    turn_rewards: Tensor | None = None
 
     @cached_property
     def counts(self) -> Tensor:
@@ -43,7 +43,7 @@ class Batch:
 class Objective(Protocol):
     """One way to train r_theta. The loop (`reward_model.training.train`) knows nothing else of it.
 
-    ``name`` is shown to people, ``hyper_parameters`` too; ``needs_labels`` asks for a label on every training turn,
+    ``name`` is shown to people, ``hyper_parameters`` too; ``needs_turn_rewards`` asks for one at every training turn,
     otherwise the episodes' returns are given.
     """
 
@@ -52,8 +52,8 @@ class Objective(Protocol):
         """What people call it."""
 
     @property
-    def needs_labels(self) -> bool:
-        """Whether it learns from turn labels rather than from returns."""
+    def needs_turn_rewards(self) -> bool:
+        """Whether it learns from turn rewards rather than from returns."""
 
     @property
     def hyper_parameters(self) -> Mapping[str, float | bool]:

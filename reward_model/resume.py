@@ -31,7 +31,7 @@ def fingerprint(
     facts = [VERSION, settings.model_dump(), seed, torch.get_num_threads(), objective.name]
     facts += [dict(objective.hyper_parameters), windows.keys, windows.turns, list(train_rows), list(validation_rows)]
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for values in (data.returns, data.labels):
+    for values in (data.returns, data.turn_rewards):
         digest.update(b"" if values is None else values.double().numpy().tobytes())
     return digest.hexdigest()
 

@@ -282,7 +282,7 @@ def _losses(
         row = rows[_episode_of(term, len(losses), batch)]
         raise UnitError(
             f"{objective.name}, epoch {epoch}, session {data.windows.keys[row][0]}: the loss is {losses[term]:g}, not "
-            "a finite number. Look at that session's score and labels; if they are right, lower train_reward.lr "
+            "a finite number. Look at that session's score and turn rewards; if they are right, lower train_reward.lr "
             "(and lr_backbone)."
         )
     return losses

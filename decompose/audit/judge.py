@@ -10,7 +10,7 @@ from corpus.schema import AUDIT, EPISODE_KEY
 from corpus.session import Session
 from decompose.audit.case import Case, cases_of, shifted
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.llm import label
+from decompose.llm import judge
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
 from llm_client.request import ChatReply, ChatRequest
@@ -90,7 +90,7 @@ def audit_cases(
 
 def _rows(perturbation: str, case: Case, clean: Case, tools: Tools) -> list[dict[str, object]]:
     asked = _LaterSamples(tools, case.first_sample) if case.first_sample else tools
-    judgements = label(case.episode, case.descriptors, case.settings, asked)
+    judgements = judge(case.episode, case.descriptors, case.settings, asked)
     names = dict(zip(EPISODE_KEY, clean.episode.key, strict=True))
     return [
         {

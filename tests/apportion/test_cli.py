@@ -90,7 +90,7 @@ def test_a_dry_run_does_nothing(tmp_path, capsys):
     code, out, _ = run(capsys, "decompose", tmp_path / "a.toml", "--dry-run", "--json", "--limit", "5")
     assert code == 0
     plan = {row["stage"]: row["units"] for row in json.loads(out)["stages"]}
-    assert plan == {"split": 1, "react": 0, "label": 5, "fit": 0, "rewards": 1}
+    assert plan == {"split": 1, "react": 0, "judge": 5, "fit": 0, "rewards": 1}
     assert not (tmp_path / "run" / "rewards.parquet").exists()
 
 

@@ -246,7 +246,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
         # A shell that starts the tests in the background has them ignore SIGINT, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    store = tmp_path / "run" / "store" / "label"
+    store = tmp_path / "run" / "store" / "judge"
     deadline = time.monotonic() + 300
     while not (store.is_dir() and any(store.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     assert kept > 0
     done = apportion("decompose", small, "--json")
     assert done.returncode == 0
-    units = json.loads(done.stdout)["units"]["label"]
+    units = json.loads(done.stdout)["units"]["judge"]
     assert units["reused"] >= kept
     assert units["reused"] + units.get("done", 0) == 1600
 
@@ -282,7 +282,7 @@ def test_a_full_disk_loses_nothing(small, tmp_path):
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
         done = apportion("decompose", config(tmp_path, text), "--json")
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["units"]["label"]["reused"] >= kept
+        assert json.loads(done.stdout)["units"]["judge"]["reused"] >= kept
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import UTTERANCE_FEATURES
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.settings import AffectSettings, DecomposeSettings
 from decompose.tools import Tools
 from tests.decompose.sessions import session
@@ -35,7 +35,7 @@ def features(*rows: Row, session_id: str = "s1") -> pa.Table:
 def judged(table: pa.Table | None, **chosen: Any) -> list[tuple[float | None, str | None]]:
     settings = DecomposeSettings(affect=AffectSettings(**chosen))
     with Tools(settings.llm) as tools:
-        found = label_session("affect", session(), None, None, settings, tools, table)
+        found = judge_session("affect", session(), None, None, settings, tools, table).judgements
     assert found.column("turn").to_pylist() == [1, 3, 5]
     return list(zip(found.column("raw_reward").to_pylist(), found.column("rationale").to_pylist(), strict=True))
 

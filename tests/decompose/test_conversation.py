@@ -164,7 +164,7 @@ def lengths(episode, descriptors, settings, tools):
 
 
 def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):
-    brought = Method("lengths", "label", "Lengths", "tests.decompose.test_conversation:lengths")
+    brought = Method("lengths", "judge", "Lengths", "tests.decompose.test_conversation:lengths")
     monkeypatch.setattr(type(METHODS), "_ours", {**METHODS._ours, "lengths": brought})
     with pytest.raises(InputError, match=r"method 'lengths' does not say how wide its scale is .*give spread="):
         decompose(CHAT, 2, scale=(1, 5), method="lengths")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from corpus.errors import UnitError
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
 from tests.decompose.sessions import session
@@ -62,7 +62,7 @@ def judged(server, attempts, cache=None):
             llm={"model": "m", "base_url": server.url, "max_retries": 0, "attempts": attempts, "max_tokens": 4000}
         )
         with Tools(settings.llm, cache=cache) as tools:
-            return label_session("llm", session(), "satisfaction", None, settings, tools)
+            return judge_session("llm", session(), "satisfaction", None, settings, tools).judgements
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -119,4 +119,4 @@ def test_an_attribution_is_a_whole_number_of_its_scale(value):
     with serving(server):
         settings = DecomposeSettings(llm={"model": "m", "base_url": server.url, "attempts": 1, "prompt": "attribution"})
         with Tools(settings.llm) as tools, pytest.raises(UnitError, match=r"of turn 1 is (no whole number|outside)"):
-            label_session("llm", session(), "satisfaction", None, settings, tools)
+            judge_session("llm", session(), "satisfaction", None, settings, tools)

@@ -63,10 +63,10 @@ def test_the_weights_of_one_part_alone() -> None:
 def test_it_samples_as_its_global_part_and_says_what_it_is() -> None:
     draw = [objective.sample(30, torch.Generator().manual_seed(1)).tolist() for objective in (OF_RRD, OF_RRD.whole)]
     assert draw[0] == draw[1] and len(draw[0]) == 8
-    assert OF_RRD.name == "GELI (RRD)" and OF_RRD.needs_labels
+    assert OF_RRD.name == "GELI (RRD)" and OF_RRD.needs_turn_rewards
     assert OF_RRD.hyper_parameters == {"weight": 0.5, "k": 8, "corrected": True}
 
 
-def test_a_batch_without_labels_is_refused() -> None:
-    with pytest.raises(ValueError, match="GELI needs a batch with labels"):
+def test_a_batch_without_turn_rewards_is_refused() -> None:
+    with pytest.raises(ValueError, match="GELI needs a batch with turn rewards"):
         OF_RRD.loss(torch.zeros(3), batch(None))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings
@@ -54,3 +56,9 @@ def test_the_paper_s_prompt_gives_reward_units():
     assert not configured(METHODS["llm"], DEFAULT).reward_units
     assert not configured(METHODS["sentiment"], paper).reward_units
     assert configured(METHODS["rrd"], DEFAULT).reward_units
+
+
+def test_where_a_method_s_code_lies_is_no_part_of_its_identity_and_its_version_is():
+    uniform = METHODS["uniform"]
+    assert settings_identity(replace(uniform, load="elsewhere:judge"), DEFAULT) == identity("uniform")
+    assert settings_identity(replace(uniform, version=2), DEFAULT) != identity("uniform")

@@ -14,7 +14,7 @@ def test_every_turn_is_drawn_towards_its_dialogue_s_share() -> None:
 def test_it_scores_all_turns_and_says_what_it_is() -> None:
     objective = IRCR()
     assert objective.sample(5, torch.Generator()).tolist() == [0, 1, 2, 3, 4]
-    assert objective.name == "IRCR" and not objective.needs_labels and not objective.hyper_parameters
+    assert objective.name == "IRCR" and not objective.needs_turn_rewards and not objective.hyper_parameters
 
 
 def test_a_batch_without_returns_is_refused() -> None:

@@ -7,7 +7,7 @@ from corpus.schema import REWARDS, UTTERANCE_FEATURES
 from corpus.session import Rating
 from decompose import methods
 from decompose.judgement import Judgement
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
@@ -26,7 +26,7 @@ def given(episode, behaviour, settings, tools):
 @pytest.fixture
 def brought(monkeypatch):
     def bring(*judgements, **options):
-        method = Method("mine", "label", "Mine", "tests.decompose.test_label:given", **options)
+        method = Method("mine", "judge", "Mine", "tests.decompose.test_label:given", **options)
         monkeypatch.setitem(methods._Registry._ours, "mine", method)
         GIVEN["judgements"] = list(judgements)
 
@@ -34,7 +34,7 @@ def brought(monkeypatch):
 
 
 def test_a_table_of_the_declared_schema_comes_back():
-    table = label_session("uniform", session(), "satisfaction", None, SETTINGS, TOOLS)
+    table = judge_session("uniform", session(), "satisfaction", None, SETTINGS, TOOLS).judgements
     assert table.schema == REWARDS.arrow
     row = table.to_pylist()[0]
     assert row == {
@@ -54,22 +54,22 @@ def test_a_table_of_the_declared_schema_comes_back():
 
 def test_every_rating_is_an_episode_of_its_own():
     both = replace(session(), ratings=(*session().ratings, Rating("SYSTEM", "USER", "trust", 2, 1, 5)))
-    table = label_session("uniform", both, None, None, SETTINGS, TOOLS)
+    table = judge_session("uniform", both, None, None, SETTINGS, TOOLS).judgements
     assert list(zip(table["name"].to_pylist(), table["turn"].to_pylist(), strict=True)) == [
         *(("satisfaction", turn) for turn in (1, 3, 5)),
         *(("trust", turn) for turn in (0, 2, 4)),
     ]
-    assert label_session("uniform", both, "trust", None, SETTINGS, TOOLS).num_rows == 3
+    assert judge_session("uniform", both, "trust", None, SETTINGS, TOOLS).judgements.num_rows == 3
 
 
 def test_a_session_without_a_rating_gives_an_empty_table():
-    table = label_session("uniform", replace(session(), ratings=()), None, None, SETTINGS, TOOLS)
+    table = judge_session("uniform", replace(session(), ratings=()), None, None, SETTINGS, TOOLS).judgements
     assert (table.num_rows, table.schema) == (0, REWARDS.arrow)
 
 
 def test_judgements_are_put_in_the_order_of_the_turns(brought):
     brought(Judgement(5, 3.0), Judgement(1, None), Judgement(3, 2.0, "why", 0.5))
-    table = label_session("mine", session(), None, None, SETTINGS, TOOLS)
+    table = judge_session("mine", session(), None, None, SETTINGS, TOOLS).judgements
     assert table["turn"].to_pylist() == [1, 3, 5]
     assert table["raw_reward"].to_pylist() == [None, 2.0, 3.0]
     assert table["rationale"].to_pylist() == [None, "why", None]
@@ -80,7 +80,7 @@ def test_descriptors_are_given_to_those_who_ask(brought):
     values = [Judgement(turn, 0.0) for turn in (1, 3, 5)]
     for uses in (True, False):
         brought(*values, uses_descriptors=uses)
-        label_session("mine", session(), None, table, SETTINGS, TOOLS)
+        judge_session("mine", session(), None, table, SETTINGS, TOOLS)
         assert (GIVEN["behaviour"] is table) == uses
 
 
@@ -89,7 +89,7 @@ def test_features_are_given_to_those_who_ask(brought):
     values = [Judgement(turn, 0.0) for turn in (1, 3, 5)]
     for uses in (True, False):
         brought(*values, uses_features=uses)
-        label_session("mine", session(), None, words, SETTINGS, TOOLS, numbers)
+        judge_session("mine", session(), None, words, SETTINGS, TOOLS, numbers)
         assert (GIVEN["behaviour"] is numbers) == uses
 
 
@@ -97,16 +97,16 @@ def test_features_are_given_to_those_who_ask(brought):
 def test_other_turns_than_the_target_s_are_refused(brought, turns):
     brought(*(Judgement(turn, 0.0) for turn in turns))
     with pytest.raises(UnitError, match=r"session s1: method 'mine' judged turns .* of SYSTEM are \[1, 3, 5\]"):
-        label_session("mine", session(), None, None, SETTINGS, TOOLS)
+        judge_session("mine", session(), None, None, SETTINGS, TOOLS)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e7])
 def test_values_that_cannot_be_summed_are_refused(brought, value):
     brought(Judgement(1, 0.0), Judgement(3, value), Judgement(5, 0.0))
     with pytest.raises(UnitError, match=r"session s1, turn 3: method 'mine' gave .* allowed are numbers from"):
-        label_session("mine", session(), None, None, SETTINGS, TOOLS)
+        judge_session("mine", session(), None, None, SETTINGS, TOOLS)
 
 
 def test_an_unknown_method_is_told():
     with pytest.raises(InputError, match="no decomposition method 'none'"):
-        label_session("none", session(), None, None, SETTINGS, TOOLS)
+        judge_session("none", session(), None, None, SETTINGS, TOOLS)

@@ -5,7 +5,7 @@ import pytest
 
 from corpus.errors import InputError, UnitError
 from corpus.session import Rating
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.llm import requests_for
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
@@ -24,7 +24,7 @@ def judged(server, *, method="llm", session_=None, table=None, cache=None, **opt
     with serving(server):
         chosen = settings(server, **options)
         with Tools(chosen.llm, cache=cache) as tools:
-            return label_session(method, session_ or session(), "satisfaction", table, chosen, tools)
+            return judge_session(method, session_ or session(), "satisfaction", table, chosen, tools).judgements
 
 
 def asked_turns(body):
@@ -180,9 +180,9 @@ def test_a_recording_of_the_requests_is_all_that_is_needed(tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     chosen = settings(provider="recorded")
     with Tools(chosen.llm, recorded=path) as tools:
-        assert label_session("llm", two, None, None, chosen, tools).num_rows == 6
+        assert judge_session("llm", two, None, None, chosen, tools).judgements.num_rows == 6
         with pytest.raises(UnitError, match=r"session other.*no recorded reply"):
-            label_session("llm", session("other", 2.0), None, None, chosen, tools)
+            judge_session("llm", session("other", 2.0), None, None, chosen, tools)
 
 
 def test_the_paper_s_prompt_may_give_any_finite_number():

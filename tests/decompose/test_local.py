@@ -7,7 +7,7 @@ import pytest
 from corpus.errors import UnitError
 from corpus.schema import UTTERANCE_FEATURES
 from corpus.session import Episode
-from decompose.local import local_labels
+from decompose.local import local_values
 from decompose.methods import find_method
 from decompose.settings import DecomposeSettings
 from reward_model.windows import episode_windows
@@ -39,38 +39,38 @@ def smiles(**seen: list[float | None]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
 
 
-def labels(name: str, features: pa.Table | None, episodes: list[Episode] = EPISODES) -> list[float]:
+def values_of(name: str, features: pa.Table | None, episodes: list[Episode] = EPISODES) -> list[float]:
     windows = episode_windows(episodes, 3)
-    return local_labels(find_method(name), windows, episodes, features, [0, 1], SHARES, SETTINGS).tolist()
+    return local_values(find_method(name), windows, episodes, features, [0, 1], SHARES, SETTINGS).tolist()
 
 
 def test_affect_gets_the_mean_and_spread_of_the_training_shares() -> None:
     # training turns 0.2, 0.6, 0.4 (and one unseen): mean 0.4, sd sqrt(0.08 / 3); shares: mean 2, sd 1
-    found = labels("affect", smiles(s1=[0.4, None], s2=[0.2, 0.6], s3=[1.0]))
+    found = values_of("affect", smiles(s1=[0.4, None], s2=[0.2, 0.6], s3=[1.0]))
     unit = np.sqrt(0.08 / 3)
     assert found == pytest.approx([2 - 0.2 / unit, 2 + 0.2 / unit, 2.0, np.nan, 2 + 0.6 / unit], nan_ok=True)
 
 
 def test_sentiment_needs_no_features_and_has_nothing_for_a_turn_without_a_reply() -> None:
-    great, awful, good, unanswered, hate = labels("sentiment", None)
+    great, awful, good, unanswered, hate = values_of("sentiment", None)
     assert great > good > awful and np.isnan(unanswered) and hate < good
 
 
-def test_a_session_without_recordings_has_no_labels() -> None:
-    assert np.isnan(labels("affect", smiles(s1=[0.4, 0.5], s2=[0.2, 0.6]))[4])
+def test_a_session_without_recordings_has_no_values() -> None:
+    assert np.isnan(values_of("affect", smiles(s1=[0.4, 0.5], s2=[0.2, 0.6]))[4])
 
 
-def test_labels_that_never_differ_are_the_mean_share() -> None:
-    assert labels("affect", smiles(s1=[0.4, 0.4], s2=[0.4, 0.4], s3=[0.4])) == pytest.approx([2.0] * 5)
+def test_values_that_never_differ_are_the_mean_share() -> None:
+    assert values_of("affect", smiles(s1=[0.4, 0.4], s2=[0.4, 0.4], s3=[0.4])) == pytest.approx([2.0] * 5)
 
 
 @pytest.mark.parametrize("features", [None, smiles(), smiles(s3=[1.0]), smiles(s1=[None])])
 def test_no_training_label_is_said(features: pa.Table | None) -> None:
     with pytest.raises(UnitError, match=r"no training turn has a value of 'affect'.*no recording shows the rater's"):
-        labels("affect", features)
+        values_of("affect", features)
 
 
 def test_no_training_reply_is_said() -> None:
     silent = [episode(f"s{i}", [("user", "hi"), ("bot", "bye")]) for i in range(3)]
     with pytest.raises(UnitError, match=r"no training turn has a value of 'sentiment'.*no rater replies"):
-        labels("sentiment", None, silent)
+        values_of("sentiment", None, silent)

@@ -6,7 +6,7 @@ from corpus.errors import InputError
 from decompose import methods
 from decompose.methods import METHODS, Method, find_method, needs_features
 
-MINE = Method("mine", "label", "Mine", "tests.decompose.test_methods:MINE")
+MINE = Method("mine", "judge", "Mine", "tests.decompose.test_methods:MINE")
 NOT_A_METHOD = "text"
 
 
@@ -49,7 +49,7 @@ def test_a_package_brings_its_own_method(installed):
 
 def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
-    assert find_method("uniform").load == "decompose.uniform:label"
+    assert find_method("uniform").load == "decompose.uniform:judge"
     assert list(METHODS).count("uniform") == 1
 
 
@@ -71,7 +71,7 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
 @pytest.mark.parametrize("load", ["no.such.module:x", "decompose.uniform:nothing", "decompose.uniform", ":x"])
 def test_code_that_cannot_be_imported_is_told(load):
     with pytest.raises(InputError, match="method 'x': cannot load"):
-        Method("x", "label", "X", load).resolve()
+        Method("x", "judge", "X", load).resolve()
 
 
 def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
@@ -82,4 +82,4 @@ def test_a_mix_names_methods_that_there_are():
     mixes = [method for method in METHODS.values() if method.whole is not None]
     assert [mix.name for mix in mixes] == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va", "reaction-llm"]
     for mix in mixes:
-        assert METHODS[mix.whole].kind == "fit" and METHODS[mix.local].kind == "label"
+        assert METHODS[mix.whole].kind == "fit" and METHODS[mix.local].kind == "judge"

@@ -14,7 +14,7 @@ from decompose.reply import ReplyMistakeError, parse_reply
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {
-    (reward_units, null): Method("x", "label", "X", "x:x", reward_units=reward_units, null=null)
+    (reward_units, null): Method("x", "judge", "X", "x:x", reward_units=reward_units, null=null)
     for reward_units in (True, False)
     for null in ("zero", "mean")
 }
@@ -169,7 +169,7 @@ def test_values_that_cannot_be_summed_are_named(value):
 
 
 SHARE, FRACTION = (
-    Method("x", "label", "X", "x:x", null="zero", attribution=rule, highest=3.0) for rule in ("share", "fraction")
+    Method("x", "judge", "X", "x:x", null="zero", attribution=rule, highest=3.0) for rule in ("share", "fraction")
 )
 
 

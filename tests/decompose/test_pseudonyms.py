@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from corpus.errors import UnitError
 from corpus.session import Rating, Session, Turn
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.llm import requests_for
 from decompose.pseudonyms import POOL, ROLES, folded, renaming
 from decompose.settings import DecomposeSettings
@@ -144,12 +144,12 @@ def test_results_and_errors_have_the_real_names():
             settings = DecomposeSettings(llm={"base_url": server.url, "pseudonyms": True, "attempts": 1})
             with Tools(settings.llm) as tools:
                 if finds is None:
-                    table = label_session("llm", session, None, None, settings, tools)
+                    table = judge_session("llm", session, None, None, settings, tools).judgements
                     assert table.column("rationale").to_pylist() == ["Bea's joke"]
                     assert table.column("target").to_pylist() == ["bea"]
                     continue
                 with pytest.raises(UnitError, match=finds):
-                    label_session("llm", session, None, None, settings, tools)
+                    judge_session("llm", session, None, None, settings, tools)
 
 
 def test_without_pseudonyms_nothing_changes():

@@ -91,7 +91,7 @@ def test_every_turn_is_drawn_alike_often() -> None:
 def test_it_says_what_it_is() -> None:
     objective = of(8, True)
     assert objective.hyper_parameters == {"k": 8, "corrected": True}
-    assert not objective.needs_labels
+    assert not objective.needs_turn_rewards
 
 
 def test_one_turn_cannot_be_corrected() -> None:

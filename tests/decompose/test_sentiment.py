@@ -1,7 +1,7 @@
 import pytest
 
 from corpus.errors import InputError
-from decompose.sentiment import label, load_classifier
+from decompose.sentiment import judge, load_classifier
 from decompose.settings import DecomposeSettings
 from decompose.tools import Tools
 from tests.decompose.sessions import session
@@ -41,13 +41,13 @@ def models(tmp_path_factory):
     return folder
 
 
-def judge(classifier="vader", session_=None):
+def judged(classifier="vader", session_=None):
     settings = DecomposeSettings(sentiment={"classifier": classifier})
-    return label((session_ or session()).episodes()[0], None, settings, Tools(settings.llm))
+    return judge((session_ or session()).episodes()[0], None, settings, Tools(settings.llm))
 
 
 def test_a_turn_is_as_good_as_the_reply_to_it():
-    great, terrible, last = judge()
+    great, terrible, last = judged()
     assert (great.turn, terrible.turn, last.turn) == (1, 3, 5)
     assert great.value > 0.5
     assert terrible.value < -0.5
@@ -56,19 +56,19 @@ def test_a_turn_is_as_good_as_the_reply_to_it():
 
 def test_no_feeling_is_zero_and_no_reply_is_none():
     said = (("SYSTEM", "a"), ("USER", "Tuesday"), ("SYSTEM", "b"), ("USER", " "), ("SYSTEM", "c"))
-    assert [judgement.value for judgement in judge(session_=session(turns=said))] == [0.0, None, None]
+    assert [judgement.value for judgement in judged(session_=session(turns=said))] == [0.0, None, None]
 
 
 def test_the_whole_floor_shares_the_reply():
     said = (("SYSTEM", "a"), ("SYSTEM", "b"), ("USER", "great"), ("USER", "wonderful"))
-    one, two = judge(session_=session(turns=said))
+    one, two = judged(session_=session(turns=said))
     assert one.value == two.value == load_classifier("vader")(["great wonderful"])[0]
 
 
 def test_a_hugging_face_classifier_is_used_by_name(models):
     from transformers import pipeline
 
-    great, terrible, last = judge(str(models / "signs"))
+    great, terrible, last = judged(str(models / "signs"))
     raw = pipeline("text-classification", model=str(models / "signs"), top_k=None)("Rome, great!")
     scores = {item["label"]: item["score"] for item in (raw[0] if isinstance(raw[0], list) else raw)}
     assert great.value == pytest.approx(scores["pos"] - scores["NEGATIVE"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import UnitError
-from decompose.label import label_session
+from decompose.label import judge_session
 from decompose.llm import requests_for
 from decompose.prompt import load_prompt
 from decompose.settings import DecomposeSettings
@@ -44,7 +44,7 @@ def labelled(server, cache=None, **options):
     with serving(server):
         settings = small_context(server, **options)
         with Tools(settings.llm, cache=cache) as tools:
-            return label_session("llm", session(turns=LONG), "satisfaction", None, settings, tools)
+            return judge_session("llm", session(turns=LONG), "satisfaction", None, settings, tools).judgements
 
 
 def test_a_session_that_fits_is_asked_about_whole():

@@ -55,7 +55,7 @@ def run(tmp_path_factory):
     server = OpenAIServer(answer=answer)
     with serving(server):
         path = config(folder, TEXT.format(url=server.url))
-        summary = run_locally(load_config(path), ["label", "rewards"], quiet=True)
+        summary = run_locally(load_config(path), ["judge", "rewards"], quiet=True)
     return folder / "run", summary, server
 
 

@@ -21,7 +21,7 @@ def written(folder, options, exchanges=3):
 
 def test_the_parts_of_long_sessions_are_priced(tmp_path):
     long = written(tmp_path, "context_tokens = 4096\n", exchanges=80)
-    priced = json.loads(dry_run_text(long, ["label"], as_json=True))["language_model"]
+    priced = json.loads(dry_run_text(long, ["judge"], as_json=True))["language_model"]
     assert priced["requests"] > 2 * 12
     assert priced["unaskable_sessions"] == 0
 
@@ -32,12 +32,12 @@ def test_sessions_that_fit_in_no_parts_are_counted_apart(tmp_path):
         f"units: score\n[system]\n{words}\n[user]\n{{{{ transcript }}}}\n{{{{ turns }}}}\n"
     )
     short = written(tmp_path, 'context_tokens = 1024\nprompt = "mine.txt"\n')
-    priced = json.loads(dry_run_text(short, ["label"], as_json=True))["language_model"]
+    priced = json.loads(dry_run_text(short, ["judge"], as_json=True))["language_model"]
     assert (priced["requests"], priced["unaskable_sessions"]) == (0, 12)
-    assert "12 sessions do not fit into decompose.llm.context_tokens" in dry_run_text(short, ["label"], as_json=False)
+    assert "12 sessions do not fit into decompose.llm.context_tokens" in dry_run_text(short, ["judge"], as_json=False)
 
 
 def test_a_prompt_that_cannot_be_used_stops_before_any_work(tmp_path):
     (tmp_path / "mine.txt").write_text("nothing")
     with pytest.raises(InputError, match=r"decompose\.llm\.prompt: .*mine\.txt: its sections are none"):
-        check(written(tmp_path, 'prompt = "mine.txt"\n'), ["label"])
+        check(written(tmp_path, 'prompt = "mine.txt"\n'), ["judge"])

@@ -11,11 +11,11 @@ class Terminal(io.StringIO):
 def told(stream: io.StringIO, **options) -> str:
     with StageProgress(stream=stream, **options) as progress:
         progress.warn("few sessions")
-        progress.begin("label", 3)
-        progress.advance("label", 2)
-        progress.note("label", "epoch 1")
-        progress.advance("label", 1)
-        progress.end("label", "3 done")
+        progress.begin("judge", 3)
+        progress.advance("judge", 2)
+        progress.note("judge", "epoch 1")
+        progress.advance("judge", 1)
+        progress.end("judge", "3 done")
     return stream.getvalue()
 
 
@@ -25,7 +25,7 @@ def test_plain_lines_where_there_is_no_terminal():
 
 def test_a_live_bar_on_a_terminal():
     text = told(Terminal())
-    assert "label" in text and "3/3" in text and "3 done" in text
+    assert "judge" in text and "3/3" in text and "3 done" in text
 
 
 def test_nothing_when_quiet():

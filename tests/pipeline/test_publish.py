@@ -28,7 +28,7 @@ def test_tables_and_the_record_are_there(folder):
     assert set(rewards["method"].to_pylist()) == {"uniform", "sentiment"}
     assert rewards["reward"].null_count == 0
     record = json.loads((folder / "run" / "run.json").read_text())
-    assert record["stages"]["label"] == {"finished": 12, "units": 12, "version": 1}
+    assert record["stages"]["judge"] == {"finished": 12, "units": 12, "version": 1}
     assert record["quarantine"] == {}
     assert record["versions"]["torch"]
     assert set(record["inputs"]) >= {"ratings.parquet", "utterances.parquet"}
@@ -38,22 +38,22 @@ def test_tables_and_the_record_are_there(folder):
 def test_publishing_again_touches_nothing(folder):
     before = {path: path.stat().st_mtime_ns for path in (folder / "run").glob("*.parquet")}
     counts = finish(str(folder / "config.toml"))
-    assert counts["label"] == 12 and counts["quarantined"] == 0
+    assert counts["judge"] == 12 and counts["quarantined"] == 0
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
 def test_a_shard_run_again_reuses_everything(folder):
-    assert run_shard(str(folder / "config.toml"), "label", 0, 1) == {"done": 0, "reused": 12, "quarantined": 0}
+    assert run_shard(str(folder / "config.toml"), "judge", 0, 1) == {"done": 0, "reused": 12, "quarantined": 0}
 
 
 def test_a_damaged_artifact_is_made_again(folder):
-    victim = next((folder / "run" / "store" / "label").glob("*/*/judgements.parquet"))
+    victim = next((folder / "run" / "store" / "judge").glob("*/*/judgements.parquet"))
     victim.write_bytes(b"damaged")
     from pipeline.shards import _engine
 
     _engine.cache_clear()
     summary = run_locally(load_config(folder / "config.toml"), ["rewards"], quiet=True)
-    assert summary.result.counts()["label"] == {"done": 1, "reused": 11}
+    assert summary.result.counts()["judge"] == {"done": 1, "reused": 11}
 
 
 def test_a_dry_run_says_what_is_finished(folder):

@@ -27,7 +27,7 @@ def test_worker_counts_and_executors_change_nothing(tmp_path):
     threads = load_config(config(tmp_path, TEXT.format("threads")))
     with ThreadPoolExecutor(2) as executor, StageProgress(quiet=True) as progress:
         result = run_stages(threads, ["rewards"], progress, executor)
-    assert result.counts() == {"split": {"done": 1}, "label": {"done": 12}, "rewards": {"done": 2}}
+    assert result.counts() == {"split": {"done": 1}, "judge": {"done": 12}, "rewards": {"done": 2}}
     expected = artifacts(tmp_path / "one")
     assert len(expected) == 15
     assert artifacts(tmp_path / "three") == expected

@@ -63,7 +63,7 @@ def test_a_budget_ends_the_run_with_1_publishes_what_is_labelled_and_a_higher_on
         stopped = apportion("decompose", path, "--budget", str(most_usd + 0.2))
         received = len(server.requests)
         assert (stopped.returncode, 0 < received < 5) == (1, True), stopped.stdout
-        assert "units of the stage 'label' are left (s0" in stopped.stdout
+        assert "units of the stage 'judge' are left (s0" in stopped.stdout
         assert "Every reply received is kept. To go on, run the same command with a higher --budget" in stopped.stdout
         assert f"next: apportion decompose {path} --budget USD" in stopped.stdout
         labelled = set(pq.read_table(folder / "run" / "rewards.parquet").column("session_id").to_pylist())
@@ -94,10 +94,10 @@ def test_every_command_that_may_ask_takes_a_budget_and_nothing_is_built_on_a_par
 def test_an_orchestrators_task_fails_where_the_budget_stops_it(folder):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, TEXT.format(server.url, "m").replace("[run]", "[run]\nbudget_usd = 3.8"))
-        with pytest.raises(StoppedError, match=r"units of the stage 'label' are left \(s0"):
-            run_shard(str(path), "label", 0, 1)
+        with pytest.raises(StoppedError, match=r"units of the stage 'judge' are left \(s0"):
+            run_shard(str(path), "judge", 0, 1)
         with pytest.raises(StoppedError):
-            run_shard(str(path), "label", 0, 1)
+            run_shard(str(path), "judge", 0, 1)
     assert 0 < len(server.requests) < 5
 
 

@@ -50,7 +50,7 @@ def test_units_are_those_that_apply():
     units = plan(("uniform", "rrd", "llm-multimodal")).units
     assert units["features"] == (Unit("a"),)
     assert [unit.session_id for unit in units["embed"]] == ["a", "b"]
-    assert {unit.method for unit in units["label"]} == {"uniform", "llm-multimodal"}
+    assert {unit.method for unit in units["judge"]} == {"uniform", "llm-multimodal"}
     assert units["fit"] == (Unit(method="rrd", seed=0), Unit(method="rrd", seed=1))
     assert len(units["train-reward"]) == 6
     assert units["align"] == (Unit(method="llm-multimodal", seed=0),)
@@ -60,10 +60,10 @@ def test_units_are_those_that_apply():
 def test_a_blend_is_fitted_on_the_labels_of_the_method_that_it_mixes_in():
     found = plan(("llm", "reaction", "reaction-llm"))
     needed = found.needed("fit", Unit(method="reaction-llm", seed=1))
-    assert {unit.method for unit in needed["label"]} == {"llm"}
-    assert {unit.session_id for unit in needed["label"]} == {unit.session_id for unit in needed["react"]}
-    assert "label" not in found.needed("fit", Unit(method="reaction", seed=1))
-    assert "label" in found.upstream("fit") and "label" not in plan(("reaction", "rrd")).upstream("fit")
+    assert {unit.method for unit in needed["judge"]} == {"llm"}
+    assert {unit.session_id for unit in needed["judge"]} == {unit.session_id for unit in needed["react"]}
+    assert "judge" not in found.needed("fit", Unit(method="reaction", seed=1))
+    assert "judge" in found.upstream("fit") and "judge" not in plan(("reaction", "rrd")).upstream("fit")
 
 
 def test_a_trained_backbone_needs_no_embeddings():
@@ -91,45 +91,45 @@ def test_a_closed_fit_does_not_depend_on_the_reward_model_s_settings():
 
 def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
     p = plan(("uniform", "rrd", "llm-multimodal"))
-    assert p.needed("label", Unit("a", "uniform")) == {}
-    assert p.needed("label", Unit("a", "llm-multimodal")) == {"describe": [Unit("a")]}
-    assert p.needed("label", Unit("b", "llm-multimodal")) == {}
+    assert p.needed("judge", Unit("a", "uniform")) == {}
+    assert p.needed("judge", Unit("a", "llm-multimodal")) == {"describe": [Unit("a")]}
+    assert p.needed("judge", Unit("b", "llm-multimodal")) == {}
     faces = plan(("affect", "rrd", "rrd-va"))
-    assert faces.needed("label", Unit("a", "affect")) == {"features": [Unit("a")]}
+    assert faces.needed("judge", Unit("a", "affect")) == {"features": [Unit("a")]}
     assert set(faces.needed("fit", Unit(None, "rrd-va", 0))) == {"split", "features", "embed"}
     assert set(faces.needed("fit", Unit(None, "rrd", 0))) == {"split", "embed"}
     assert set(p.needed("rewards", Unit(None, "rrd", 1))) == {"split", "fit"}
     assert p.needed("rewards", Unit(None, "rrd", 1))["fit"] == [Unit(None, "rrd", 1)]
-    assert set(p.needed("rewards", Unit(None, "uniform", 1))) == {"split", "label"}
+    assert set(p.needed("rewards", Unit(None, "uniform", 1))) == {"split", "judge"}
     assert p.needed("align", Unit(None, "llm-multimodal", 0))["train-reward"] == [Unit(None, "llm-multimodal", 0)]
     assert len(p.needed("evaluate", Unit())["train-reward"]) == 6
 
 
 def test_only_stages_that_some_unit_needs_are_run():
-    assert plan(("uniform",)).upstream("rewards") == ["split", "label", "rewards"]
+    assert plan(("uniform",)).upstream("rewards") == ["split", "judge", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
     assert plan(("reaction",)).upstream("rewards") == ["split", "features", "react", "fit", "rewards"]
-    assert plan(("llm-multimodal",)).upstream("label") == ["features", "describe", "label"]
-    assert plan(("affect",)).upstream("rewards") == ["split", "features", "label", "rewards"]
+    assert plan(("llm-multimodal",)).upstream("judge") == ["features", "describe", "judge"]
+    assert plan(("affect",)).upstream("rewards") == ["split", "features", "judge", "rewards"]
     assert plan(("rrd-ls",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
 
 
-def test_another_method_s_settings_leave_a_label_valid():
+def test_another_method_s_settings_leave_a_judgement_valid():
     config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "llm")}})
     other = Config.model_validate({"corpus": "c", "decompose": {"methods": ("llm",), "llm": {"model": "another"}}})
-    label = BY_NAME["label"]
-    assert label.settings(config, Unit("a", "uniform")) == label.settings(other, Unit("a", "uniform"))
-    assert label.settings(config, Unit("a", "llm")) != label.settings(other, Unit("a", "llm"))
+    stage = BY_NAME["judge"]
+    assert stage.settings(config, Unit("a", "uniform")) == stage.settings(other, Unit("a", "uniform"))
+    assert stage.settings(config, Unit("a", "llm")) != stage.settings(other, Unit("a", "llm"))
 
 
 def test_how_a_reply_is_fetched_is_no_part_of_its_identity():
-    label = BY_NAME["label"]
+    stage = BY_NAME["judge"]
     one, two = (
         Config.model_validate({"corpus": "c", "decompose": {"methods": ("llm",), "llm": {"concurrency": n}}})
         for n in (2, 9)
     )
-    assert label.settings(one, Unit("a", "llm")) == label.settings(two, Unit("a", "llm"))
-    assert label.concurrent(two, Unit("a", "llm")) == 9
+    assert stage.settings(one, Unit("a", "llm")) == stage.settings(two, Unit("a", "llm"))
+    assert stage.concurrent(two, Unit("a", "llm")) == 9
 
 
 def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():
@@ -146,20 +146,20 @@ def test_shards_hold_every_unit_once_and_are_no_more_than_asked_for(shards):
         plan = p
         config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "llm", "llm-multimodal")}})
 
-    parts = _split(FakeEngine(), BY_NAME["label"], shards)
+    parts = _split(FakeEngine(), BY_NAME["judge"], shards)
     assert len(parts) <= shards
     assert all(parts)
-    assert sorted(unit for part in parts for unit in part) == sorted(p.units["label"])
+    assert sorted(unit for part in parts for unit in part) == sorted(p.units["judge"])
 
 
 @pytest.mark.parametrize("shards", [0, 1025])
 def test_too_few_or_too_many_shards(shards):
     with pytest.raises(InputError, match="allowed are 1 to 1024"):
-        _split(None, BY_NAME["label"], shards)
+        _split(None, BY_NAME["judge"], shards)
 
 
 def test_an_unknown_stage_or_corpus(tmp_path):
     path = tmp_path / "c.toml"
     path.write_text('corpus = "none"')
     with pytest.raises(InputError, match="no such corpus folder"):
-        list_shards(str(path), "label", 2)
+        list_shards(str(path), "judge", 2)

@@ -48,15 +48,15 @@ def test_a_batch_holds_the_sampled_turns_and_what_is_known_of_their_episodes() -
     episodes = planted(3)
     reading = read_turns(episodes, signal_embeddings(episodes), small())
     turns = len(reading.windows.turns)
-    labels = torch.arange(turns, dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, torch.tensor([1.0, 2.0, 3.0]), labels)
+    values = torch.arange(turns, dtype=torch.float64)
+    data = Dataset(reading.windows, reading.inputs, torch.tensor([1.0, 2.0, 3.0]), values)
     positions, batch = data.batch([2, 0], [torch.tensor([1]), torch.tensor([0, 1])])
     start = reading.windows.offsets[2]
     assert positions.tolist() == [start + 1, 0, 1]
     assert batch.offsets.tolist() == [0, 1, 3]
     assert batch.lengths.tolist() == [data.length(2), data.length(0)]
     assert batch.returns is not None and batch.returns.tolist() == [3.0, 1.0]
-    assert batch.labels is not None and batch.labels.tolist() == [start + 1, 0, 1]
+    assert batch.turn_rewards is not None and batch.turn_rewards.tolist() == [start + 1, 0, 1]
 
 
 def test_rows_of_a_split_and_sessions_in_none() -> None:

@@ -31,8 +31,8 @@ EPISODES = planted(30)
 def run(
     out: Path, settings: RewardModelSettings, rewards: pa.Table | None = None, embeddings: pa.Table | None = None
 ) -> tuple[pa.Table, pa.Table]:
-    labels = rewards_of(EPISODES, values_of(EPISODES)) if rewards is None else rewards
-    return train_reward_model(labels, EPISODES, splits_of(EPISODES), embeddings, settings, 0, 3.5, out, ignore)
+    values = rewards_of(EPISODES, values_of(EPISODES)) if rewards is None else rewards
+    return train_reward_model(values, EPISODES, splits_of(EPISODES), embeddings, settings, 0, 3.5, out, ignore)
 
 
 def test_scores_history_and_a_model_come_out(tmp_path: Path) -> None:

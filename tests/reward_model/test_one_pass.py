@@ -15,7 +15,7 @@ from corpus.errors import InputError
 from corpus.session import Session
 from reward_model.dataset import Dataset, read_turns
 from reward_model.embed import embed_session
-from reward_model.label_mse import LabelMSE
+from reward_model.label_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.training import predict, train
 from tests.reward_model.test_model import MESSAGES, SAID, random_head
@@ -165,10 +165,10 @@ def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> 
     )
     episodes = planted(24)
     reading = read_turns(episodes, None, settings)
-    labels = torch.tensor(values_of(episodes), dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, labels=labels)
+    values = torch.tensor(values_of(episodes), dtype=torch.float64)
+    data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
     model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
-    history = train(model, LabelMSE(), data, range(18), range(18, 24), settings, 0, ignore)
+    history = train(model, TurnMSE(), data, range(18), range(18, 24), settings, 0, ignore)
     # A frozen network of random weights shows its head little to learn from.
     assert history[-1].train_loss < (1.0 if frozen else 0.6) * history[0].train_loss
     scored = np.concatenate([model.score_episode(e) for e in episodes])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from corpus.errors import InputError, UnitError
-from reward_model.label_mse import LabelMSE
+from reward_model.label_mse import TurnMSE
 from reward_model.objective import Batch
 from reward_model.resume import read_state
 from reward_model.team import Team
@@ -22,7 +22,7 @@ from tests.reward_model.training_runs import settings_for, trained
 
 
 @dataclass(frozen=True)
-class Failing(LabelMSE):
+class Failing(TurnMSE):
     """Label MSE that goes wrong in the second process."""
 
     how: str = "nan"
@@ -59,7 +59,7 @@ def test_two_processes_take_the_steps_of_one(bert: Path, tmp_path: Path) -> None
 def test_a_failure_in_one_process_ends_all_and_is_told(
     how: str, problem: str, bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training_runs, "LabelMSE", lambda: Failing(how=how))
+    monkeypatch.setattr(training_runs, "TurnMSE", lambda: Failing(how=how))
     with pytest.raises(UnitError, match=problem):
         trained(settings_for(bert, processes=2))
 

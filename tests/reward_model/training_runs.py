@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from reward_model.dataset import Dataset, read_turns
-from reward_model.label_mse import LabelMSE
+from reward_model.label_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from reward_model.training import EpochRow, train
@@ -38,10 +38,10 @@ def trained(
 ) -> tuple[RewardModel, tuple[EpochRow, ...]]:
     """A model trained on ten dialogues, stopped by four."""
     reading = read_turns(EPISODES, None, settings)
-    labels = torch.tensor(values_of(EPISODES), dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, labels=labels)
+    values = torch.tensor(values_of(EPISODES), dtype=torch.float64)
+    data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
     model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
-    return model, train(model, LabelMSE(), data, range(10), range(10, 14), settings, 3, progress, state)
+    return model, train(model, TurnMSE(), data, range(10), range(10, 14), settings, 3, progress, state)
 
 
 def kill_after(epoch: int) -> Callable[[int, int, str], None]:
