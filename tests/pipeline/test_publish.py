@@ -58,7 +58,7 @@ def test_a_damaged_artifact_is_made_again(folder):
 
 def test_a_dry_run_says_what_is_finished(folder):
     text = dry_run_text(load_config(folder / "config.toml"), ["rewards"], as_json=False)
-    assert "label               12        12" in text
+    assert "judge               12        12" in text
     assert "nothing was done" in text
 
 
