@@ -21,7 +21,7 @@ test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-prefect/bin/python -m pytest -m dags tests/dags
 
 test-deepspeed: .venv-deepspeed/.ready
-	.venv-deepspeed/bin/python -m pytest -m deepspeed tests/rlhf/test_zero.py
+	.venv-deepspeed/bin/python -m pytest -m deepspeed tests/rlhf/policy/test_zero.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

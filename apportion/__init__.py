@@ -6,8 +6,9 @@ same name that holds every method is the top-level ``decompose``.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from decompose.conversation import decompose
@@ -15,10 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["RewardModel", "decompose"]
 HOMES = {"RewardModel": "reward_model.model", "decompose": "decompose.conversation"}
-
-
-def __getattr__(name: str) -> object:
-    """A name of the API, from the package that it lives in."""
-    if name in HOMES:
-        return getattr(import_module(HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+__getattr__ = lazy_names(__name__, HOMES)

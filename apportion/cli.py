@@ -15,7 +15,7 @@ from apportion.commands import generate as generate_commands
 from apportion.commands import machine, models, runs
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
-from corpus.errors import ApportionError, InputError
+from foundation.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -18,12 +18,12 @@ from benchmarks.measure import ROOT, tell
 from corpus.corpus import Corpus
 from corpus.schema import DESCRIPTORS
 from corpus.session import Rating, Session, Turn
-from decompose.llm import requests_for
-from decompose.reply import TOKENS_A_REPLY, TOKENS_A_TURN
+from decompose.judging.llm import requests_for
+from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from decompose.settings import DecomposeSettings
-from features.words import LOOKS, VOICE_SCALES
-from llm_client.prices import find_price, shipped_as_of
-from llm_client.tokens import estimated_input_tokens, way_of_counting
+from features.words.phrases import LOOKS, VOICE_SCALES
+from llm_client.cost.prices import find_price, shipped_as_of
+from llm_client.cost.tokens import estimated_input_tokens, way_of_counting
 
 CONVERSATIONS, TURNS, WORDS = 1656, 319, 13.3
 SAMPLE = 20

@@ -36,7 +36,7 @@ import av
 import cv2
 import numpy as np
 
-import features.video
+import features.recording.video
 from benchmarks.measure import tell, timed
 from corpus.session import Media, Rating, Session, Turn
 from demo.planted import Planted
@@ -216,7 +216,7 @@ def _loop(film: Path, looped: Path, laps: int) -> None:
 def long_session(folder: Path, shared: Path) -> tuple[float, list[Seconds]]:
     """Peak MiB of this process and CPU seconds of each minute of video."""
     clock: list[tuple[float, float]] = []
-    read = features.video.read_pictures
+    read = features.recording.video.read_pictures
 
     def watched(*arguments: Any) -> Iterator[Any]:
         for picture in read(*arguments):
@@ -224,7 +224,7 @@ def long_session(folder: Path, shared: Path) -> tuple[float, list[Seconds]]:
                 clock.append((picture.time_s, time.process_time()))
             yield picture
 
-    features.video.read_pictures = watched
+    features.recording.video.read_pictures = watched
     settings = FeatureSettings(emotion_model=str(shared / "models" / "RANDOMWEIGHTS_enet_b0_8.onnx"))
     media = (Media("a", "video", "long.mp4"), Media("a", "audio", "long.wav"))
     extract_session(Session("s", (Turn(0, "a", "x", 0.0, 10.0),), (), media), folder, settings)

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measure import tell
 
 from llm_client.client import Client
-from llm_client.connection import Connection
-from llm_client.dialect import Dialect
+from llm_client.live.connection import Connection
+from llm_client.live.dialect import Dialect
 from llm_client.request import ChatRequest, Message
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import completion

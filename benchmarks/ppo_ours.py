@@ -12,10 +12,10 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import torch
 
 from benchmarks.ppo_task import LORA, Meter, Task, serve, tokenizer
-from rlhf.contexts import DialogueContext
-from rlhf.lora import attach_adapter, trained_weights
-from rlhf.policies import Policy
-from rlhf.ppo import PPO
+from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.loading import Policy
+from rlhf.policy.lora import attach_adapter, trained_weights
+from rlhf.ppo.ppo import PPO
 from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings
 
 

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from benchmarks.measure import tell
 from corpus.corpus import Corpus
 from corpus.importers.uss import NAME, import_corpus
-from decompose.cues import CUES
-from decompose.reaction import learn
-from decompose.reactions import Reactions, arrange, read_session
-from decompose.sentiment import load_classifier
+from decompose.judging.sentiment import load_classifier
+from decompose.reactions.cues import CUES
+from decompose.reactions.model import learn
+from decompose.reactions.read import Reactions, arrange, read_session
 from decompose.settings import ReactionSettings
 from evaluation.agreement import within_session
 from evaluation.bootstrap import Sampled, estimate, paired_difference

@@ -32,18 +32,18 @@ from corpus.corpus import Corpus
 from corpus.importers.uss import NAME, import_corpus
 from corpus.schema import SPLITS
 from corpus.session import Episode, Session
-from decompose.fit import fit_decomposer
-from decompose.label import judge_session
+from decompose.judging.sessions import judge_session
+from decompose.learning.fit import fit_decomposer
 from decompose.methods import METHODS
 from decompose.projection import project
-from decompose.reactions import read_session
+from decompose.reactions.read import read_session
 from decompose.settings import DecomposeSettings
-from decompose.tools import Tools
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.calibration import calibration
 from evaluation.global_loss import episode_sums
 from evaluation.panel import HeldOut, align
 from evaluation.settings import EvaluationSettings
+from llm_client.asker import Tools
 from reward_model.distil import train_reward_model
 from reward_model.embed import embed_session
 from reward_model.settings import RewardModelSettings

@@ -84,10 +84,10 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     import torch
 
     from reward_model.dataset import Dataset, read_turns
-    from reward_model.label_mse import TurnMSE
     from reward_model.model import RewardModel
     from reward_model.settings import RewardModelSettings
     from reward_model.training import train
+    from reward_model.turn_mse import TurnMSE
 
     torch.set_num_threads(threads)
     _, count, changes = SHAPES[name]

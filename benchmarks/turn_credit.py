@@ -29,9 +29,9 @@ sys.path[0] = str(ROOT)
 import torch
 
 from benchmarks.measure import tell
-from rlhf.contexts import DialogueContext
-from rlhf.lora import attach_adapter
-from rlhf.ppo import PPO
+from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.lora import attach_adapter
+from rlhf.ppo.ppo import PPO
 from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings
 from tests.rlhf.toy import small_policy, token_contexts
 

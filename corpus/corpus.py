@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.errors import InputError
 from corpus.schema import CORPUS_TABLES, TableSchema
 from corpus.session import Media, Rating, Session, Turn
 from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
+from foundation.errors import InputError
 
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
 SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_TABLES}

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import InputError, UnitError
 from corpus.textfile import BOM, read_text
+from foundation.errors import InputError, UnitError
 
 BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
 """Cells (in lower case) that hold no value: pandas, R and spreadsheets write different ones."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from corpus.corpus import Corpus
 from corpus.histogram import Bin, draw, histogram
-from corpus.listing import some
 from corpus.session import Rating, Session
 from corpus.validate import validate
 from corpus.weak_ratings import weak_ratings
+from foundation.listing import some
 
 EXAMPLES = 3
 

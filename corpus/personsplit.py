@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 
 def assign_by_person(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpus.corpus import Corpus
-from corpus.errors import InputError
 from corpus.people import persons
 from corpus.personsplit import assign_by_person
 from corpus.schema import SPLITS as SPLITS_TABLE
 from corpus.session import Session
 from corpus.settings import SplitSettings
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True)

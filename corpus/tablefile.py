@@ -12,9 +12,9 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.errors import InputError
 from corpus.schema import TableSchema
 from corpus.textfile import read_jsonl
+from foundation.errors import InputError
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = "\ufeff"

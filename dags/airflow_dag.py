@@ -17,12 +17,12 @@ from typing import Any
 from airflow.sdk import DAG, Param, TaskGroup, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from corpus.errors import UnitError
 from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
-from pipeline import shards as pipeline_shards
-from pipeline.shards import MAX_SHARDS
-from pipeline.stage import Stage
-from pipeline.stages import STAGES
+from foundation.errors import UnitError
+from pipeline.engine.stage import Stage
+from pipeline.running import shards as pipeline_shards
+from pipeline.running.shards import MAX_SHARDS
+from pipeline.stages.declared import STAGES
 
 
 def build_dag(

@@ -22,12 +22,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from corpus.errors import ApportionError, InputError
 from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
-from pipeline import shards as pipeline_shards
-from pipeline.shards import MAX_SHARDS
-from pipeline.stage import Stage
-from pipeline.stages import STAGES
+from foundation.errors import ApportionError, InputError
+from pipeline.engine.stage import Stage
+from pipeline.running import shards as pipeline_shards
+from pipeline.running.shards import MAX_SHARDS
+from pipeline.stages.declared import STAGES
 
 
 def build_flow(

@@ -15,13 +15,14 @@ Names are imported when they are first used, so that this package costs nothing 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from decompose.conversation import Decomposition, TurnReward, decompose
     from decompose.settings import DecomposeSettings
-    from decompose.tools import Tools
+    from llm_client.asker import Tools
 
 __all__ = ["DecomposeSettings", "Decomposition", "Tools", "TurnReward", "decompose"]
 
@@ -30,11 +31,6 @@ _HOMES = {
     "TurnReward": "decompose.conversation",
     "decompose": "decompose.conversation",
     "DecomposeSettings": "decompose.settings",
-    "Tools": "decompose.tools",
+    "Tools": "llm_client.asker",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)

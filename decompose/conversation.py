@@ -10,14 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.errors import InputError
 from corpus.session import Episode, Rating, Session, Turn
 from decompose.identity import configured
-from decompose.label import judge_session
+from decompose.judging.sessions import judge_session
 from decompose.methods import Method, find_method
 from decompose.projection import apply_constants
 from decompose.settings import DecomposeSettings
-from decompose.tools import Tools
+from foundation.errors import InputError
+from llm_client.asker import Tools
 
 ASSISTANT, USER = "assistant", "user"
 _ASIDE = ("system", "developer", "tool")

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from corpus.errors import UnitError
-from decompose.prompt import Prompt
-from decompose.reply import ReplyMistakeError, TurnAnswer, parse_reply
-from decompose.tools import Tools
+from decompose.prompting.prompt import Prompt
+from decompose.prompting.reply import ReplyMistakeError, TurnAnswer, parse_reply
+from foundation.errors import UnitError
+from llm_client.asker import Tools
 from llm_client.request import ChatReply, ChatRequest, Message
 
 _SHOWN_OF_A_REPLY = 1000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from decompose.methods import METHODS, Method
-from decompose.prompt import load_prompt
+from decompose.prompting.prompt import load_prompt
 from decompose.settings import DecomposeSettings
 
 FETCHING_ONLY = frozenset(

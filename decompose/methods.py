@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 ENTRY_POINTS = "apportion.methods"
 
@@ -19,11 +19,11 @@ ENTRY_POINTS = "apportion.methods"
 class Method:
     """One way from a score to turn rewards.
 
-    ``kind`` is ``judge`` (one session is enough: see ``decompose.label.Judge``) or ``fit`` (learned on a corpus).
+    ``kind`` is ``judge`` (one session is enough: ``decompose.judging.sessions.Judge``) or ``fit`` (on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
     behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
     that many run at once. ``uses_reactions`` asks for what was read of the replies; such a fit is called as
-    `decompose.reaction.fit_reactions` is.
+    `decompose.reactions.model.fit_reactions` is.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
@@ -74,38 +74,52 @@ class Method:
 
 def _mix(name: str, title: str, whole: str, local: str) -> Method:
     return Method(
-        name, "fit", title, "decompose.geli:GELI", reward_units=True, section="geli", whole=whole, local=local
+        name, "fit", title, "decompose.learning.geli:GELI", reward_units=True, section="geli", whole=whole, local=local
     )
 
 
 _OURS = (
-    Method("uniform", "judge", "Uniform: every turn the same share", "decompose.uniform:judge"),
+    Method("uniform", "judge", "Uniform: every turn the same share", "decompose.judging.uniform:judge"),
     Method(
         "sentiment",
         "judge",
         "Sentiment of the rater's next reply",
-        "decompose.sentiment:judge",
+        "decompose.judging.sentiment:judge",
         width=2.0,
         section="sentiment",
     ),
     Method(
-        "affect", "judge", "Visual affect of the rater", "decompose.affect:judge", uses_features=True, section="affect"
+        "affect",
+        "judge",
+        "Visual affect of the rater",
+        "decompose.judging.affect:judge",
+        uses_features=True,
+        section="affect",
     ),
-    Method("llm", "judge", "LLM-GELI, text", "decompose.llm:judge", concurrent=True, null="zero", section="llm"),
+    Method(
+        "llm", "judge", "LLM-GELI, text", "decompose.judging.llm:judge", concurrent=True, null="zero", section="llm"
+    ),
     Method(
         "llm-multimodal",
         "judge",
         "LLM-GELI, multimodal",
-        "decompose.llm:judge",
+        "decompose.judging.llm:judge",
         uses_descriptors=True,
         concurrent=True,
         null="zero",
         section="llm",
     ),
-    Method("rrd", "fit", "Randomized return decomposition", "decompose.rrd:RRD", reward_units=True, section="rrd"),
-    Method("ircr", "fit", "Iterative relative credit refinement", "decompose.ircr:IRCR", reward_units=True),
     Method(
-        "rudder", "fit", "RUDDER: return decomposition", "decompose.rudder:RUDDER", reward_units=True, section="rudder"
+        "rrd", "fit", "Randomized return decomposition", "decompose.learning.rrd:RRD", reward_units=True, section="rrd"
+    ),
+    Method("ircr", "fit", "Iterative relative credit refinement", "decompose.learning.ircr:IRCR", reward_units=True),
+    Method(
+        "rudder",
+        "fit",
+        "RUDDER: return decomposition",
+        "decompose.learning.rudder:RUDDER",
+        reward_units=True,
+        section="rudder",
     ),
     _mix("rrd-va", "GELI: RRD with visual affect", "rrd", "affect"),
     _mix("rrd-ls", "GELI: RRD with language sentiment", "rrd", "sentiment"),
@@ -115,7 +129,7 @@ _OURS = (
         "reaction",
         "fit",
         "Reaction-aware decomposition",
-        "decompose.reaction:fit_reactions",
+        "decompose.reactions.model:fit_reactions",
         uses_reactions=True,
         section="reaction",
     ),
@@ -123,7 +137,7 @@ _OURS = (
         "reaction-llm",
         "fit",
         "Reactions blended with a language model's judgements",
-        "decompose.blend:blend",
+        "decompose.reactions.blend:blend",
         uses_reactions=True,
         section="blend",
         whole="reaction",

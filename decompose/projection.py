@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.errors import InputError, UnitError
 from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode
 from decompose.methods import Method
-from decompose.reply import LARGEST
+from decompose.prompting.reply import LARGEST
+from foundation.errors import InputError, UnitError
 
 EpisodeKey = tuple[str, str, str, str]
 Floats = NDArray[np.float64]

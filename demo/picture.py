@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from corpus.corpus import Corpus
+from pipeline.engine.store import write_atomically
 from pipeline.report.picture import turn_rewards_svg
-from pipeline.store import write_atomically
 
 
 def main() -> None:

@@ -20,17 +20,17 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from corpus.errors import InputError
-from decompose.audit.judge import audit_cases
-from decompose.llm import requests_for
+from decompose.audit.ask import audit_cases
+from decompose.judging.llm import requests_for
 from decompose.methods import METHODS
-from decompose.reply import ReplyMistakeError, parse_reply
-from llm_client.recorded import RecordingHeader
+from decompose.prompting.reply import ReplyMistakeError, parse_reply
+from foundation.errors import InputError
+from llm_client.kept.recorded import RecordingHeader
 from llm_client.request import ChatRequest
 from pipeline.config import Config, load_config
-from pipeline.shards import open_engine
-from pipeline.stage import Unit
-from pipeline.store import write_atomically
+from pipeline.engine.stage import Unit
+from pipeline.engine.store import write_atomically
+from pipeline.running.shards import open_engine
 
 HERE = Path(__file__).resolve().parent
 RECORDING = HERE / "llm_replies.jsonl"

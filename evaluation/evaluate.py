@@ -7,7 +7,6 @@ from itertools import combinations
 
 import pyarrow as pa
 
-from corpus.errors import InputError
 from corpus.session import Episode
 from evaluation import baselines
 from evaluation.bench import Bench, Figures
@@ -18,6 +17,7 @@ from evaluation.evaluation import Comparison, Evaluation, HeldOutCounts, MethodF
 from evaluation.figure import Estimate, Missing
 from evaluation.panel import Floats, HeldOut, Panel, align
 from evaluation.settings import EvaluationSettings
+from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")
 COMPARED = ("global_loss", "local_difference", "spearman", "auc")

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpus.errors import InputError
 from corpus.schema import EPISODE_KEY
 from corpus.session import Episode
+from foundation.errors import InputError
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

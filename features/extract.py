@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corpus.errors import UnitError
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Session
 from features.names import EMOTION_FEATURES, FEATURES
 from features.precomputed import precomputed_behaviour, unmeasured_faces
 from features.series import Series, Span
 from features.settings import FeatureSettings
-from features.windows import intersect, own_spans, windows
+from features.spans import intersect, own_spans, windows
+from foundation.errors import UnitError
 
 if TYPE_CHECKING:
-    from features.emotion import EmotionModel
-    from features.sight import Sight, Watcher
-    from features.voice import Voice
+    from features.emotion_model.network import EmotionModel
+    from features.face.measures import Sight, Watcher
+    from features.voice.measures import Voice
 
     Emotions = Mapping[str, EmotionModel]
 
@@ -100,20 +100,20 @@ class Behaviour:
 
 def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotions:
     """The emotion model of each person who needs one."""
-    from features.emotion_choice import resolve_emotion_model
+    from features.emotion_model.choice import resolve_emotion_model
 
     needing = unmeasured_faces(session.media, root)
     path = resolve_emotion_model(settings.emotion_model) if needing else None
     if path is None:
         return {}
-    from features.emotion import emotion_model
+    from features.emotion_model.network import emotion_model
 
     return dict.fromkeys(needing, emotion_model(path))
 
 
 def _listen(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Voice]:
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
-    from features.listen import listen
+    from features.voice.listen import listen
 
     heard = {person: listen(root, media, settings) for person, media in _sound_sources(session).items()}
     return {person: voice for person, voice in heard.items() if voice is not None}
@@ -129,7 +129,7 @@ def _sound_sources(session: Session) -> dict[str, Media]:
 
 def _is_shared(session: Session, person: str) -> bool:
     """Whether the person's sound also carries other people, so that only their own turns are their voice."""
-    from features.channel import parse_channel
+    from features.recording.channel import parse_channel
 
     sources = _sound_sources(session)
     if person not in sources:
@@ -156,10 +156,10 @@ def _watch(
     go_on: Callable[[float], bool] | None,
 ) -> dict[str, Sight]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
-    from features.channel import parse_channel
-    from features.media import open_recording
-    from features.sight import Watcher
-    from features.video import read_pictures
+    from features.face.measures import Watcher
+    from features.recording.channel import parse_channel
+    from features.recording.media import open_recording
+    from features.recording.video import read_pictures
 
     rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
     watchers: dict[str, Watcher] = {}

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from corpus.csvfile import BLANK, read_head, read_table, shortened
-from corpus.errors import UnitError
 from corpus.session import Media
 from features.names import EMOTION_FEATURES
 from features.series import Series
+from foundation.errors import UnitError
 
 KIND = "features"
 """``kind`` of the media rows that name such a file."""
@@ -89,7 +89,7 @@ def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[
     UnitError
         As `read_precomputed`, and for an address (only files of the corpus folder are read) or a path that leaves it.
     """
-    from features.media import locate
+    from features.recording.media import locate
 
     found = {}
     for row in sorted((m for m in media if m.kind == KIND), key=lambda m: m.speaker):
@@ -110,7 +110,7 @@ def unmeasured_faces(media: Sequence[Media], root: Path) -> set[str]:
 
 
 def _has_emotions(root: Path, path: str) -> bool:
-    from features.media import locate
+    from features.recording.media import locate
 
     try:
         place = locate(root, path)

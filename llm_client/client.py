@@ -10,16 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-from llm_client.access import check_access
-from llm_client.batch_book import keys_in_batches
-from llm_client.budget import Budget
-from llm_client.cache import KeptReply, ReplyCache
+from llm_client.batch.book import keys_in_batches
+from llm_client.cost.budget import Budget
+from llm_client.cost.prices import find_price
 from llm_client.errors import RequestError, SetupError
-from llm_client.keeper import Keeper
-from llm_client.prices import find_price
-from llm_client.recorded import RecordedReplies, Recorder, live_header
+from llm_client.kept.cache import KeptReply, ReplyCache
+from llm_client.kept.keeper import Keeper
+from llm_client.kept.recorded import RecordedReplies, Recorder, live_header
+from llm_client.live.consent import check_access
+from llm_client.live.server import Server
 from llm_client.request import ChatReply, ChatRequest
-from llm_client.server import Server
 from llm_client.settings import LLMSettings
 
 _Result = TypeVar("_Result")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from decompose.tools import Tools
-from features.emotion_choice import missing_emotion
+from features.emotion_model.choice import missing_emotion
+from llm_client.asker import Tools
 from pipeline.config import Config
-from pipeline.engine import Engine
-from pipeline.intake import take_in
-from pipeline.stages import STAGES
-from pipeline.units import Plan
+from pipeline.engine.engine import Engine
+from pipeline.engine.intake import take_in
+from pipeline.engine.units import Plan
+from pipeline.stages.declared import STAGES
 
 REPORTED_PACKAGES = (
     "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",

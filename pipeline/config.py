@@ -12,15 +12,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from corpus.errors import InputError
 from corpus.settings import SplitSettings
-from decompose.promptfile import is_path
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
-from features.emotion_choice import AUTO, NONE
+from features.emotion_model.choice import AUTO, NONE
 from features.settings import DescriptorSettings, FeatureSettings
+from foundation.errors import InputError
+from llm_client.prompts.prompt_file import is_path
 from reward_model.settings import RewardModelSettings
-from rlhf.policies import is_folder_name
+from rlhf.policy.loading import is_folder_name
 from rlhf.settings import AlignSettings
 
 AUDITED_SESSIONS = 20
@@ -44,7 +44,7 @@ class RunSettings(BaseModel):
     wandb: str | None = Field(
         None, min_length=1, description="send the curves of align to this Weights & Biases project while it runs"
     )
-    prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/prices.toml")
+    prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/cost/prices.toml")
     budget_usd: float | None = Field(
         None,
         gt=0,

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from features.emotion_choice import AUTO, resolve_emotion_model
+from features.emotion_model.choice import AUTO, resolve_emotion_model
 
 State = Literal["ok", "missing", "warning"]
 NEEDED = (

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpus.errors import InputError
 from decompose.methods import METHODS, needs_features
-from decompose.prompt import load_prompt
-from features.emotion_choice import resolve_emotion_model
+from decompose.prompting.prompt import load_prompt
+from features.emotion_model.choice import resolve_emotion_model
+from foundation.errors import InputError
+from foundation.extras import check_extra
 from pipeline.assembly import has_face, has_unmeasured_face, has_video
 from pipeline.config import Config
-from pipeline.shards import open_engine
-from rlhf.accelerate_config import check_config
-from rlhf.event_files import check_event_folder, check_tensorboard
-from rlhf.extras import check_extra
-from rlhf.policies import check_whole
-from rlhf.weights_and_biases import check_wandb
+from pipeline.running.shards import open_engine
+from rlhf.launch.config import check_config
+from rlhf.policy.loading import check_whole
+from rlhf.training.event_files import check_event_folder, check_tensorboard
+from rlhf.training.weights_and_biases import check_wandb
 
 if TYPE_CHECKING:
-    from pipeline.engine import Engine
+    from pipeline.engine.engine import Engine
 
 
 def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = True) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     Raises
     ------
     InputError
-        Nothing can be done: see ``pipeline.intake.take_in``; an unset key, missing consent or missing recorded
+        Nothing can be done: see ``pipeline.engine.intake.take_in``; an unset key, missing consent or missing recorded
         replies; a prompt that cannot be used; a method that looks at faces where none is filmed; a method to align
         with that is not made; a model of faces or emotions that does not load; event files without
         tensorboardX, curves without wandb, replies by vLLM without it; an accelerate config that cannot be used.
@@ -70,9 +70,9 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         check_config(config.align)
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
-        from features.cascade import cascade
-        from features.detector import open_detector
-        from features.emotion import emotion_model
+        from features.emotion_model.network import emotion_model
+        from features.face.cascade import cascade
+        from features.face.detector import open_detector
 
         open_detector(config.features)
         if config.features.detector != "mediapipe":

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 from reward_model.causal import check_causal
 from reward_model.dialogue import DialogueTokenizer, EncodedDialogue
+from reward_model.history_windows import Pair
 from reward_model.settings import Scoring
 from reward_model.tokens import Encoded, PairTokenizer, Tokens, length_batches
-from reward_model.windows import Pair
 
 MINILM = "minilm"
 TEXTS_AT_ONCE = 8

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 from reward_model.card import model_card
 from reward_model.config import RewardModelConfig
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from corpus.checks.turns import check_sessions, check_utterances
 from corpus.corpus import Corpus
-from corpus.errors import InputError, UnitError
 from corpus.schema import REWARDS
 from corpus.session import Episode, Rating, Session
+from foundation.errors import InputError, UnitError
 from reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:

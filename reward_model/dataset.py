@@ -11,15 +11,15 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.errors import UnitError
 from corpus.schema import EPISODE_KEY, REWARDS
+from foundation.errors import UnitError
 from reward_model.backbones import Backbone, check_device, frozen_backbone, load_backbone
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
+from reward_model.history_windows import EpisodeKey, Windows, episode_windows, said_by
 from reward_model.objective import Batch
 from reward_model.settings import RewardModelSettings
 from reward_model.tokens import Encoded
-from reward_model.windows import EpisodeKey, Windows, episode_windows, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

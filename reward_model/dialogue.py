@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from reward_model.history_windows import Said, history_text
 from reward_model.tokens import Tokens
-from reward_model.windows import Said, history_text
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.errors import UnitError
 from corpus.session import Episode
+from foundation.errors import UnitError
 from reward_model.dataset import Dataset, read_turns, row_places, rows_of_split, turn_keys, turn_values
-from reward_model.label_mse import TurnMSE
+from reward_model.history_windows import EpisodeKey, Windows
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from reward_model.training import EpochRow, Progress, best_epoch, history_table, predict, train
-from reward_model.windows import EpisodeKey, Windows
+from reward_model.turn_mse import TurnMSE
 
 
 def train_reward_model(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
 from corpus.session import Episode, Session
+from reward_model.history_windows import Windows, episode_windows, said_by
 from reward_model.settings import RewardModelSettings
-from reward_model.windows import Windows, episode_windows, said_by
 
 if TYPE_CHECKING:
     from reward_model.backbones import Backbone

@@ -12,15 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from corpus.errors import InputError
 from corpus.session import Episode
+from foundation.errors import InputError
 from reward_model.backbones import Backbone, backbone_of_folder, frozen_backbone
 from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
 from reward_model.config import RewardModelConfig
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
+from reward_model.history_windows import Pair, Said, Windows, last_window, said_by, said_in, window
 from reward_model.settings import RewardModelSettings
-from reward_model.windows import Pair, Said, Windows, last_window, said_by, said_in, window
 
 ROLES = ("user", "assistant", "system")
 
@@ -97,7 +97,7 @@ class RewardModel(nn.Module):
         return window(episode, position, position if whole else self.config.history_turns)
 
     def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
-        """r_theta of (history, reply) texts; the history is made by `reward_model.windows.history_text`."""
+        """r_theta of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`."""
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
             return self._read([encode(said_in(pair), only_last=True) for pair in pairs])

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from corpus.errors import InputError
 from corpus.schema import REWARDS
+from foundation.errors import InputError
 from reward_model.config import RewardModelConfig
 
 VERSION = 1

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reward_model.windows import Pair
+from reward_model.history_windows import Pair
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from corpus.errors import UnitError
+from foundation.errors import UnitError
+from foundation.processes import Team
 from reward_model.dataset import Dataset
 from reward_model.model import RewardModel
 from reward_model.objective import Batch, Objective
-from reward_model.resume import fingerprint, read_state, write_state
 from reward_model.settings import RewardModelSettings
-from reward_model.team import Team
+from reward_model.training_state import fingerprint, read_state, write_state
 
 Progress = Callable[[int, int, str], None]
 HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
@@ -84,7 +84,7 @@ def train(
         )
     rows = (train_rows, validation_rows)
     if settings.processes > 1:
-        from reward_model.parallel import train_together
+        from reward_model.several_processes import train_together
 
         return train_together(model, objective, data, rows, settings, seed, progress, state)
     return training_loop(model, objective, data, rows, settings, seed, progress, state, Team())

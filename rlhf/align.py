@@ -11,13 +11,12 @@ import torch
 from peft import PeftModel
 from torch import Tensor
 
-from corpus.errors import UnitError
 from corpus.session import Episode
 from corpus.settings import SPLITS
-from reward_model.team import Team
-from rlhf.card import PolicyFacts, policy_card
-from rlhf.checkpoint import write_policy
-from rlhf.contexts import (
+from foundation.errors import UnitError
+from foundation.processes import Team
+from rlhf.policy.card import PolicyFacts, policy_card
+from rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
     HistoryText,
@@ -26,23 +25,24 @@ from rlhf.contexts import (
     merge_turns,
     of_targets,
 )
-from rlhf.dialogue import Partner, RecordedPartner
-from rlhf.dialogue_windows import dialogue_windows
-from rlhf.history import History
-from rlhf.lora import attach_adapter, trained_weights
-from rlhf.memory import memory_advice
-from rlhf.policies import Policy, check_device, load_policy
-from rlhf.ppo import PPO
-from rlhf.quiet import quiet_transformers
-from rlhf.randomness import own_randomness
-from rlhf.reward import ModelReward, Reward
-from rlhf.run import Progress, Run, Watcher
-from rlhf.samples import compare_replies
+from rlhf.policy.dialogue_chunks import dialogue_windows
+from rlhf.policy.loading import Policy, check_device, load_policy
+from rlhf.policy.lora import attach_adapter, trained_weights
+from rlhf.policy.out_of_memory import memory_advice
+from rlhf.policy.sharding import attach_to_dealt_out, sharding_asked
+from rlhf.policy.window_file import write_window
+from rlhf.policy.writing import write_policy
+from rlhf.ppo.checkpoints import Checkpoints
+from rlhf.ppo.ppo import PPO
+from rlhf.sampling.before_after import compare_replies
+from rlhf.sampling.several_turns import Partner, RecordedPartner
 from rlhf.settings import AlignSettings
-from rlhf.sharding import attach_to_dealt_out, sharding_asked
-from rlhf.step_folders import StepFolders
-from rlhf.training_state import Checkpoints
-from rlhf.window import write_window
+from rlhf.training.checkpoint_folders import StepFolders
+from rlhf.training.isolation import own_randomness
+from rlhf.training.metrics import History
+from rlhf.training.quiet import quiet_transformers
+from rlhf.training.reward import ModelReward, Reward
+from rlhf.training.run import Progress, Run, Watcher
 
 
 def align(
@@ -100,8 +100,8 @@ def align(
         No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
     if settings.processes > 1 and team is None:
-        from rlhf.job import Job
-        from rlhf.launch import align_together
+        from rlhf.launch.job import Job
+        from rlhf.launch.parent import align_together
 
         threads, parent = torch.get_num_threads(), os.getpid()
         job = Job(tuple(episodes), splits, reward_model, settings, seed, out, checkpoints, threads, parent)
@@ -170,11 +170,11 @@ def _train(
 ) -> PeftModel:
     """The model with its trained adapters. TRL takes seconds to import, so that it is only where it is used."""
     if run.settings.algorithm == "sft":
-        from rlhf.supervised import train_supervised
+        from rlhf.trainers.supervised import train_supervised
 
         return train_supervised(policy, contexts, learned_from, run)
     if run.settings.algorithm != "ppo":
-        from rlhf.group_training import train_groups
+        from rlhf.trainers.groups import train_groups
 
         return train_groups(policy, contexts, reward, run, partner)
     by = sharding_asked(run.team)
@@ -199,7 +199,7 @@ def _of_split(settings: AlignSettings) -> str:
 def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
     if run.settings.policy != "tiny":
         return load_policy(run.settings)
-    from rlhf.tiny_policy import build_tiny
+    from rlhf.training.tiny_policy import build_tiny
 
     kept = StepFolders(run.checkpoints) if run.checkpoints else None
     base = kept.base if kept else None

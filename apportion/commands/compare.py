@@ -16,7 +16,7 @@ import click
 
 from apportion.commands.options import with_options
 from apportion.commands.places import check_place, unwritable
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from evaluation.settings import EvaluationSettings
     from llm_client.request import ChatReply, ChatRequest
     from llm_client.settings import LLMSettings
-    from rlhf.comparison import Comparison
-    from rlhf.judge import Judged
-    from rlhf.pairs import Pair
-    from rlhf.pseudonyms import Disguised
-    from rlhf.win_rate import Verdict
+    from rlhf.compare.disguise import Disguised
+    from rlhf.compare.judge import Judged
+    from rlhf.compare.pairs import Pair
+    from rlhf.compare.tables import Comparison
+    from rlhf.compare.win_rate import Verdict
 
 NO_MODEL = "recorded"
 MOST_FAILURES = 10
@@ -96,7 +96,7 @@ def compare_command(
     where a pair could not be judged.
     """
     from evaluation.settings import EvaluationSettings
-    from rlhf.pairs import pairs_of
+    from rlhf.compare.pairs import pairs_of
 
     asks = judge["model"] is not None or judge["recorded"] is not None
     if reward_model is None and not asks:
@@ -137,8 +137,8 @@ class _Work:
         """The higher reward wins."""
         import torch
 
-        from rlhf.reward import ModelReward
-        from rlhf.win_rate import by_reward
+        from rlhf.compare.win_rate import by_reward
+        from rlhf.training.reward import ModelReward
 
         torch.set_num_threads(threads)
         found, rewards = by_reward(self.pairs, ModelReward(folder))
@@ -154,7 +154,7 @@ class _Work:
         judged = question.ask(self.quiet)
         name = question.settings.model
         if question.settings.provider == "recorded":
-            from llm_client.recorded import read_header
+            from llm_client.kept.recorded import read_header
 
             header = read_header(question.options["recorded"])
             self.notes.append(f"The judge's replies are recorded ({header.model}, {header.date}, {header.how}).")
@@ -165,17 +165,17 @@ class _Work:
 
     def comparison(self) -> Comparison:
         """The tables."""
-        from rlhf.comparison import Comparison
-        from rlhf.win_rate import win_rates
+        from rlhf.compare.tables import Comparison
+        from rlhf.compare.win_rate import win_rates
 
         rates = [rate for name, found in self.verdicts.items() for rate in win_rates(name, found, self.settings)]
         return Comparison(tuple(rates), self.rewards, tuple(self.notes), self.settings)
 
 
 def _responses(path: Path, key: Path | None) -> pa.Table:
-    from rlhf.blind import unblinded
-    from rlhf.generate import is_blind, key_path
-    from rlhf.responses import KEY, RESPONSES, read_rows
+    from rlhf.compare.blind import unblinded
+    from rlhf.compare.generate import is_blind, key_path
+    from rlhf.compare.responses import KEY, RESPONSES, read_rows
 
     table = read_rows(path, RESPONSES)
     if key is not None:
@@ -215,7 +215,7 @@ def _option(setting: str) -> str:
 def _shown(pairs: Sequence[Pair], options: dict[str, Any]) -> dict[Pair, Disguised | None]:
     """Each pair as the judge is shown it: under other names where that was asked for."""
     from corpus.corpus import Corpus
-    from rlhf.pseudonyms import disguised, speakers
+    from rlhf.compare.disguise import disguised, speakers
 
     if options["pseudonyms"] is None and not options["names"]:
         return dict.fromkeys(pairs)
@@ -245,9 +245,9 @@ class _Question:
 
     def ask(self, quiet: bool) -> Judged:
         """Verdicts on the pairs as they are, reasons with the real names."""
-        from decompose.tools import Tools
-        from pipeline.progress import StageProgress
-        from rlhf.judge import judge
+        from llm_client.asker import Tools
+        from pipeline.engine.progress import StageProgress
+        from rlhf.compare.judge import judge
 
         options = self.options
         tools = Tools(
@@ -272,7 +272,7 @@ class _Question:
 
     def preview(self, count: int) -> str:
         """The first ``count`` requests that would be sent, word for word."""
-        from pipeline.preview import Preview
+        from pipeline.asking.preview import Preview
 
         with self._kept() as kept:
             left = [request for request in self._requests() if kept(request) is None]
@@ -280,10 +280,10 @@ class _Question:
 
     def estimate(self) -> str:
         """How many requests there are, how many of them are answered, and what the others would cost."""
+        from llm_client.cost.estimate import estimate
+        from llm_client.cost.prices import find_price
         from llm_client.errors import SetupError
-        from llm_client.estimate import estimate
-        from llm_client.prices import find_price
-        from rlhf.judge import TOKENS_A_REPLY
+        from rlhf.compare.judge import TOKENS_A_REPLY
 
         asked = [(request, TOKENS_A_REPLY) for request in self._requests()]
         try:
@@ -294,16 +294,16 @@ class _Question:
             return estimate(self.settings.model, asked, kept, price).text()
 
     def _requests(self) -> list[ChatRequest]:
-        from rlhf.judge import requests_for
+        from rlhf.compare.judge import requests_for
 
         return [request for pair in self.shown for request in requests_for(pair, self.settings)]
 
     @contextmanager
     def _kept(self) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
         """Looks up the replies that are there already; makes no file."""
-        from llm_client.cache import ReplyCache
         from llm_client.errors import SetupError
-        from llm_client.recorded import RecordedReplies
+        from llm_client.kept.cache import ReplyCache
+        from llm_client.kept.recorded import RecordedReplies
 
         try:
             if self.options["recorded"] is not None:
@@ -328,7 +328,7 @@ def _check_places(out: Path | None, verdicts: Path | None) -> None:
 
 
 def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None, as_json: bool) -> None:
-    from rlhf.judge import verdict_rows
+    from rlhf.compare.judge import verdict_rows
 
     comparison = work.comparison()
     document = json.dumps(
@@ -352,7 +352,7 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
 
 
 def _write(path: Path | None, option: str, text: str) -> None:
-    from pipeline.store import write_atomically
+    from pipeline.engine.store import write_atomically
 
     if path is None:
         return

@@ -42,9 +42,9 @@ def export_command(
     descriptors. RUN_OR_CONFIG is the configuration of a finished run, or its folder together with --corpus. Exit
     code 1 where a session could not be exported.
     """
-    from pipeline.dataset import DatasetReport, export_dataset
-    from pipeline.export import ExportReport, export_run, open_run
-    from pipeline.progress import StageProgress
+    from pipeline.engine.progress import StageProgress
+    from pipeline.results.annotation_files import ExportReport, export_run, open_run
+    from pipeline.results.dataset import DatasetReport, export_dataset
 
     if methods and kind != "dataset":
         raise click.UsageError(f"--method goes with --format dataset, not with {kind}.")

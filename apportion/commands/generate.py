@@ -14,14 +14,14 @@ import click
 
 from apportion.commands.options import with_options
 from apportion.commands.places import check_place, unwritable
-from corpus.errors import InputError
 from corpus.settings import SPLITS
+from foundation.errors import InputError
 
 if TYPE_CHECKING:
     from corpus.corpus import Corpus
     from corpus.session import Episode
-    from rlhf.generate import Drawing
-    from rlhf.questions import Questions
+    from rlhf.compare.generate import Drawing
+    from rlhf.compare.questions import Questions
     from rlhf.settings import AlignSettings
 
 ALL = "all"
@@ -106,7 +106,7 @@ def generate_command(
     contexts. Stopped and run again it goes on; the same seed gives the same table.
     """
     from corpus.corpus import Corpus
-    from rlhf.generate import Drawing, identity, is_made
+    from rlhf.compare.generate import Drawing, identity, is_made
 
     path = _place(out, kind)
     policies = _named([policy, *more], blind)
@@ -137,8 +137,8 @@ def _generate(
 ) -> None:
     import torch
 
-    from pipeline.progress import StageProgress
-    from rlhf.generate import generate
+    from pipeline.engine.progress import StageProgress
+    from rlhf.compare.generate import generate
 
     torch.set_num_threads(threads)
     with StageProgress(quiet=quiet) as progress:
@@ -158,7 +158,7 @@ def _generate(
 
 
 def _place(out: Path | None, kind: str | None) -> Path:
-    from rlhf.responses import check_suffix
+    from rlhf.compare.responses import check_suffix
 
     path = out or Path(f"responses.{kind or 'parquet'}")
     check_suffix(path, "--out")
@@ -171,7 +171,7 @@ def _place(out: Path | None, kind: str | None) -> Path:
 
 
 def _check_free(path: Path, force: bool) -> None:
-    from rlhf.generate import made_for, made_path
+    from rlhf.compare.generate import made_for, made_path
 
     other = made_for(path)
     if other is not None and other != path.name and path.with_name(other).is_file():
@@ -211,8 +211,8 @@ def _settings(first: str, options: Mapping[str, Any]) -> tuple[AlignSettings, fl
     """Window and device: as given, else as the first policy was trained, else the defaults."""
     from pydantic import ValidationError
 
+    from rlhf.policy.window_file import read_window, window_path
     from rlhf.settings import AlignSettings
-    from rlhf.window import read_window, window_path
 
     given = {name: value for name, value in options.items() if value is not None}
     greedy = given.get("temperature") == 0
@@ -297,10 +297,10 @@ def _default_splits(corpus: Corpus, rating: str | None) -> Any:
 def _questions(
     sessions: _Sessions, policies: Mapping[str, str], settings: AlignSettings, count: int, corpus: Path
 ) -> Questions:
-    from rlhf.policies import check_device
-    from rlhf.policy_folder import check_policy, open_tokenizer
-    from rlhf.questions import make_questions
-    from rlhf.quiet import quiet_transformers
+    from rlhf.compare.questions import make_questions
+    from rlhf.policy.loading import check_device
+    from rlhf.policy.opening import check_policy, open_tokenizer
+    from rlhf.training.quiet import quiet_transformers
 
     check_device(settings)
     with quiet_transformers():
@@ -328,7 +328,7 @@ class _Told:
 
     def say(self, as_json: bool, done: str) -> None:
         """What was written, and the next command."""
-        from rlhf.generate import key_path
+        from rlhf.compare.generate import key_path
 
         asked = self.questions
         rows = len(asked.shared) * len(self.policies)
@@ -367,7 +367,7 @@ class _Told:
         click.echo(self._next())
 
     def _next(self) -> str:
-        from rlhf.generate import key_path
+        from rlhf.compare.generate import key_path
 
         if len(self.policies) < 2:
             return f"next: read {self.out}, or let another policy answer the same with --policy"

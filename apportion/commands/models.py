@@ -19,7 +19,7 @@ def models_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the models as JSON.")
 def list_command(as_json: bool) -> None:
     """The published models that can be fetched, and which of them are here."""
-    from features.model_files import EMOTION, MODELS, TERMS, find
+    from features.emotion_model.published import EMOTION, MODELS, TERMS, find
 
     rows = [
         {
@@ -58,7 +58,7 @@ def fetch_command(name: str, source: Path | None, url: str | None) -> None:
     The file is known by git's hash of it, in which its size is a part. $APPORTION_CACHE sets the folder; the default
     is $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
     """
-    from features.model_files import TERMS, fetch, find, pinned
+    from features.emotion_model.published import TERMS, fetch, find, pinned
 
     if source is not None and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
@@ -77,9 +77,9 @@ def fetch_command(name: str, source: Path | None, url: str | None) -> None:
 @click.argument("name", default="auto")
 def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
-    from corpus.errors import InputError
-    from features.emotion_choice import AUTO, is_there, resolve_emotion_model
-    from features.model_files import find, pinned, place
+    from features.emotion_model.choice import AUTO, is_there, resolve_emotion_model
+    from features.emotion_model.published import find, pinned, place
+    from foundation.errors import InputError
 
     path = resolve_emotion_model(AUTO) if name == AUTO else find(pinned(name))
     if path is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 
 def check_place(path: Path, option: str) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from features.probe import Figure, Probe
+    from features.probe.probe import Figure, Probe
     from features.settings import FeatureSettings
 
 SETTINGS_OPTIONS = (
@@ -70,7 +70,7 @@ def probe_command(
     The figures are those that `apportion features` would give. --start and --end choose what is reported: the sound
     is analysed whole all the same, pictures to a few seconds after the end.
     """
-    from features.probe import probe
+    from features.probe.probe import probe
 
     settings = _settings(config, changes)
     png = Path(f"{media.stem}.probe.png") if png is None and not as_json else png
@@ -133,8 +133,8 @@ def _check_place(png: Path, media: Path) -> None:
 
 
 def _write_picture(probed: Probe, png: Path) -> None:
-    from features.probe_plot import draw_probe
-    from pipeline.store import write_atomically
+    from features.probe.picture import draw_probe
+    from pipeline.engine.store import write_atomically
 
     try:
         write_atomically(png, draw_probe(probed))
@@ -173,7 +173,7 @@ class _Meter:
     """Seconds of pictures looked at so far, on the error stream."""
 
     def __init__(self, quiet: bool) -> None:
-        from pipeline.progress import StageProgress
+        from pipeline.engine.progress import StageProgress
 
         self._progress = StageProgress(quiet=quiet)
         self._shown: int | None = None

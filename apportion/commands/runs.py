@@ -1,4 +1,4 @@
-"""`apportion init`, `run`, `demo` and one command a stage; the stage commands are derived from `pipeline.stages`."""
+"""`apportion init`, `run`, `demo` and one command a stage; the stages come from `pipeline.stages.declared`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.options import with_options
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 if TYPE_CHECKING:
     from pipeline.config import Config
@@ -137,7 +137,7 @@ def _with_llm_options(command: Any) -> Any:
 def init_command(corpus: Path, output: Path, rating: str | None, force: bool) -> None:
     """Write a commented configuration for CORPUS."""
     from corpus.corpus import Corpus
-    from pipeline.store import write_atomically
+    from pipeline.engine.store import write_atomically
     from pipeline.template import render_template
 
     if output.exists() and not force:
@@ -171,7 +171,7 @@ def init_command(corpus: Path, output: Path, rating: str | None, force: bool) ->
 def run_command(config: Path, **options: Any) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice."""
     from pipeline.config import load_config
-    from pipeline.stages import STAGES
+    from pipeline.stages.declared import STAGES
 
     _run(load_config(config), [stage.name for stage in STAGES], str(config), "run", **options)
 
@@ -182,7 +182,7 @@ def run_command(config: Path, **options: Any) -> None:
 def demo_command(output: Path | None, **options: Any) -> None:
     """Run all stages on the bundled demo corpus (synthetic) with recorded LLM replies."""
     from pipeline.config import load_config
-    from pipeline.stages import STAGES
+    from pipeline.stages.declared import STAGES
 
     if not DEMO_CONFIG.is_file():
         raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
@@ -192,7 +192,7 @@ def demo_command(output: Path | None, **options: Any) -> None:
 
 def stage_commands() -> list[click.Command]:
     """One command for each name in the tuple of stages; those of one name run together."""
-    from pipeline.stages import STAGES
+    from pipeline.stages.declared import STAGES
     from rlhf.settings import ALGORITHMS
 
     names: dict[str, list[str]] = {}
@@ -236,7 +236,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
 
 
 def _may_ask(stages: Sequence[str]) -> bool:
-    from pipeline.stages import ASKING, STAGES
+    from pipeline.stages.declared import ASKING, STAGES
 
     needed = set(stages)
     for stage in reversed(STAGES):
@@ -266,7 +266,7 @@ def _run(
     send_to: str | None = None,
     pseudonyms: bool = False,
 ) -> None:
-    from pipeline.local import dry_run_text, preview_text, run_locally
+    from pipeline.running.local import dry_run_text, preview_text, run_locally
 
     if budget is not None and not math.isfinite(budget):
         raise InputError(f"--budget {budget}: give a number of US dollars.")
@@ -295,7 +295,7 @@ def _run(
 
 
 def _forget_batch(config: Config, batch_id: str, again: str) -> None:
-    from pipeline.batching import forget_batch
+    from pipeline.asking.batching import forget_batch
 
     click.echo(f"gave up {batch_id}: {forget_batch(config, batch_id):,} requests may be asked again")
     click.echo(f"next: {again}")

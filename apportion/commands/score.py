@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from apportion.commands.places import check_place, unwritable
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 if TYPE_CHECKING:
     from corpus.corpus import Corpus
@@ -84,7 +84,7 @@ def _score(
     """Score, and write the table unless it would be empty; until it is there, what was scored stays in the journal."""
     import torch
 
-    from pipeline.progress import StageProgress
+    from pipeline.engine.progress import StageProgress
     from reward_model.corpus_scores import label_of, score_corpus
     from reward_model.model import RewardModel
     from reward_model.score_journal import identity_of, open_journal

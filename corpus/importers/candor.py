@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import InputError, UnitError
 from corpus.importers.candor_folders import SAFE, Conversation, Tree, find_tree
 from corpus.importers.candor_media import PRECOMPUTED, precomputed_of, recordings_of
 from corpus.importers.candor_people import Metadata, people_of, rated_pair, read_metadata
@@ -25,10 +24,11 @@ from corpus.importers.candor_survey import (
     read_answers,
 )
 from corpus.importers.candor_transcripts import KINDS, Line, Spoken, middle_turns, read_all_lines, read_lines, spoken
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.options import check_options
 from corpus.importers.recordings import Part
 from corpus.importers.tally import Tally
+from corpus.rows import ImportedCorpus, LeftOut, Rows
+from foundation.errors import InputError, UnitError
 
 OPTIONS = ("transcript", "score", "low", "high", "better", "turns", "media", "features")
 CHOICES = {

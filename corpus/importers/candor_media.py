@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from corpus.csvfile import read_table
-from corpus.errors import InputError, UnitError
 from corpus.importers.candor_folders import Conversation
 from corpus.importers.candor_people import Metadata
 from corpus.importers.recordings import CHANNEL_MAP, Part, Recording, probe, read_channel_map
 from corpus.importers.tally import Tally
+from foundation.errors import InputError, UnitError
 
 FOLDER = "processed"
 PRECOMPUTED = "audio_video_features.csv"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import InputError, UnitError
 from corpus.importers.candor_folders import SAFE
 from corpus.importers.candor_survey import Answer
 from corpus.importers.candor_transcripts import Line
 from corpus.textfile import read_json
+from foundation.errors import InputError, UnitError
 
 SIDES = ("L", "R")
 

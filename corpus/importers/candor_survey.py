@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.csvfile import BLANK, number, read_head, read_table
-from corpus.errors import InputError, UnitError
 from corpus.importers.options import scale_options
+from foundation.errors import InputError, UnitError
 
 NINE, SEVEN, HUNDRED = (1.0, 9.0), (1.0, 7.0), (0.0, 100.0)
 SCALES: Mapping[str, tuple[float, float]] = {

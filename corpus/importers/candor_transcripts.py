@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from corpus.csvfile import BLANK, Table, number, read_table
-from corpus.errors import InputError, UnitError
 from corpus.importers.transcripts import Cue
+from foundation.errors import InputError, UnitError
 
 KINDS = ("cliffhanger", "backbiter", "audiophile")
 NUMBER_NEEDED = "a number of seconds"

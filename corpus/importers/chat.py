@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpus.errors import InputError, UnitError
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.options import check_options, scale_options
 from corpus.importers.sources import numbered, source_files, stem
+from corpus.rows import ImportedCorpus, LeftOut, Rows
 from corpus.textfile import parse_json, read_jsonl, read_text
+from foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "assistant"
 SPEAKERS = {"user": RATER, "human": RATER, "assistant": TARGET, "gpt": TARGET}

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.errors import InputError, UnitError
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered
+from corpus.rows import ImportedCorpus, LeftOut, Rows
 from corpus.textfile import read_json
+from foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "chatbot"
 OVERALL = "human (overall)"

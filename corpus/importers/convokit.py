@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.errors import InputError, UnitError
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.options import check_options, scale_options
+from corpus.rows import ImportedCorpus, LeftOut, Rows
 from corpus.textfile import read_json, read_jsonl
+from foundation.errors import InputError, UnitError
 
 OPTIONS = ("score", "low", "high", "name", "rater", "target", "label")
 PICKLED = "<##bin{"

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.errors import InputError, UnitError
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.labels import LabelsOfEarlierTurns
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered, source_files, stem
+from corpus.rows import ImportedCorpus, LeftOut, Rows
 from corpus.textfile import parse_json, read_jsonl, read_text
+from foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
 ROLES = {"usr": SEEKER, "seeker": SEEKER, "sys": SUPPORTER, "supporter": SUPPORTER}

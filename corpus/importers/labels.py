@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from corpus.importers.imported import Rows
+from corpus.rows import Rows
 
 
 @dataclass

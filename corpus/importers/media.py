@@ -10,12 +10,12 @@ import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from corpus.errors import InputError, UnitError
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.options import check_options
 from corpus.importers.ratings_csv import Row, read_ratings
 from corpus.importers.recordings import CHANNEL_MAP, SUFFIXES, parts, probe, read_channel_map, same_name
 from corpus.importers.transcripts import READERS, Transcript, read_transcript
+from corpus.rows import ImportedCorpus, LeftOut, Rows
+from foundation.errors import InputError, UnitError
 
 RATINGS = "ratings.csv"
 NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")

@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 
 def check_options(kind: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:

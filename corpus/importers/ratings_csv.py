@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import InputError, UnitError
 from corpus.textfile import read_text
+from foundation.errors import InputError, UnitError
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
 OPTIONAL = ("annotator", "higher_is_better")

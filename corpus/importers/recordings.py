@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import UnitError
 from corpus.textfile import read_json
+from foundation.errors import UnitError
 
 SUFFIXES = frozenset(
     [

@@ -16,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.corpus import SCHEMAS, Corpus
-from corpus.errors import InputError
-from corpus.importers.imported import ImportedCorpus, LeftOut
-from corpus.listing import some
+from corpus.rows import ImportedCorpus, LeftOut
 from corpus.tablefile import FORMATS, sort_rows
 from corpus.validate import Problem, validate
 from corpus.weak_ratings import weak_ratings
+from foundation.errors import InputError
+from foundation.listing import some
 
 Importer = Callable[[Path, Mapping[str, str]], ImportedCorpus]
 KINDS: Mapping[str, str] = {

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpus.errors import InputError
-from corpus.importers.imported import ImportedCorpus, LeftOut
 from corpus.importers.options import check_options, number_option
 from corpus.importers.sources import numbered, source_files, stem
+from corpus.rows import ImportedCorpus, LeftOut
 from corpus.schema import SESSIONS, UTTERANCES
 from corpus.textfile import read_jsonl
+from foundation.errors import InputError
 
 COLUMNS = ("dialogue", "speakers")
 TEXTS = pa.list_(pa.string())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 
 COMPRESSED = ".gz"
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from corpus.errors import InputError, UnitError
-from corpus.importers.imported import ImportedCorpus, LeftOut, Rows
 from corpus.importers.labels import LabelsOfEarlierTurns
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered, source_files, stem
+from corpus.rows import ImportedCorpus, LeftOut, Rows
 from corpus.textfile import read_text
+from foundation.errors import InputError, UnitError
 
 RATER, TARGET = "USER", "SYSTEM"
 NAME = "satisfaction"

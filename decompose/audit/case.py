@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from corpus.session import Episode, Session
-from decompose.llm import requests_for
-from decompose.pseudonyms import Renaming
+from decompose.judging.llm import requests_for
+from decompose.prompting.pseudonyms import Renaming
 from decompose.settings import DecomposeSettings
 from llm_client.request import ChatRequest
 

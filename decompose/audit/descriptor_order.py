@@ -13,7 +13,7 @@ from decompose.audit.case import Case
 from decompose.audit.draw import shuffled
 
 SEPARATOR = "; "
-"""Between the phrases, or figures, of one descriptor (``features.words``, ``features.figures``)."""
+"""Between the phrases, or figures, of one descriptor (``features.words.phrases``, ``features.words.figures``)."""
 
 
 def shuffle_descriptors(case: Case, seed: int) -> Case:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from decompose.audit.case import Case
 from decompose.audit.draw import number
-from decompose.pseudonyms import renaming
+from decompose.prompting.pseudonyms import renaming
 
 
 def change_names(case: Case, seed: int) -> Case:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from corpus.session import Turn
 from decompose.audit.case import Case
 from decompose.audit.draw import number, one_of
-from decompose.prompt import prompt_for
+from decompose.prompting.prompt import prompt_for
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from corpus.session import Session
 from features.export.tiers import Interval, Tier, interval, make_tiers
 from features.names import FEATURES, SIGHT_FEATURES, VOICE_FEATURES
-from features.windows import DURING, windows
+from features.spans import DURING, windows
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"

@@ -9,7 +9,7 @@ import pytest
 
 import apportion
 import reward_model
-from tests.chain.command import environment
+from tests.behaviour.command import environment
 
 
 def test_the_reward_model_is_found_under_both_names() -> None:

@@ -1,4 +1,4 @@
-"""The command line in this process: arguments, help, init and inspect; tests/chain runs whole commands."""
+"""The command line in this process: arguments, help, init and inspect; tests/behaviour runs whole commands."""
 
 import json
 import subprocess
@@ -8,9 +8,9 @@ import pytest
 
 from apportion.cli import cli, main
 from pipeline.config import load_config
-from pipeline.stages import STAGES
-from tests.chain.command import ROOT, environment
-from tests.chain.small import write_small_corpus
+from pipeline.stages.declared import STAGES
+from tests.behaviour.command import ROOT, environment
+from tests.behaviour.small import write_small_corpus
 
 
 def run(capsys, *arguments) -> tuple[int, str, str]:
@@ -101,7 +101,7 @@ def test_the_demo_without_its_corpus(tmp_path, capsys, monkeypatch):
 
 
 def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):
-    from corpus.errors import UnitError
+    from foundation.errors import UnitError
 
     def fails(**kwargs):
         raise UnitError("the store was changed by hand")

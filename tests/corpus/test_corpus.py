@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corpus.corpus import SCHEMAS, Corpus
-from corpus.errors import InputError
 from corpus.session import Media, Rating, Turn
+from foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
 

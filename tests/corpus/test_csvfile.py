@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.csvfile import number, read_head, read_table, shortened
-from corpus.errors import UnitError
+from foundation.errors import UnitError
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=8)
 

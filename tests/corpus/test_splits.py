@@ -5,11 +5,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from corpus.errors import InputError
 from corpus.people import persons
 from corpus.session import Rating, Session, Turn
 from corpus.settings import SplitSettings
 from corpus.splits import counts, split, split_sessions
+from foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
 

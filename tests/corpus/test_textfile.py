@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
-from corpus.errors import InputError
 from corpus.textfile import read_bytes, read_json, read_jsonl, read_text
+from foundation.errors import InputError
 
 
 def test_plain_gzip_and_bom(tmp_path):

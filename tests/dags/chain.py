@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import InputError
-from pipeline.stage import Inputs, Outputs, Stage, Work
+from foundation.errors import InputError
+from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 
 
 def _nothing(inputs: Inputs, config: object, work: Work) -> Outputs:

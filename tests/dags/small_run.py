@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from corpus.corpus import Corpus
 from corpus.schema import RATINGS, SESSIONS, UTTERANCES
-from pipeline.store import MANIFEST, file_digest
+from pipeline.engine.store import MANIFEST, file_digest
 
 CONFIG = """
 corpus = "corpus"

@@ -13,9 +13,9 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from dags.airflow_dag import build_dag
 from pipeline.config import load_config
-from pipeline.local import run_locally
-from pipeline.shards import MAX_SHARDS
-from pipeline.stages import STAGES
+from pipeline.running.local import run_locally
+from pipeline.running.shards import MAX_SHARDS
+from pipeline.stages.declared import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.conftest import ROOT
 from tests.dags.small_run import artifacts, write_config, write_corpus

@@ -13,12 +13,12 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner
 from prefect.testing.utilities import prefect_test_harness
 
-from corpus.errors import InputError, UnitError
 from dags import prefect_flow
 from dags.prefect_flow import build_flow
+from foundation.errors import InputError, UnitError
 from pipeline.config import load_config
-from pipeline.local import run_locally
-from pipeline.stages import STAGES
+from pipeline.running.local import run_locally
+from pipeline.stages.declared import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.small_run import artifacts, write_config, write_corpus
 

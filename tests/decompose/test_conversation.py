@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decompose as package
-from corpus.errors import InputError, UnitError
 from decompose import DecomposeSettings, Decomposition, Tools, TurnReward, decompose
 from decompose.judgement import Judgement
 from decompose.methods import METHODS, Method
-from tests.decompose.test_llm import good
+from foundation.errors import InputError, UnitError
+from tests.decompose.judging.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 CHAT = [

@@ -2,9 +2,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from corpus.errors import InputError
 from decompose import methods
 from decompose.methods import METHODS, Method, find_method, needs_features
+from foundation.errors import InputError
 
 MINE = Method("mine", "judge", "Mine", "tests.decompose.test_methods:MINE")
 NOT_A_METHOD = "text"
@@ -49,7 +49,7 @@ def test_a_package_brings_its_own_method(installed):
 
 def test_ours_come_before_a_package_s_of_the_same_name(installed):
     installed(uniform="tests.decompose.test_methods:MINE")
-    assert find_method("uniform").load == "decompose.uniform:judge"
+    assert find_method("uniform").load == "decompose.judging.uniform:judge"
     assert list(METHODS).count("uniform") == 1
 
 
@@ -68,7 +68,7 @@ def test_a_package_that_is_broken_is_named_when_it_is_used(installed):
         find_method("also")
 
 
-@pytest.mark.parametrize("load", ["no.such.module:x", "decompose.uniform:nothing", "decompose.uniform", ":x"])
+@pytest.mark.parametrize("load", ["no.such.module:x", "decompose.judging.uniform:nothing", "decompose.uniform", ":x"])
 def test_code_that_cannot_be_imported_is_told(load):
     with pytest.raises(InputError, match="method 'x': cannot load"):
         Method("x", "judge", "X", load).resolve()

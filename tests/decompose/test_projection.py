@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.errors import InputError, UnitError
 from corpus.schema import REWARDS
 from decompose.methods import Method
 from decompose.projection import project
-from decompose.reply import ReplyMistakeError, parse_reply
+from decompose.prompting.reply import ReplyMistakeError, parse_reply
+from foundation.errors import InputError, UnitError
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from decompose.audit.judge import audit_cases, judge_session
+from decompose.audit.ask import audit_cases, judge_session
 from decompose.audit.perturbations import PERTURBATIONS
-from decompose.tools import Tools
-from llm_client.recorded import RecordedReplies
+from llm_client.asker import Tools
+from llm_client.kept.recorded import RecordedReplies
 from pipeline.config import load_config
-from pipeline.shards import open_engine
+from pipeline.running.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

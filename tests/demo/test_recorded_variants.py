@@ -13,7 +13,7 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.schema import EPISODE_KEY
 from pipeline.config import Config, load_config
-from pipeline.local import run_locally
+from pipeline.running.local import run_locally
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 VARIANTS = ("llm", "llm-multimodal")

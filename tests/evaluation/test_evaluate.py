@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.errors import InputError
 from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
+from foundation.errors import InputError
 from tests.evaluation.made_up import corpus, episode, features, labels, rewards, splits
 
 SETTINGS = EvaluationSettings(bootstrap=300, random_draws=5)

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.errors import InputError
 from corpus.session import Episode, Rating, Turn
 from evaluation.panel import HeldOut, Panel, align
+from foundation.errors import InputError
 from tests.evaluation.made_up import episode, rewards
 
 EPISODES = [episode("b", 3, 40.0), episode("a", 2, 60.0)]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from llm_client.batch import Batches
-from llm_client.cache import ReplyCache
-from llm_client.prices import Price
+from llm_client.batch.batches import Batches
+from llm_client.cost.prices import Price
+from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatRequest, Message
 from llm_client.settings import LLMSettings
 

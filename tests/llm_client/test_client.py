@@ -6,7 +6,7 @@ import pytest
 
 from llm_client.client import Client
 from llm_client.errors import MissingReplyError, RequestError, SetupError
-from llm_client.recorded import read_header
+from llm_client.kept.recorded import read_header
 from llm_client.request import ChatRequest, Message
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.chain.small import write_small_corpus
+from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import Body, completion
 
 TEXT = """corpus = "corpus"

@@ -11,7 +11,7 @@ from corpus.schema import DESCRIPTORS, REWARDS, SPLITS
 from corpus.session import Episode, Rating, Turn
 from evaluation.evaluate import evaluate
 from evaluation.settings import EvaluationSettings
-from pipeline.report.report import ReportInputs, Sample
+from pipeline.report.page import ReportInputs, Sample
 from tests.evaluation.made_up import features, labels
 
 METHODS = ("llm", "llm-multimodal", "rrd", "sentiment", "uniform")

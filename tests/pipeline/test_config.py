@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 from pipeline.config import Config, load_config
 from pipeline.template import render_template
 

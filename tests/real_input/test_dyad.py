@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chain.command import apportion, config, in_process
+from tests.behaviour.command import apportion, config, in_process
 from tests.shared import shared
 
 HERE = Path(__file__).parent / "dyad"

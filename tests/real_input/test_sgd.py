@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reward_model.model import RewardModel
-from tests.chain.command import apportion, config
+from tests.behaviour.command import apportion, config
 from tests.shared import shared
 
 CONFIG = """

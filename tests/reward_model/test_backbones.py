@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 from reward_model.backbones import TEXTS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
 from tests.reward_model.tiny import CONFIGS, save_tiny
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 from reward_model.backbones import frozen_backbone, load_backbone
 from tests.reward_model.tiny import CAUSAL, CONFIGS, save_tiny
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from corpus.errors import UnitError
+from foundation.errors import UnitError
 from reward_model.dataset import Dataset, EmbeddedTurns, TokenizedTurns, read_turns, rows_of_split, turn_values
 from tests.reward_model.tiny import planted, signal_embeddings, small, splits_of
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.errors import UnitError
 from corpus.schema import REWARDS
+from foundation.errors import UnitError
 from reward_model.distil import mean_and_scale, train_reward_model
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.errors import InputError
 from corpus.schema import EPISODE_KEY
 from corpus.session import Rating, Session, Turn
+from foundation.errors import InputError
 from reward_model.backbones import load_backbone
 from reward_model.embed import embed_episodes, embed_session
 from tests.reward_model.tiny import episode, small

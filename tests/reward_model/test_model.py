@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from corpus.errors import InputError
+from foundation.errors import InputError
 from reward_model.dataset import read_turns
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from tests.chain.command import environment
+from tests.behaviour.command import environment
 from tests.reward_model.tiny import CONFIGS, tokenizer
 
 NAMES = ("facebook/bart-large", "kabita-choudhary/finetuned-bart-for-conversation-summary")

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 import torch
 
-from corpus.errors import InputError
 from corpus.session import Session
+from foundation.errors import InputError
 from reward_model.dataset import Dataset, read_turns
 from reward_model.embed import embed_session
-from reward_model.label_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.training import predict, train
+from reward_model.turn_mse import TurnMSE
 from tests.reward_model.test_model import MESSAGES, SAID, random_head
 from tests.reward_model.tiny import CAUSAL, episode, ignore, planted, save_tiny, small, values_of
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from corpus.errors import InputError, UnitError
+from foundation.errors import InputError, UnitError
 from reward_model.dataset import Dataset, read_turns
-from reward_model.label_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.objective import Batch
 from reward_model.training import EpochRow, best_epoch, history_table, predict, train
+from reward_model.turn_mse import TurnMSE
 from tests.reward_model.tiny import ignore, planted, signal_embeddings, small, values_of
 
 EPISODES = planted(30)

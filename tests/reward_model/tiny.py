@@ -23,8 +23,8 @@ from transformers import (
 from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from corpus.session import Episode, Rating, Turn
 from reward_model.embed import embedding_table
+from reward_model.history_windows import episode_windows
 from reward_model.settings import RewardModelSettings
-from reward_model.windows import episode_windows
 
 WORDS = [
     *("good", "bad", "train", "hotel", "at", "nine", "yes", "no", "A", "B", ":", ".", "?"),

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from reward_model.dataset import Dataset, read_turns
-from reward_model.label_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from reward_model.training import EpochRow, train
+from reward_model.turn_mse import TurnMSE
 from tests.reward_model.tiny import ignore, planted, small, values_of
 
 EPISODES = planted(14)

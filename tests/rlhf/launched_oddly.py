@@ -1,4 +1,4 @@
-"""What `rlhf.launched` does, but for a mishap; started by test_trainer_team.py as MISHAP STEP FOLDER."""
+"""What `rlhf.launch.child` does, but for a mishap; started by test_trainer_team.py as MISHAP STEP FOLDER."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
-from rlhf import align, launched
-from rlhf.reward import ModelReward
+from rlhf import align
+from rlhf.launch import child as launched
+from rlhf.training.reward import ModelReward
 
 
 class Failing(ModelReward):

@@ -11,14 +11,14 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from reward_model.team import Team
-from rlhf.contexts import DialogueContext
-from rlhf.history import History
-from rlhf.lora import attach_adapter
-from rlhf.ppo import PPO
-from rlhf.rollout import Rollout
+from foundation.processes import Team
+from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.lora import attach_adapter
+from rlhf.ppo.checkpoints import Checkpoints
+from rlhf.ppo.ppo import PPO
+from rlhf.sampling.rollout import Rollout
 from rlhf.settings import LoraSettings
-from rlhf.training_state import Checkpoints
+from rlhf.training.metrics import History
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 
 SETTINGS = SMALL.model_copy(

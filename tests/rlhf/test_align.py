@@ -13,12 +13,12 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from corpus.errors import InputError, UnitError
+from foundation.errors import InputError, UnitError
+from reward_model.history_windows import window
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
-from reward_model.windows import window
 from rlhf.align import align, align_with
-from rlhf.reward import ModelReward
+from rlhf.training.reward import ModelReward
 from tests.rlhf.toy import QUESTIONS, SMALL, chats, no_history, quiet, small_policy, splits
 
 SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])

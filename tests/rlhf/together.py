@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from rlhf.align import align
-from rlhf.job import Job
-from rlhf.launch import align_together
+from rlhf.launch.job import Job
+from rlhf.launch.parent import align_together
 from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def launched(config: str, *arguments: str) -> None:
     command = [sys.executable, "-m", "accelerate.commands.launch"]
-    command += ["--config_file", str(ROOT / "rlhf" / "accelerate" / f"{config}.yaml"), "--num_processes", "2"]
+    command += [
+        "--config_file",
+        str(ROOT / "rlhf" / "launch" / "accelerate" / f"{config}.yaml"),
+        "--num_processes",
+        "2",
+    ]
     command += ["--main_process_port", "0", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)

@@ -10,10 +10,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from corpus.schema import SPLITS
 from corpus.session import Episode, Rating, Turn
-from rlhf.contexts import DialogueContext, make_contexts
-from rlhf.policies import Policy
+from rlhf.policy.contexts import DialogueContext, make_contexts
+from rlhf.policy.loading import Policy
 from rlhf.settings import AlignSettings, LoraSettings, TinySettings
-from rlhf.tiny_policy import train_tokenizer
+from rlhf.training.tiny_policy import train_tokenizer
 
 QUESTIONS = ("where is the train", "when does it leave", "is it late again", "may I take a dog along")
 ANSWERS = ("at nine", "with pleasure on track four", "no", "yes of course")

@@ -11,17 +11,19 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from reward_model.team import Team
-from rlhf import dialogue, group_training, trainer_run
-from rlhf.dialogue import RecordedPartner
-from rlhf.group_training import train_groups
-from rlhf.history import History
-from rlhf.randomness import own_randomness
-from rlhf.run import Run
+from foundation.processes import Team
+from rlhf.policy.sharding import is_sharded, sharding_asked, take_over
+from rlhf.sampling import several_turns as dialogue
+from rlhf.sampling.several_turns import RecordedPartner
 from rlhf.settings import AlignSettings, LoraSettings
-from rlhf.sharding import is_sharded, sharding_asked, take_over
-from rlhf.step_callback import StepCallback
-from rlhf.supervised import train_supervised
+from rlhf.trainers import groups as group_training
+from rlhf.trainers import running as trainer_run
+from rlhf.trainers.groups import train_groups
+from rlhf.trainers.step_callback import StepCallback
+from rlhf.trainers.supervised import train_supervised
+from rlhf.training.isolation import own_randomness
+from rlhf.training.metrics import History
+from rlhf.training.run import Run
 from tests.rlhf.team_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy
 

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from rlhf.lora import attach_adapter
-from rlhf.policies import Policy
-from rlhf.rollout import sample_replies
+from rlhf.policy.loading import Policy
+from rlhf.policy.lora import attach_adapter
+from rlhf.policy.sharding import is_sharded, take_over
+from rlhf.policy.zero import deal_out
+from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import LoraSettings
-from rlhf.sharding import is_sharded, take_over
-from rlhf.zero import deal_out
 from tests.rlhf.toy import contexts, small_policy
 
 LORA = LoraSettings(r=4, alpha=8, dropout=0.0)

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from apportion.cli import main
 from corpus.corpus import Corpus
-from corpus.errors import InputError, UnitError
 from corpus.importers import import_to
 from corpus.importers.candor import import_corpus
 from corpus.importers.candor_transcripts import Line, read_lines, spoken
 from corpus.session import Media
 from corpus.validate import validate
+from foundation.errors import InputError, UnitError
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (
     rewrite,

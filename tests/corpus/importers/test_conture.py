@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from corpus.errors import InputError
 from corpus.importers import import_to
 from corpus.importers.conture import import_corpus
+from foundation.errors import InputError
 from tests.shared import shared
 
 DIALOG = {

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from corpus.corpus import Corpus
-from corpus.errors import InputError
 from corpus.importers import import_to
 from corpus.importers.convokit import import_corpus
+from foundation.errors import InputError
 from tests.shared import shared
 
 SCALE = {"low": "1", "high": "5"}

@@ -4,11 +4,11 @@ import os
 import pytest
 
 from corpus.corpus import Corpus
-from corpus.errors import InputError
 from corpus.importers import import_to
 from corpus.importers.media import import_corpus
 from corpus.session import Media
 from corpus.validate import validate
+from foundation.errors import InputError
 from tests.corpus.importers.recorded import mp4, wav
 from tests.shared import shared
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from corpus.errors import InputError, UnitError
 from corpus.importers.recordings import Part, parts, probe, read_channel_map, same_name
+from foundation.errors import InputError, UnitError
 from tests.corpus.importers.recorded import mp4, wav
 from tests.shared import shared
 

@@ -4,10 +4,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from corpus.corpus import Corpus
-from corpus.errors import InputError
 from corpus.importers import import_to
 from corpus.importers.chat import import_corpus as import_chat
 from corpus.importers.run import KINDS, find_importer
+from foundation.errors import InputError
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
 SCALE = {"low": "1", "high": "5"}

@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.corpus import Corpus
-from corpus.errors import InputError
 from corpus.importers import import_to
 from corpus.importers.soda import import_corpus
+from foundation.errors import InputError
 
 ROWS = [
     {"dialogue": ["Hi.", "Hello!", "Bye."], "speakers": ["Ann", "Bob", "Ann"], "head": "x"},

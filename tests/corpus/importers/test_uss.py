@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from corpus.corpus import Corpus
-from corpus.errors import InputError
 from corpus.importers import import_to
 from corpus.importers.uss import import_corpus
 from corpus.validate import validate
+from foundation.errors import InputError
 from tests.shared import shared
 
 TEXT = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpus.session import Rating, Session, Turn
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.prompt import Part, load_prompt, prompt_names
+from decompose.prompting.prompt import Part, load_prompt, prompt_names
 from decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts
 

@@ -1,0 +1,100 @@
+"""The sentiment of what the rater says next: a turn is as good as the reply to it sounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from corpus.session import Episode
+from decompose.judgement import Judgement
+from decompose.settings import DecomposeSettings
+from foundation.errors import InputError
+from llm_client.asker import Tools
+
+Classifier = Callable[[Sequence[str]], list[float]]
+"""Texts (N) to valences (N) from -1 (bad) to 1 (good)."""
+
+VALENCE: Mapping[str, float] = {
+    **dict.fromkeys(("positive", "pos", "joy", "happiness", "happy", "love"), 1.0),
+    **dict.fromkeys(("neutral", "neu", "surprise"), 0.0),
+    **dict.fromkeys(("negative", "neg", "anger", "contempt", "disgust", "fear", "sadness", "sad"), -1.0),
+}
+"""What the labels of a classifier count for; "1 star" to "5 stars" are spread from -1 to 1."""
+
+_STARS = re.compile(r"([1-5]) stars?")
+
+
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+    """The valence of the rater's next reply after each target turn (T); None where no reply follows.
+
+    Raises
+    ------
+    InputError
+        The classifier cannot be loaded or its labels are not known.
+    """
+    replies = {episode.turns[i].turn: episode.reply_text(i) for i in episode.target_positions}
+    spoken = {turn: text for turn, text in replies.items() if text.strip()}
+    values = dict(zip(spoken, load_classifier(settings.sentiment.classifier)(list(spoken.values())), strict=True))
+    return [Judgement(turn, values.get(turn)) for turn in replies]
+
+
+@cache
+def load_classifier(name: str) -> Classifier:
+    """The classifier of this name: ``vader``, or a Hugging Face text-classification model or folder.
+
+    Raises
+    ------
+    InputError
+        No such model here or on the hub, or labels that say nothing about good or bad.
+    """
+    return _vader() if name == "vader" else _hugging_face(name)
+
+
+def _vader() -> Classifier:
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+    analyzer = SentimentIntensityAnalyzer()
+    return lambda texts: [float(analyzer.polarity_scores(text)["compound"]) for text in texts]
+
+
+def _hugging_face(name: str) -> Classifier:
+    from transformers import pipeline
+
+    try:
+        # Weights as safetensors only: a pickle from a stranger can run code.
+        model = pipeline("text-classification", model=name, top_k=None, model_kwargs={"use_safetensors": True})
+    except (OSError, ValueError, KeyError) as error:
+        first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"decompose.sentiment.classifier = {name!r}: cannot be loaded ({first_line}). Give 'vader', or the name or "
+            "folder of a text-classification model with safetensors weights; without network only a folder will do."
+        ) from None
+    valences = _valences(name, (model.model.config.id2label or {}).values())
+
+    def classify(texts: Sequence[str]) -> list[float]:
+        if not texts:
+            return []
+        scored: Any = model(list(texts), truncation=True)
+        return [sum(item["score"] * valences[item["label"]] for item in items) for items in scored]
+
+    return classify
+
+
+def _valences(name: str, labels: Any) -> dict[str, float]:
+    found = {text: _valence(str(text).lower().strip()) for text in labels}
+    unknown = sorted(str(text) for text, valence in found.items() if valence is None)
+    if unknown or len(set(found.values())) < 2:
+        raise InputError(
+            f"decompose.sentiment.classifier = {name!r}: its labels {', '.join(map(str, found))} do not say what is "
+            f"good and bad. Known are {', '.join(VALENCE)} and '1 star' to '5 stars'; choose a model with such labels."
+        )
+    return {text: valence for text, valence in found.items() if valence is not None}
+
+
+def _valence(text: str) -> float | None:
+    stars = _STARS.fullmatch(text)
+    return (int(stars[1]) - 3) / 2 if stars else VALENCE.get(text)

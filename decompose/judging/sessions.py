@@ -1,0 +1,122 @@
+"""Judging: one session in, a judgement of every target turn out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
+from corpus.session import Episode, Session
+from decompose.judgement import Judgement
+from decompose.methods import Method, find_method
+from decompose.prompting.reply import LARGEST
+from decompose.settings import DecomposeSettings
+from foundation.errors import UnitError
+from llm_client.asker import Tools
+
+
+class Judge(Protocol):
+    """The code of a method of kind ``judge``."""
+
+    def __call__(
+        self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
+    ) -> list[Judgement]:
+        """One judgement for each of ``episode.target_turns`` (T), in any order.
+
+        ``behaviour`` is what the method asks for: DESCRIPTORS (``uses_descriptors``) or UTTERANCE_FEATURES
+        (``uses_features``) of the session; None where it asks for neither, or the session has no recordings.
+        """
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """One session's ``judgements`` (REWARDS schema) and, of methods that sample, the ``samples`` (SAMPLES schema)."""
+
+    judgements: pa.Table
+    samples: pa.Table
+
+
+def judge_session(
+    method: str,
+    session: Session,
+    rating_name: str | None,
+    descriptors: pa.Table | None,
+    settings: DecomposeSettings,
+    tools: Tools,
+    features: pa.Table | None = None,
+) -> Judgements:
+    """Judge every target turn of every episode of ``session`` by one method.
+
+    ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses.
+
+    Returns
+    -------
+    Judgements
+        ``judgements``: ``raw_reward`` (and ``sd``) in the method's own units, null where it had nothing to say;
+        ``reward`` null, since it takes the whole corpus to find it (``decompose.projection``); ``seed`` 0. Rows are
+        in the order of the ratings, then of the turns.
+
+    Raises
+    ------
+    InputError
+        No such method, or nothing can work before a setting is changed.
+    UnitError
+        The method failed on this session, or its values are not one finite number or null for each target turn.
+    """
+    declared = find_method(method)
+    behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
+    rows, sampled = [], []
+    for episode in session.episodes(rating_name):
+        for judgement in judge_episode(declared, episode, behaviour, settings, tools):
+            key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
+            sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
+            rows.append(
+                {
+                    **key,
+                    "seed": 0,
+                    "raw_reward": judgement.value,
+                    "sd": judgement.sd,
+                    "rationale": judgement.rationale,
+                }
+            )
+    return Judgements(
+        pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(sampled, schema=SAMPLES.arrow)
+    )
+
+
+def judge_episode(
+    method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
+) -> list[Judgement]:
+    """One judgement for each target turn (T), in their order; ``behaviour`` is what `Judge` gets.
+
+    Raises
+    ------
+    InputError
+        Nothing can work before a setting is changed.
+    UnitError
+        The method failed, or its values are not one finite number or null for each target turn.
+    """
+    judge: Judge = method.resolve()
+    return _checked(method.name, episode, judge(episode, behaviour, settings, tools))
+
+
+def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:
+    by_turn = {judgement.turn: judgement for judgement in judgements}
+    if len(by_turn) != len(judgements) or by_turn.keys() != set(episode.target_turns):
+        raise UnitError(
+            f"session {episode.session_id}: method {method!r} judged turns {sorted(j.turn for j in judgements)}; the "
+            f"turns of {episode.rating.target} are {list(episode.target_turns)}, each to be judged once. The method's "
+            "code must be corrected."
+        )
+    for judgement in judgements:
+        value = judgement.value
+        if value is not None and not (math.isfinite(value) and abs(value) <= LARGEST):
+            raise UnitError(
+                f"session {episode.session_id}, turn {judgement.turn}: method {method!r} gave {value!r}; allowed are "
+                f"numbers from {-LARGEST:g} to {LARGEST:g}, or None. The method's code must be corrected."
+            )
+    return [by_turn[turn] for turn in episode.target_turns]

@@ -1,0 +1,15 @@
+"""Every turn the same: the score is spread evenly (as IRCR does within one dialogue)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from corpus.session import Episode
+from decompose.judgement import Judgement
+from decompose.settings import DecomposeSettings
+from llm_client.asker import Tools
+
+
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+    """The same judgement, zero, of each target turn (T)."""
+    return [Judgement(turn, 0.0) for turn in episode.target_turns]

@@ -1,0 +1,87 @@
+"""Local values: what a judging method says of each turn, in units of reward, for an objective to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from corpus.session import Episode
+from decompose.judging.sessions import judge_episode
+from decompose.methods import Method
+from decompose.settings import DecomposeSettings
+from foundation.errors import UnitError
+from llm_client.asker import Tools
+from reward_model.dataset import turn_keys
+from reward_model.distil import mean_and_scale
+from reward_model.history_windows import Windows
+
+Floats = NDArray[np.float64]
+
+
+def local_values(
+    method: Method,
+    windows: Windows,
+    episodes: Sequence[Episode],
+    features: pa.Table | None,
+    train_rows: Sequence[int],
+    shares: Floats,
+    settings: DecomposeSettings,
+) -> Tensor:
+    """The judgements of ``method`` with the mean and the spread that R~/T has over the training episodes.
+
+    l_t = mean(R~/T) + sd(R~/T) * (j_t - mean j) / sd j, the constants of j over all training turns that have one. So
+    neither part of a mixed loss drowns the other, whatever the units of the score. GELI's code leaves the values as
+    they are.
+
+    Parameters
+    ----------
+    features : pa.Table, optional
+        UTTERANCE_FEATURES schema, of all sessions, for a method that uses them.
+    shares : float64 [shape=(S,)]
+        R~/T of the training episodes.
+
+    Returns
+    -------
+    Tensor
+        float64 [shape=(N,)], NaN where the method had nothing to say.
+
+    Raises
+    ------
+    UnitError
+        No training turn has a judgement.
+    """
+    behaviour = _by_session(features) if method.uses_features and features is not None else {}
+    chosen = {episode.key: episode for episode in episodes}
+    judged: dict[tuple[tuple[str, str, str, str], int], float] = {}
+    with Tools(settings.llm) as tools:
+        for key in windows.keys:
+            for judgement in judge_episode(method, chosen[key], behaviour.get(key[0]), settings, tools):
+                if judgement.value is not None:
+                    judged[key, judgement.turn] = judgement.value
+    values = np.array([judged.get(pair, np.nan) for pair in turn_keys(windows)], dtype=np.float64)
+    places = np.concatenate([np.zeros(0, int), *(np.arange(*windows.offsets[row : row + 2]) for row in train_rows)])
+    known = values[places][np.isfinite(values[places])]
+    if not known.size:
+        raise UnitError(
+            f"no training turn has a value of {method.name!r} to learn from: "
+            + ("no recording shows the rater's face" if method.uses_features else "no rater replies to any")
+            + ". Leave methods that mix with it out of decompose.methods."
+        )
+    mean, sd = mean_and_scale(known)
+    centre, spread = (float(np.mean(shares)), float(np.std(shares)))
+    return torch.from_numpy(centre + spread * (values - mean) / sd)
+
+
+def _by_session(features: pa.Table) -> Mapping[str, pa.Table]:
+    ordered = features.sort_by("session_id")
+    names = ordered.column("session_id").to_numpy(zero_copy_only=False)
+    if not len(names):
+        return {}
+    starts = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]]))
+    ends = [*starts[1:], len(names)]
+    return {str(names[a]): ordered.slice(a, b - a) for a, b in zip(starts, ends, strict=True)}

@@ -1,0 +1,190 @@
+"""Prompts: readable text files whose blanks are filled from an episode."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+from corpus.session import Episode
+from decompose.prompting.transcript import data_json, listener_descriptors, transcript_json
+from foundation.errors import InputError
+from llm_client.prompts.prompt_file import FOLDER, Units, find_prompt, prompt_names, read_prompt
+from llm_client.request import Message
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DEFAULT", "Part", "Prompt", "load_prompt", "prompt_for", "prompt_names"]
+
+DEFAULT = "default"
+"""The prompt whose wording follows the rating's name (``prompts/shared/wordings.toml``)."""
+
+BLANKS = frozenset(
+    {
+        *("rater", "target", "name", "question", "score", "given_score", "scale_low", "scale_high", "turned"),
+        *("behaviour", "low", "high", "transcript", "turns", "part"),
+    }
+)
+"""What a prompt's templates may use."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a long dialogue: turns [``start``:``stop``) are shown, the target turns ``asked`` are judged."""
+
+    start: int
+    stop: int
+    asked: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One way to ask.
+
+    ``units`` says what the answers are: a ``judgement`` on the scale ``low`` to ``high``, shares of the ``score``
+    itself, which have no bounds, or an ``attribution``, a whole number from 0 to ``high`` that tells how much a turn
+    contributed. ``system`` and ``user`` are Jinja templates. ``path`` is the file that it was read from.
+    """
+
+    name: str
+    title: str
+    units: Units
+    low: float | None
+    high: float | None
+    system: str
+    user: str
+    path: Path
+
+    def messages(
+        self,
+        episode: Episode,
+        descriptors: pa.Table | None = None,
+        question: str | None = None,
+        part: Part | None = None,
+    ) -> tuple[Message, ...]:
+        """The chat that asks for a value of every target turn, or of those of ``part``.
+
+        Without any descriptor of the rater the messages are those of the text-only question, byte for byte.
+
+        Raises
+        ------
+        InputError
+            ``question`` is not a valid template, or the prompt cannot be filled.
+        """
+        behaviour = listener_descriptors(episode, descriptors)
+        rating = episode.rating
+        names = {
+            "rater": data_json(rating.rater),
+            "target": data_json(rating.target),
+            "name": data_json(rating.name),
+        }
+        shown = slice(None) if part is None else slice(part.start, part.stop)
+        asked = episode.target_turns if part is None else part.asked
+        blanks = {
+            **names,
+            "question": _question(rating.name, question, names),
+            "score": _number(episode.score),
+            "given_score": _number(rating.score),
+            "scale_low": _number(rating.low),
+            "scale_high": _number(rating.high),
+            "turned": not rating.higher_is_better,
+            "behaviour": bool(behaviour),
+            "low": self.low if self.low is None else _number(self.low),
+            "high": self.high if self.high is None else _number(self.high),
+            "transcript": transcript_json(replace(episode, turns=episode.turns[shown]), behaviour),
+            "turns": data_json(list(asked)),
+            "part": part and _part_blanks(episode, part),
+        }
+        try:
+            system = str(_template(self.system).render(blanks)).strip()
+            user = str(_template(self.user).render(blanks)).strip()
+        except (TemplateError, ArithmeticError, TypeError, ValueError) as error:
+            raise InputError(
+                f"decompose.llm.prompt: {self.path} cannot be filled: {error}. Its blanks are "
+                f"{', '.join(sorted(BLANKS))}."
+            ) from None
+        return (Message("system", system), Message("user", user))
+
+    def identity(self) -> str:
+        """sha256 of every file that the prompt is made of, so that an edited prompt is another prompt."""
+        files = sorted(path for path in (FOLDER / "shared").iterdir() if path.suffix in (".txt", ".toml"))
+        others = [load_prompt(name).path for name in sorted(set(_wordings().values()))] if self.name == DEFAULT else []
+        content = b"\0".join(path.read_bytes() for path in (self.path, *others, *files))
+        return hashlib.sha256(content).hexdigest()
+
+
+@cache
+def load_prompt(name: str) -> Prompt:
+    """Read a prompt from its text file: one of ours or of a package by its name, or the user's own by its path.
+
+    Raises
+    ------
+    InputError
+        No such prompt, or its file cannot be used.
+    """
+    path = find_prompt(name)
+    text = read_prompt(path, _environment(), BLANKS)
+    return Prompt(name, text.title, text.units, text.low, text.high, text.system, text.user, path)
+
+
+def prompt_for(name: str, rating_name: str) -> Prompt:
+    """The prompt ``name`` in the wording for this rating: ``default`` follows what the rating means, others do not.
+
+    Raises
+    ------
+    InputError
+        As `load_prompt`.
+    """
+    return load_prompt(_wordings().get(rating_name, name) if name == DEFAULT else name)
+
+
+def _wordings() -> dict[str, str]:
+    return tomllib.loads((FOLDER / "shared" / "wordings.toml").read_text(encoding="utf-8"))
+
+
+def _part_blanks(episode: Episode, part: Part) -> dict[str, str | int]:
+    turns: Sequence[int] = [turn.turn for turn in episode.turns[part.start : part.stop]]
+    share = episode.score * len(part.asked) / len(episode.target_turns)
+    return {
+        "first": turns[0] if turns else 0,
+        "last": turns[-1] if turns else 0,
+        "turns": len(episode.turns),
+        "score": _number(share),
+    }
+
+
+def _question(name: str, question: str | None, names: dict[str, str]) -> str:
+    if question is None:
+        known = tomllib.loads((FOLDER / "shared" / "questions.toml").read_text(encoding="utf-8"))
+        question = known.get(name, known["other"])
+    try:
+        return str(_template(question).render(names))
+    except TemplateError as error:
+        raise InputError(
+            f"decompose.llm.question = {question!r}: {error}. Its blanks are {{{{ rater }}}}, {{{{ target }}}} and "
+            "{{ name }}."
+        ) from None
+
+
+@cache
+def _template(text: str) -> Any:
+    # Compiling takes milliseconds, and a corpus asks thousands of times.
+    return _environment().from_string(text)
+
+
+@cache
+def _environment() -> Any:
+    # Values are filled in once and never read as templates, so that "{{" in an utterance stays an utterance.
+    return SandboxedEnvironment(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, autoescape=False)
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"

@@ -1,0 +1,159 @@
+"""Reactions and a language model's judgements, blended: each knows something of a turn that the other does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.session import Episode
+from decompose.reactions.pooled_ridge import fit
+from decompose.settings import BlendSettings
+from foundation.errors import UnitError
+from reward_model.dataset import row_places
+from reward_model.history_windows import EpisodeKey
+from reward_model.training import HISTORY
+
+Floats = NDArray[np.float64]
+ALIKE = 1e-9
+"""Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """R^2 of left-out training scores that each source reaches by itself; one below 0 counts as 0."""
+
+    reactions: float
+    judgements: float
+
+    @property
+    def weight(self) -> float:
+        """What the judgements weigh: their correlation over the sum of both; a half where neither has any."""
+        ours, theirs = math.sqrt(max(0.0, self.reactions)), math.sqrt(max(0.0, self.judgements))
+        return theirs / (theirs + ours) if theirs + ours > 0 else 0.5
+
+
+def blend(
+    method: str,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    reactions: pa.Table,
+    history: pa.Table,
+    judgements: pa.Table,
+    settings: BlendSettings,
+    seed: int,
+) -> tuple[pa.Table, pa.Table]:
+    """Blend the worth of every reaction with what a language model judged.
+
+    raw_t = (1 - w) z(v_t) + w z(j_t), with v the worth of the reaction, j the judgement, and z the distance from the
+    dialogue's mean in its standard deviations: 0 where all its turns are alike, and for a turn without a value. w is
+    ``settings.weight``; where that is None, it follows from how well each source by itself predicts training scores
+    that were left out (`Agreement`). Turn labels are not an argument.
+
+    Parameters
+    ----------
+    splits : pa.Table
+        SPLITS schema: ``train`` decides the weight.
+    reactions, history : pa.Table
+        What `decompose.reactions.model.fit_reactions` gives.
+    judgements : pa.Table
+        REWARDS schema with ``raw_reward``, of the sessions that the language model judged; a null counts as 0.
+    seed : int
+        Written into the table; nothing is drawn.
+
+    Returns
+    -------
+    judgements : pa.Table
+        REWARDS schema with ``raw_reward`` in standard deviations; episodes that either source lacks are left out.
+    history : pa.Table
+        That of the reactions, then the weight and both agreements.
+
+    Raises
+    ------
+    UnitError
+        No training session has both.
+    """
+    ours, theirs = _values(reactions, episodes, math.nan), _values(judgements, episodes, 0.0)
+    both = [episode for episode in episodes if episode.key in ours and episode.key in theirs]
+    trained = _split(splits, "train")
+    taught = [episode for episode in both if episode.session_id in trained]
+    if not taught:
+        raise UnitError(
+            f"method {method!r}: no training session has both a reaction and a language model's judgement. Look in "
+            "the quarantine table for what became of the judgements."
+        )
+    agreement = Agreement(
+        _explained(_best_loss(history), [e.score for e in episodes if e.key in ours and e.session_id in trained]),
+        _alone([float(theirs[episode.key].mean()) for episode in taught], [episode.score for episode in taught]),
+    )
+    weight = agreement.weight if settings.weight is None else settings.weight
+    rows = [
+        {
+            **dict(zip((*EPISODE_KEY, "turn"), (*episode.key, turn), strict=True)),
+            "method": method,
+            "seed": seed,
+            "raw_reward": float(value),
+        }
+        for episode in both
+        for turn, value in zip(
+            episode.target_turns,
+            (1 - weight) * standardised(ours[episode.key]) + weight * standardised(theirs[episode.key]),
+            strict=True,
+        )
+    ]
+    found = {
+        "weight of the judgements": weight,
+        "R^2 of the reactions": agreement.reactions,
+        "R^2 of the judgements": agreement.judgements,
+    }
+    steps = pa.Table.from_pylist([{"step": 1, "metric": name, "value": v} for name, v in found.items()], schema=HISTORY)
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.concat_tables([history, steps])
+
+
+def standardised(values: Floats) -> Floats:
+    """Distances from the mean of what is known, in its standard deviations; 0 where nothing differs or is known."""
+    known = values[np.isfinite(values)]
+    if not known.size or known.std() <= ALIKE * max(1.0, float(np.abs(known).max())):
+        return np.zeros(len(values))
+    found: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
+    return found
+
+
+def _values(table: pa.Table, episodes: Sequence[Episode], null: float) -> Mapping[EpisodeKey, Floats]:
+    """``raw_reward`` of each episode's target turns [shape=(T,)], of the episodes that ``table`` holds."""
+    places = row_places(table)
+    values = [null if value is None else float(value) for value in table.column("raw_reward").to_pylist()]
+    held = {key for key, _ in places}
+    return {
+        episode.key: np.array([values[places[episode.key, turn]] for turn in episode.target_turns])
+        for episode in episodes
+        if episode.key in held and episode.target_turns
+    }
+
+
+def _best_loss(history: pa.Table) -> float:
+    """The least leave-one-out error among those that the reactions' fit tried."""
+    return float(min(row["value"] for row in history.to_pylist() if row["metric"] == "leave-one-out loss"))
+
+
+def _alone(judged: Sequence[float], scores: Sequence[float]) -> float:
+    """R^2 of left-out scores by a ridge on the dialogues' mean judgement."""
+    model = fit(np.array(judged)[:, None], np.array(scores, dtype=np.float64))
+    return _explained(model.loss, scores)
+
+
+def _explained(loss: float, scores: Sequence[float]) -> float:
+    """1 - loss over that of the mean of the other scores; 0 where scores do not vary."""
+    n = len(scores)
+    alone = float(np.var(scores)) * (n / (n - 1)) ** 2 if n > 1 else 0.0
+    return 1.0 - loss / alone if alone > 0 else 0.0
+
+
+def _split(splits: pa.Table, name: str) -> frozenset[str]:
+    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
+    return frozenset(session_id for session_id, split in pairs if split == name)

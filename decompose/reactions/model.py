@@ -1,0 +1,170 @@
+"""Reaction-aware decomposition: a turn is worth what the rater's reaction to it tells of the session's score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.session import Episode
+from decompose.reactions.pooled_ridge import Floats, PooledRidge, fit, pooled
+from decompose.reactions.read import Reactions, arrange
+from decompose.settings import ReactionSettings
+from foundation.errors import UnitError
+from reward_model.training import HISTORY
+
+EMBEDDING_SHARE = 4.0
+"""Length of a reply's standardised embedding, whatever its width; cues weigh half each."""
+CUE_SHARE = 0.5
+FIRST = 0.1
+"""Weight of a session's first target turn against the last one's 1.1."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReactionModel:
+    """What was learned: how a reaction is standardised, and what it is worth.
+
+    ``late`` is the power by which later turns weigh more in the session's score; ``losses`` the leave-one-out error of
+    each power that was tried, in squared units of the score.
+    """
+
+    centre: Floats
+    scale: Floats
+    ridge: PooledRidge
+    late: float
+    losses: tuple[float, ...]
+
+    def values(self, reactions: Reactions) -> Floats:
+        """The worth of every turn in units of the score [shape=(N,)]."""
+        return self.ridge.values(_standardised(_features(reactions), self.centre, self.scale))
+
+
+def fit_reactions(
+    method: str,
+    episodes: Sequence[Episode],
+    splits: pa.Table,
+    table: pa.Table,
+    settings: ReactionSettings,
+    seed: int,
+    features: pa.Table | None = None,
+) -> tuple[pa.Table, pa.Table]:
+    """Learn from the training sessions' scores what a reaction is worth, and judge every target turn by it.
+
+    The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
+    mean of w . x_t over its turns, later ones weighing more (people rate a conversation by its end: a turn at the place
+    p from 0 to 1 weighs (0.1 + p)^late). So w is a ridge regression of scores on pooled reactions. It is closed: no
+    epochs, random numbers or validation split, and its penalty and ``late`` are chosen by the leave-one-out error of
+    the session scores, which is exact and costs nothing. The one training loop with a linear head on the same features
+    approaches the same minimum and would need both chosen by hand; hence no `Objective`. Turn labels are not an
+    argument.
+
+    Parameters
+    ----------
+    splits : pa.Table
+        SPLITS schema: ``train`` is learnt from.
+    table : pa.Table
+        `decompose.reactions.read.read_session` of all sessions.
+    seed : int
+        Written into the table; nothing is drawn, so every seed gives the same values.
+    features : pa.Table, optional
+        UTTERANCE_FEATURES schema: what the rater did while listening and replying; None without recordings.
+
+    Returns
+    -------
+    judgements : pa.Table
+        REWARDS schema with ``raw_reward`` in units of the score; null for a turn that nobody replied to.
+    history : pa.Table
+        step (which power ``late``, from 1), metric, value.
+
+    Raises
+    ------
+    UnitError
+        No training session, or a score that is not finite.
+    """
+    reactions = arrange(table, episodes, features)
+    model = learn(reactions, _split(splits, "train"), settings)
+    values = np.where(reactions.replied, model.values(reactions), np.nan).tolist()
+    keys = [(*episode.key, turn) for episode in reactions.episodes for turn in episode.target_turns]
+    rows = [
+        {
+            **dict(zip((*EPISODE_KEY, "turn"), key, strict=True)),
+            "method": method,
+            "seed": seed,
+            "raw_reward": None if math.isnan(value) else value,
+        }
+        for key, value in zip(keys, values, strict=True)
+    ]
+    steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY)
+
+
+def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:
+    """What a reaction is worth, by the scores of ``sessions`` alone (see `fit_reactions`)."""
+    chosen = [i for i, episode in enumerate(reactions.episodes) if episode.session_id in sessions]
+    if not chosen:
+        raise UnitError(
+            "no training session has turns of its target to learn from. Give split.train a larger share, or look for "
+            "what kept the sessions out in the quarantine table."
+        )
+    offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
+    rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in chosen])
+    features = _features(reactions)[rows]
+    centre = _means(features)
+    filled = np.where(np.isnan(features), centre, features)
+    scale = _scale(filled, reactions.embeddings.shape[1])
+    features = _standardised(features, centre, scale)
+    starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in chosen)])
+    scores = np.array([reactions.episodes[i].score for i in chosen], dtype=np.float64)
+    _check(scores, [reactions.episodes[i] for i in chosen])
+    places = np.concatenate([_places(int(n)) for n in np.diff(starts)])
+    fitted = [fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.late]
+    losses = tuple(model.loss for model in fitted)
+    best = int(np.argmin(losses))
+    return ReactionModel(centre, scale, fitted[best], settings.late[best], losses)
+
+
+def _features(reactions: Reactions) -> Floats:
+    return np.concatenate([reactions.embeddings, reactions.cues, reactions.behaviour], axis=1)
+
+
+def _means(features: Floats) -> Floats:
+    """The mean of what is known in each column; 0 where nothing is."""
+    known = ~np.isnan(features)
+    means: Floats = np.where(known, features, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return means
+
+
+def _standardised(features: Floats, centre: Floats, scale: Floats) -> Floats:
+    """What was not measured counts as the mean."""
+    known: Floats = np.where(np.isnan(features), centre, features)
+    return (known - centre) / scale
+
+
+def _scale(features: Floats, width: int) -> Floats:
+    """What each column is divided by; a column that never varies becomes zero."""
+    sd = features.std(axis=0)
+    varies = sd > 1e-9 * np.maximum(1.0, np.abs(features).max(axis=0))
+    share = np.full(features.shape[1], CUE_SHARE)
+    share[:width] = EMBEDDING_SHARE / np.sqrt(width)
+    found: Floats = np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
+    return found
+
+
+def _places(turns: int) -> Floats:
+    """Where each of the T turns stands, from 0 to 1; a single one stands at the end."""
+    return np.linspace(0.0, 1.0, turns) if turns > 1 else np.ones(1)
+
+
+def _check(scores: Floats, episodes: Sequence[Episode]) -> None:
+    for score, episode in zip(scores, episodes, strict=True):
+        if not np.isfinite(score):
+            raise UnitError(f"session {episode.session_id}: score {score}; it must be finite. Correct it in `ratings`.")
+
+
+def _split(splits: pa.Table, name: str) -> frozenset[str]:
+    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
+    return frozenset(session_id for session_id, split in pairs if split == name)

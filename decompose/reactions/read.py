@@ -1,0 +1,150 @@
+"""How the rater reacted to every target turn: the reply as a vector, and its cues. Made once for all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpus.schema import EPISODE_KEY
+from corpus.session import Episode, Session
+from decompose.reactions.behaviour import behaviour
+from decompose.reactions.cues import CUES, cues
+from decompose.settings import ReactionSettings
+from foundation.errors import UnitError
+from reward_model.dataset import row_places
+from reward_model.history_windows import EpisodeKey
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions:
+    """The reactions to N target turns of S episodes, one episode after the other.
+
+    Parameters
+    ----------
+    episodes : tuple of Episode, length S
+        In the order of their keys.
+    cues : float64 [shape=(N, C)]
+    embeddings : float64 [shape=(N, d)]
+    replied : bool [shape=(N,)]
+        Whether the rater said anything afterwards.
+    behaviour : float64 [shape=(N, B)]
+        What the rater did meanwhile (`decompose.reactions.behaviour`); NaN where unmeasured, B = 0 without recordings.
+    """
+
+    episodes: tuple[Episode, ...]
+    cues: Floats
+    embeddings: Floats
+    replied: NDArray[np.bool_]
+    behaviour: Floats
+
+
+def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:
+    """The reactions in one session, for every episode and target turn.
+
+    A reply of several utterances has the mean of their embeddings; zeros stand where nobody replied.
+
+    Returns
+    -------
+    pa.Table
+        EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
+
+    Raises
+    ------
+    InputError
+        The backbone cannot be loaded.
+    """
+    from reward_model.backbones import frozen_backbone
+    from reward_model.texts import embed_texts
+
+    backbone = frozen_backbone(settings.backbone, settings.max_tokens)
+    episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]
+    texts = [_line(turn.text) for turn in session.turns]
+    raters = {episode.rating.rater for episode in episodes}
+    spoken = [text if turn.speaker in raters else "" for text, turn in zip(texts, session.turns, strict=True)]
+    vectors = embed_texts(backbone, spoken)
+    rows = [_Row.of(episode, position, texts, vectors) for episode in episodes for position in episode.target_positions]
+    return _table(rows, vectors.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    key: EpisodeKey
+    turn: int
+    cues: list[float]
+    embedding: NDArray[np.float32]
+    replied: bool
+
+    @classmethod
+    def of(cls, episode: Episode, position: int, texts: Sequence[str], vectors: NDArray[np.float32]) -> _Row:
+        said = [i for i in episode.reply_positions(position) if texts[i]]
+        before = [i for i in range(position) if episode.turns[i].speaker == episode.rating.rater and texts[i]]
+        embedding = vectors[said].mean(axis=0) if said else np.zeros(vectors.shape[1], np.float32)
+        asked = float(np.max(_cosines(vectors[before], embedding), initial=0.0)) if said else 0.0
+        found = cues([texts[i] for i in said], texts[position], [texts[i] for i in before], asked)
+        return cls(episode.key, episode.turns[position].turn, found, embedding, bool(said))
+
+
+def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | None = None) -> Reactions:
+    """The rows of ``table`` (`read_session`) as arrays, with the rater's ``features`` (UTTERANCE_FEATURES).
+
+    An episode that the table does not hold at all is left out.
+
+    Raises
+    ------
+    UnitError
+        The table holds some turns of an episode and lacks others.
+    """
+    places = row_places(table)
+    held = {key for key, _ in places}
+    chosen = tuple(sorted((e for e in episodes if e.key in held and e.target_turns), key=lambda e: e.key))
+    rows = [_place(places, episode, turn) for episode in chosen for turn in episode.target_turns]
+    taken = table.take(pa.array(rows, pa.int64()))
+    replied = taken.column("replied").to_numpy(zero_copy_only=False).astype(np.bool_)
+    return Reactions(chosen, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied, behaviour(features, chosen))
+
+
+def _place(places: Mapping[tuple[EpisodeKey, int], int], episode: Episode, turn: int) -> int:
+    if (episode.key, turn) not in places:
+        raise UnitError(
+            f"session {episode.session_id}, turn {turn}: no reaction was read, and other turns of "
+            f"{episode.rating.target} have one. Remove the run's output folder and start again."
+        )
+    return places[episode.key, turn]
+
+
+def _matrix(table: pa.Table, column: str) -> Floats:
+    lists = table.column(column).combine_chunks()
+    numbers = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    matrix: Floats = numbers.reshape(len(table), lists.type.list_size)
+    return matrix
+
+
+def _table(rows: Sequence[_Row], width: int) -> pa.Table:
+    columns = {name: pa.array([row.key[i] for row in rows], pa.string()) for i, name in enumerate(EPISODE_KEY)}
+    embeddings = np.concatenate([np.zeros(0, np.float32), *(row.embedding for row in rows)])
+    numbers = pa.array([number for row in rows for number in row.cues], pa.float64())
+    return pa.table(
+        {
+            **columns,
+            "turn": pa.array([row.turn for row in rows], pa.int32()),
+            "cues": pa.FixedSizeListArray.from_arrays(numbers, len(CUES)),
+            "embedding": pa.FixedSizeListArray.from_arrays(pa.array(embeddings, pa.float32()), width),
+            "replied": pa.array([row.replied for row in rows], pa.bool_()),
+        }
+    )
+
+
+def _cosines(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
+    found: Floats = (vectors @ vector / np.where(lengths > 0, lengths, 1.0)).astype(np.float64)
+    return found
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,214 @@
+"""Shapley values: each player's average marginal contribution to what a coalition is worth (SAVOIR, Eq. 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decompose.shapley.coalitions import Bools, Coalitions, all_coalitions, extreme_first, paired
+from foundation.errors import InputError, UnitError
+
+Floats = NDArray[np.float64]
+Value = Callable[[frozenset[int]], float | Sequence[float]]
+"""What a coalition is worth: players 0 to n - 1 in, one number out, or the utilities of its J rollouts (Eq. 2)."""
+Sampling = Literal["paired", "extreme-first"]
+
+RESAMPLES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class ShapleyValues:
+    """The values of n players, and how they were come by.
+
+    Parameters
+    ----------
+    values : float64 [shape=(n,)]
+        In units of the game. They sum to ``whole - empty``.
+    standard_errors : float64 [shape=(n,)]
+        In the same units: of the rollouts' noise and, where coalitions were drawn, of the draw. 0 where everything
+        was computed and each coalition had one number: nothing tells then how noisy that number is.
+    empty, whole : float
+        v of no player and of all.
+    estimator : str
+        ``exact``, or how coalitions were sampled for KernelSHAP.
+    budget, calls : int
+        Coalitions that might be asked for, and those that were.
+    seed : int
+        Of the draw of coalitions and of the bootstrap.
+    """
+
+    values: Floats
+    standard_errors: Floats
+    empty: float
+    whole: float
+    estimator: str
+    budget: int
+    calls: int
+    seed: int
+
+
+def default_budget(players: int) -> int:
+    """min(12n + 2, 200) coalitions (SAVOIR, appendix D); up to n = 6 that is all of them."""
+    return min(12 * players + 2, 200)
+
+
+def shapley_values(
+    value: Value, players: int, *, budget: int | None = None, sampling: Sampling = "paired", seed: int = 0
+) -> ShapleyValues:
+    """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
+
+    Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, KernelSHAP
+    (Lundberg and Lee, 2017; Eq. 5 and 6 of SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the
+    values of S. Eq. 5 has no intercept, which is why v(none) is taken away first; that all values sum to
+    v(all) - v(none) is a constraint here, not a large weight.
+
+    Parameters
+    ----------
+    value : callable
+        v(S), see `Value`; asked once for each coalition, deterministic or noisy.
+    players : int
+        n, at least 0.
+    budget : int, optional
+        Coalitions that may be asked for; `default_budget` where None.
+    sampling : str
+        ``paired``: drawn by shapiq, each with its complement, sizes by their weight, and reweighted for the draw.
+        ``extreme-first``: SAVOIR's; the smallest and largest coalitions first, weights as they are. Its fit has not
+        seen the middle sizes, an error that no standard error shows.
+    seed : int
+        Of the draw and the bootstrap; equal seeds give equal results where ``value`` does.
+
+    Raises
+    ------
+    InputError
+        Players below 0, an unknown sampling, or a budget too small to tell the players apart.
+    UnitError
+        A coalition's value is not finite, or no value at all.
+    """
+    if players < 0:
+        raise InputError(f"players = {players}: a game has 0 or more players.")
+    if sampling not in ("paired", "extreme-first"):
+        raise InputError(f"sampling = {sampling!r}; allowed are 'paired' and 'extreme-first'.")
+    allowed = default_budget(players) if budget is None else budget
+    if players <= math.log2(max(allowed, 1)):
+        return _exact(value, players, allowed, seed)
+    if allowed < 2 * players + 2:
+        raise InputError(
+            f"budget = {allowed} coalitions for {players} players; KernelSHAP needs 2n + 2 = {2 * players + 2} or more "
+            "to tell them apart. Give a larger budget, or credit several turns as one player."
+        )
+    rng = np.random.default_rng(seed)
+    drawn = paired(players, allowed, seed) if sampling == "paired" else extreme_first(players, allowed, rng)
+    worth = _ask(value, drawn.members)
+    _check_rank(drawn.members, players)
+    fit = _fit(drawn.members, drawn.weights, players)
+    spread = _bootstrap(drawn, worth.means, players, rng)
+    errors = np.sqrt(worth.variance_of(fit, ~drawn.sampled) + spread**2)
+    name = f"KernelSHAP, {sampling}" + (f" ({drawn.source})" if drawn.source else "")
+    return _result(fit @ worth.means, errors, worth, name, allowed, seed)
+
+
+@dataclass(frozen=True)
+class _Worth:
+    """v of K coalitions, the first of none and the last of all: ``means`` (K,), ``variances`` (K,) of these means."""
+
+    means: Floats
+    variances: Floats
+
+    def variance_of(self, linear: Floats, rows: Bools) -> Floats:
+        """The variance that rollouts of ``rows`` (K,) give to ``linear`` (n, K) @ v, (n,)."""
+        return (linear[:, rows] ** 2) @ self.variances[rows]
+
+
+def _ask(value: Value, members: Bools) -> _Worth:
+    means, variances = np.zeros(len(members)), np.zeros(len(members))
+    for row, member in enumerate(members):
+        coalition = frozenset(int(player) for player in np.flatnonzero(member))
+        utilities = np.atleast_1d(np.asarray(value(coalition), dtype=np.float64))
+        if utilities.ndim != 1 or not utilities.size or not np.isfinite(utilities).all():
+            raise UnitError(
+                f"coalition {sorted(coalition)}: its value is {utilities.tolist()}; it must be one finite number, or "
+                "one for each rollout. Look at what `value` does with these players."
+            )
+        means[row] = utilities.mean()  # Eq. 2, SAVOIR
+        if utilities.size > 1:
+            variances[row] = utilities.var(ddof=1) / utilities.size
+    return _Worth(means, variances)
+
+
+def _exact(value: Value, players: int, budget: int, seed: int) -> ShapleyValues:
+    members = all_coalitions(players)
+    worth = _ask(value, members)
+    if not players:
+        return _result(np.zeros(0), np.zeros(0), worth, "exact", budget, seed)
+    sizes = members.sum(axis=1)
+    joining = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])
+    # Eq. 4, SAVOIR: a coalition with i counts as one that i has joined, one without i as one that i joins.
+    joined, waiting = joining[np.maximum(sizes - 1, 0)], joining[np.minimum(sizes, players - 1)]
+    linear = np.where(members, joined[:, None], -waiting[:, None]).T
+    errors = np.sqrt(worth.variance_of(linear, np.ones(len(members), dtype=bool)))
+    return _result(linear @ worth.means, errors, worth, "exact", budget, seed)
+
+
+def _fit(members: Bools, weights: Floats, players: int) -> Floats:
+    """The linear map (n, K) from v of the coalitions to the values: Eq. 5 of SAVOIR under the sum's constraint.
+
+    With phi = D/n + B u, where D = v(all) - v(none) and the columns of B (n, n - 1) sum to 0, least squares in u has
+    no constraint left.
+    """
+    inner = members[1:-1].astype(np.float64)
+    share = inner.sum(axis=1) / players
+    basis = np.linalg.svd(np.ones((1, players)))[2][1:].T
+    root = np.sqrt(weights / weights.sum())[:, None]
+    design = root * (inner @ basis)
+    slopes = basis @ np.linalg.solve(design.T @ design, (root * design).T)  # (n, K - 2)
+    of_whole = 1 / players - slopes @ share
+    of_empty = -1 / players + slopes @ (share - 1.0)
+    return np.column_stack([of_empty, slopes, of_whole])
+
+
+def _check_rank(members: Bools, players: int) -> None:
+    inner = members[1:-1].astype(np.float64)
+    differences = inner - inner.mean(axis=1, keepdims=True)
+    if np.linalg.matrix_rank(differences) < players - 1:
+        raise InputError(
+            f"{len(members)} coalitions do not tell {players} players apart. Give a larger budget than "
+            f"{len(members)}, or another seed."
+        )
+
+
+def _bootstrap(drawn: Coalitions, means: Floats, players: int, rng: np.random.Generator) -> Floats:
+    """Standard deviation (n,) of the values when the draws (a coalition and its complement are one) are weighted anew.
+
+    A Bayesian bootstrap (Rubin, 1981): weights from a gamma distribution rather than counts, so that every refit can
+    tell the players apart.
+    """
+    if not drawn.sampled.any():
+        return np.zeros(players)
+    inner = drawn.sampled[1:-1]
+    groups, counts = drawn.groups[inner], drawn.counts[inner]
+    times = np.ones(int(groups.max()) + 1)
+    np.maximum.at(times, groups, counts)
+    refits = np.empty((RESAMPLES, players))
+    for row in range(RESAMPLES):
+        weights = drawn.weights.copy()
+        weights[inner] *= (rng.gamma(times) / times)[groups]
+        refits[row] = _fit(drawn.members, weights, players) @ means
+    return np.asarray(refits.std(axis=0, ddof=1))
+
+
+def _result(values: Floats, errors: Floats, worth: _Worth, estimator: str, budget: int, seed: int) -> ShapleyValues:
+    return ShapleyValues(
+        values=values,
+        standard_errors=errors,
+        empty=float(worth.means[0]),
+        whole=float(worth.means[-1]),
+        estimator=estimator,
+        budget=budget,
+        calls=len(worth.means),
+        seed=seed,
+    )

@@ -1,0 +1,96 @@
+"""Which emotion model a run uses, and what it is known by."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from features.emotion_model.published import MODELS, PinnedModel, find, place
+from features.emotion_model.sidecar import sidecar_path
+from foundation.errors import InputError
+
+AUTO, NONE = "auto", "none"
+
+
+def resolve_emotion_model(setting: str) -> Path | None:
+    """The ONNX file that ``features.emotion_model`` means, or None where emotion is not measured.
+
+    ``auto`` is the first model of ``emotion_model.published.MODELS`` that is in the user cache and verified; anything
+    but ``auto`` and ``none`` is a path. Raises ``InputError`` for a path at which there is no file.
+    """
+    if setting == NONE:
+        return None
+    if setting == AUTO:
+        return next((path for path in map(find, MODELS) if path is not None), None)
+    path = Path(setting)
+    if not path.is_file():
+        raise InputError(
+            f"emotion_model = {setting!r}: {'a folder' if path.is_dir() else 'no such file'}. Allowed: {AUTO!r} (the "
+            f"model that `apportion models fetch emotion` got), {NONE!r}, or the path of an ONNX file."
+        )
+    return path
+
+
+def emotion_identity(setting: str) -> str | None:
+    """sha256 over the model and its sidecar, None without a model; the same for the same files anywhere.
+
+    Raises ``InputError`` as ``resolve_emotion_model`` does, and where a file cannot be read.
+    """
+    path = resolve_emotion_model(setting)
+    if path is None:
+        return None
+    digests = [_sha256(file) for file in (path, sidecar_path(path))]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def content_identity(path: Path | None) -> str | None:
+    """sha256 of a model file that a setting names, None where it names none; empty where the file is missing.
+
+    Raises ``InputError`` where the file cannot be read.
+    """
+    return None if path is None else _sha256(path)
+
+
+def emotion_label(setting: str) -> str:
+    """What a report shows instead of a path: the file's name and identity, or the setting where there is no model."""
+    path, identity = resolve_emotion_model(setting), emotion_identity(setting)
+    return setting if path is None or identity is None else f"{path.name} (sha256 {identity[:16]})"
+
+
+def missing_emotion(setting: str) -> str | None:
+    """A warning where a model is wanted and there is none; None where there is one, or ``none`` was asked for."""
+    if setting != AUTO or resolve_emotion_model(setting) is not None:
+        return None
+    damaged = [model.name for model in MODELS if is_there(model)]
+    found = f"the fetched emotion model {damaged[0]} is damaged" if damaged else "no emotion model is installed"
+    return (
+        f"{found}: the eight emotions stay empty, descriptors leave them out, and the local difference goes by the "
+        "smile. Get the model with `apportion models fetch emotion`, name a file with --emotion-model FILE, or set "
+        f'features.emotion_model = "{NONE}".'
+    )
+
+
+def is_there(model: PinnedModel) -> bool:
+    """Whether a file lies at the model's place, whatever it holds; False where that cannot be looked into."""
+    try:
+        return place(model).exists()
+    except (InputError, OSError):
+        return False
+
+
+def _sha256(path: Path) -> str:
+    """Of the file's content; empty where there is none (a sidecar is optional)."""
+    try:
+        status = path.stat()
+        return _remembered_sha256(path, status.st_size, status.st_mtime_ns)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}). Change its owner or mode.") from None
+
+
+@lru_cache(maxsize=16)
+def _remembered_sha256(path: Path, size: int, modified_ns: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

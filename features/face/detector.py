@@ -1,0 +1,42 @@
+"""What finds faces in a picture, and the choice between the back-ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from features.face.face import Face
+from features.recording.video import Grey, Picture
+from features.settings import FeatureSettings
+
+
+class FaceDetector(Protocol):
+    """A back-end. ``steady`` says that its faces do not jump, so that it is asked for every picture and no optical
+    flow is needed between."""
+
+    steady: bool
+
+    def find(self, picture: Picture, small: Grey, near: Face | None) -> Sequence[Face]:
+        """Faces in ``small`` [height, width] uint8, in its pixels, the most certain first.
+
+        ``small`` is ``picture`` scaled down. With ``near``, only faces about there and about that large are needed.
+        """
+        ...
+
+
+def open_detector(settings: FeatureSettings) -> FaceDetector:
+    """The back-end named in ``settings.detector``, one for each followed person.
+
+    Raises ``InputError`` for a model file that is missing or cannot be read, and a back-end that is not installed.
+    """
+    if settings.detector == "yunet":
+        from features.face.yunet import YuNetDetector
+
+        return YuNetDetector(settings)
+    if settings.detector == "mediapipe":
+        from features.face.landmarker import LandmarkDetector
+
+        return LandmarkDetector(settings)
+    from features.face.haar import HaarDetector
+
+    return HaarDetector(settings)

@@ -1,0 +1,222 @@
+"""Everything that is seen of one person, fed picture by picture from one decoding pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.face.detector import open_detector
+from features.face.face import Face
+from features.face.gaze import gaze_log_ratio, on_screen
+from features.face.nods import HeadEvents, head_events
+from features.face.smile import smile_score
+from features.face.swings import HeadPath
+from features.face.tracker import FaceFollower, Seen
+from features.names import EMOTION_FEATURES, RATES
+from features.recording.video import Picture
+from features.series import Series, Span, sampled, smoothed
+from features.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    from features.emotion_model.network import EmotionModel
+
+SLOWEST_S = 1.0
+"""Pictures further apart than this are no film: what lies between them is unobserved."""
+HOLD_PICTURES = 2.5
+"""A picture counts for the time to its neighbours, but a gap of more than this many pictures is unobserved."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What was seen of one person on the session clock: series by feature name, head events, when the face was seen.
+
+    ``series`` holds the features that are averaged (``gaze_on_screen`` and ``smile``, fractions; emotions,
+    probabilities); ``traces`` what is only stored: the raw scores ``smile_score`` and ``gaze_log_ratio``, and
+    ``head_x``, ``head_y`` (face heights, right and down).
+    """
+
+    series: dict[str, Series]
+    traces: dict[str, Series]
+    events: HeadEvents
+    seen: Series
+
+    def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
+        """Mean and coverage of every seen feature over ``spans``, a window of ``length_s`` seconds.
+
+        Nods and shakes are the number of events while the face was seen, because "nods twice" is what a reader needs,
+        and beside it that number per minute of face. An event belongs to the window that holds its middle.
+        """
+        found = {name: series.mean(spans, length_s) for name, series in self.series.items()}
+        _, coverage = self.seen.mean(spans, length_s)
+        for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no)):
+            count = sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
+            seen_min = coverage * length_s / 60.0
+            found[name] = (float(count) if coverage > 0 else None, coverage)
+            found[RATES[name]] = (count / seen_min if seen_min > 0 else None, coverage)
+        return found
+
+    def stored(self) -> dict[str, Series]:
+        """Every series of the ``frames`` table; nods and shakes are 1 within an event, else 0."""
+        flags = {
+            name: Series(self.seen.starts_s, self.seen.ends_s, _inside(self.seen, events))
+            for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no))
+        }
+        return {**self.series, **self.traces, **flags}
+
+
+class Clock:
+    """Ticks at the first moment of every interval of ``1 / rate_hz`` seconds."""
+
+    def __init__(self, rate_hz: float) -> None:
+        self._rate_hz = rate_hz
+        self._last = -math.inf
+
+    def ticks(self, time_s: float) -> bool:
+        """Whether ``time_s`` is the first moment of its interval."""
+        # A moment that is a rounding error before its interval belongs to it.
+        interval = math.floor(time_s * self._rate_hz + 1e-3)
+        if interval <= self._last:
+            return False
+        self._last = interval
+        return True
+
+
+class Watcher:
+    """Follows one person's face and collects a few numbers a picture; it keeps no pictures."""
+
+    def __init__(
+        self, settings: FeatureSettings, offset_s: float, half: str | None, emotions: EmotionModel | None = None
+    ) -> None:
+        self.half = half
+        self._settings = settings
+        self._offset_s = offset_s
+        self._follower = FaceFollower(settings, open_detector(settings))
+        self._emotions = emotions
+        self._faces: list[tuple[float, Face | None]] = []
+        self._expressions: list[tuple[float, float, float]] = []
+        self._moods: list[tuple[float, NDArray[np.float32] | None]] = []
+        self._express_clock, self._mood_clock = Clock(settings.expression_rate_hz), Clock(settings.emotion_rate_hz)
+
+    def look(self, picture: Picture) -> None:
+        """Take in one picture of this person, on the recording's clock."""
+        for seen in self._follower.take(picture):
+            self._note(seen)
+        self._forget(self._follower.withdrawn_from_s, self._follower.doubted_s)
+
+    def sight(self) -> Sight:
+        """What was seen over the whole recording."""
+        for seen in self._follower.finish():
+            self._note(seen)
+        times = [time_s for time_s, _ in self._faces]
+        hold_s = _hold_s(times, self._settings.video_rate_hz)
+        seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], hold_s)
+        paths = self._paths()
+        series, traces = self._expressed()
+        traces |= self._traced(paths, hold_s)
+        return Sight(series, traces, head_events(paths, self._settings), seen_series)
+
+    def _note(self, seen: Seen) -> None:
+        time_s = seen.picture.time_s + self._offset_s
+        if self._express_clock.ticks(time_s):
+            self._expressions.append((time_s, *self._express(seen)))
+        if self._emotions is not None and self._mood_clock.ticks(time_s):
+            face = seen.face.crop(seen.picture.colours()) if seen.face is not None else None
+            known = face is not None and min(face.shape) > 0
+            self._moods.append((time_s, self._emotions.probabilities(face) if face is not None and known else None))
+        self._faces.append((time_s, seen.face))
+
+    def _forget(self, faceless_s: float | None, doubted_s: Span | None) -> None:
+        """Take back faces from ``faceless_s`` on, and what they told then and in ``doubted_s`` (recording's clock)."""
+        since_s, until_s = doubted_s or (math.inf, math.inf)
+        if faceless_s is not None:
+            gone_s = faceless_s + self._offset_s
+            self._faces = [(time_s, face if time_s < gone_s else None) for time_s, face in self._faces]
+            since_s, until_s = min(since_s, faceless_s), math.inf
+        if math.isfinite(since_s):
+            since_s, until_s = since_s + self._offset_s, until_s + self._offset_s
+            kept = [not since_s <= time_s < until_s for time_s, _, _ in self._expressions]
+            self._expressions = [
+                e if keep else (e[0], math.nan, math.nan) for e, keep in zip(self._expressions, kept, strict=True)
+            ]
+            self._moods = [(time_s, None if since_s <= time_s < until_s else mood) for time_s, mood in self._moods]
+
+    def _express(self, seen: Seen) -> tuple[float, float]:
+        """Smile score and where the eyes look; NaN where no face is seen."""
+        import cv2
+
+        face, luma = seen.face, seen.picture.luma
+        if face is None:
+            return math.nan, math.nan
+        if face.reading is not None:
+            return face.reading.smile, face.reading.look
+        crop = face.crop(luma)
+        if min(crop.shape) < 2:
+            return math.nan, math.nan
+        size = self._settings.smile_width_px
+        scaled = np.asarray(cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+        return float(smile_score(scaled, self._settings.smile_scale)), gaze_log_ratio(luma, face)
+
+    def _expressed(self) -> tuple[dict[str, Series], dict[str, Series]]:
+        """The decisions (smile, gaze, emotions) and the raw scores beside them."""
+        settings = self._settings
+        by_landmarks = settings.detector == "mediapipe"
+        moments, scores, looks = np.array(self._expressions, dtype=np.float64).reshape(-1, 3).T
+        hold_s = _hold_s(moments.tolist(), settings.expression_rate_hz)
+        enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
+        level = smoothed(moments, scores, settings.expression_smooth_s)
+        smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
+        limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
+        series = {
+            "gaze_on_screen": sampled(
+                moments, on_screen(smoothed(moments, looks, settings.expression_smooth_s), limit), hold_s
+            ),
+            "smile": sampled(moments, smiles, hold_s),
+        }
+        for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
+            values = [math.nan if mood is None else float(mood[index]) for _, mood in self._moods]
+            moods_s = [time_s for time_s, _ in self._moods]
+            series[name] = sampled(moods_s, values, _hold_s(moods_s, settings.emotion_rate_hz))
+        raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
+        return series, {"smile_score": sampled(moments, scores, hold_s), raw: sampled(moments, looks, hold_s)}
+
+    def _traced(self, paths: Sequence[HeadPath], hold_s: float) -> dict[str, Series]:
+        """Where the head was, and how it was turned where the back-end tells."""
+        times = np.concatenate([path.times_s for path in paths]) if paths else np.zeros(0)
+        x, y = (np.concatenate([p.x if axis else p.y for p in paths]) if paths else times for axis in (1, 0))
+        traces = {"head_x": sampled(times, x, hold_s), "head_y": sampled(times, y, hold_s)}
+        turned = [(t, f.reading.yaw_deg, f.reading.pitch_deg) for t, f in self._faces if f is not None and f.reading]
+        if turned:
+            moments, yaw, pitch = np.array(turned, dtype=np.float64).T
+            traces |= {"head_yaw_deg": sampled(moments, yaw, hold_s), "head_pitch_deg": sampled(moments, pitch, hold_s)}
+        return traces
+
+    def _paths(self) -> list[HeadPath]:
+        """One path for each uninterrupted following of a face, scaled by its median height."""
+        paths = []
+        for identity, group in groupby(self._faces, key=lambda item: item[1].identity if item[1] else 0):
+            if not identity:
+                continue
+            followed = [(time_s, *(face.head or face.centre), face.side) for time_s, face in group if face is not None]
+            times, x, y, height = np.array(followed, dtype=np.float64).T
+            paths.append(HeadPath(times, x / np.median(height), y / np.median(height)))
+        return paths
+
+
+def _hold_s(times_s: Sequence[float], rate_hz: float) -> float:
+    """How long a sample may count, seconds: the recording may have fewer pictures than were asked for."""
+    usual_s = float(np.median(np.diff(times_s))) if len(times_s) > 1 else 0.0
+    return HOLD_PICTURES * max(1.0 / rate_hz, min(usual_s, SLOWEST_S))
+
+
+def _inside(series: Series, spans: Sequence[Span]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    times = series.times_s
+    flags = np.zeros(len(times))
+    for start_s, end_s in spans:
+        flags[(times >= start_s) & (times <= end_s)] = 1.0
+    return np.where(np.isfinite(series.values), flags, np.nan)

@@ -1,0 +1,308 @@
+"""The behaviour in one media file, for people who want to look before they run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from corpus.session import Media, Session
+from features.emotion_model.choice import missing_emotion, resolve_emotion_model
+from features.extract import Behaviour, observe
+from features.face.nods import HeadEvents
+from features.names import EMOTION_FEATURES, FEATURES, RATES
+from features.recording.channel import HALVES, parse_channel
+from features.series import Series, Span
+from features.settings import FeatureSettings
+from foundation.errors import InputError, UnitError
+
+PERSON = "person"
+UNITS = {
+    "f0_hz": "Hz",
+    "intensity_db": "dB",
+    "jitter_local": "fraction",
+    "jitter_disvoice": "%",
+    "log_energy_db": "dB",
+    "gaze_on_screen": "of the time",
+    "nod_yes": "nods",
+    "nod_no": "shakes",
+    **dict.fromkeys(RATES.values(), "a minute"),
+    "smile": "of the time",
+    **dict.fromkeys(EMOTION_FEATURES, "probability"),
+}
+LATEST_S = 1.0
+"""A header may promise this much less than there is."""
+DENSE_S = 60.0
+"""Up to this length of window the voice is given as it was measured, not at ``series_rate_hz``."""
+
+Told = Callable[[float, float | None], None]
+"""Hears how many seconds were looked at, and of how many, None where the file does not say."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One feature over the window: ``mean`` in ``unit``, None where unobserved; ``coverage`` 0 to 1."""
+
+    feature: str
+    mean: float | None
+    coverage: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What was measured of ``file`` from ``start_s`` to ``end_s``, seconds of its presentation time.
+
+    ``series`` are the rows of the ``frames`` table within the window, ``events`` the nods and shakes whose middle lies
+    in it; ``notes`` say what a reader should know of how the figures came about.
+    """
+
+    file: str
+    holds: str
+    start_s: float
+    end_s: float
+    figures: tuple[Figure, ...]
+    series: Mapping[str, Series]
+    events: HeadEvents
+    settings: FeatureSettings
+    emotion_model: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def shown_name(self) -> str:
+        """The file as it was named, without characters that could change a terminal or a page."""
+        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in self.file)
+
+    @property
+    def nods(self) -> dict[str, tuple[Span, ...]]:
+        """Nods and shakes by the name of their feature, none without pictures."""
+        known = any(figure.feature == "nod_yes" for figure in self.figures)
+        return {"nod_yes": self.events.yes, "nod_no": self.events.no} if known else {}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for ``json.dumps``."""
+        return {
+            "file": self.file,
+            "holds": self.holds,
+            "start_s": round(self.start_s, 4),
+            "end_s": round(self.end_s, 4),
+            "features": {
+                f.feature: {"mean": f.mean, "coverage": round(f.coverage, 4), "unit": f.unit} for f in self.figures
+            },
+            "events": {name: self._told(name, spans) for name, spans in self.nods.items()},
+            "emotion_model": self.emotion_model,
+            "notes": list(self.notes),
+            "settings": self.settings.model_dump(mode="json"),
+        }
+
+    def _told(self, name: str, spans: Sequence[Span]) -> dict[str, Any]:
+        """How many, how many a minute of the time in which the face was seen, and when."""
+        rate = next(figure.mean for figure in self.figures if figure.feature == RATES[name])
+        at = [{"start_s": round(start_s, 3), "end_s": round(end_s, 3)} for start_s, end_s in spans]
+        return {"count": len(spans), "per_minute": None if rate is None else round(rate, 3), "at": at}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds: ``channels`` of sound (0: none), pictures, and the end that its header states."""
+
+    told: str
+    channels: int
+    pictures: bool
+    end_s: float | None
+
+
+def probe(
+    path: Path,
+    settings: FeatureSettings,
+    start_s: float = 0.0,
+    end_s: float | None = None,
+    channels: Sequence[str] = (),
+    told: Told | None = None,
+) -> Probe:
+    """Measure one audio or video file as the pipeline would, and report the window from ``start_s`` to ``end_s``.
+
+    Without ``end_s`` to its end, and then all figures are those that `apportion features` would give one utterance of
+    that length. With it the sound is still analysed whole, but pictures only to a few seconds after it, so that the
+    gaze is judged by them. ``channels`` holds at most one channel of the sound (``L``, ``R`` or a number from 0) and
+    one half of the picture (``left``, ``right``).
+
+    Raises ``InputError`` for a file that cannot be used, a window that is none or lies beyond the file's end, and a
+    channel that the file does not have.
+    """
+    place = _found(path)
+    _check_window(start_s, end_s)
+    try:
+        contents = _contents(place, settings)
+        session = Session(PERSON, (), media=_media(place, contents, channels))
+        if contents.end_s is not None and start_s >= contents.end_s + LATEST_S:
+            raise _too_late(path, start_s, contents.end_s)
+        until_s = math.inf if end_s is None else end_s + _needed_after_s(settings)
+        watching = _Watching(until_s, contents.end_s, told)
+        behaviour = observe(session, place.parent, settings, watching.go_on).get(PERSON)
+    except UnitError as error:
+        raise InputError(str(error)) from error
+    length_s = 0.0 if behaviour is None else _length_s(behaviour)
+    if behaviour is None or length_s <= 0:
+        raise InputError(f"{path}: nothing in it could be decoded. Copy the recording again or convert it.")
+    if start_s >= length_s:
+        raise _too_late(path, start_s, length_s)
+    window = (start_s, length_s if end_s is None else min(end_s, length_s))
+    notes = [] if end_s is None or end_s <= window[1] else [f"the recording ends at {window[1]:.2f} s"]
+    if watching.stopped:
+        notes.append(f"gaze is judged by the pictures up to {until_s:.1f} s")
+    if contents.channels and behaviour.voice is None:
+        notes.append(f"the sound beside half a picture ({channels[0]}) is everybody's: name its channel, too")
+    return _reported(path, contents.told, settings, window, behaviour, notes)
+
+
+def _reported(
+    path: Path, holds: str, settings: FeatureSettings, window: Span, behaviour: Behaviour, notes: list[str]
+) -> Probe:
+    found = behaviour.measure(window, window[1] - window[0], None)
+    names = [name for name in FEATURES if name in found]
+    sight = behaviour.sight
+    model = resolve_emotion_model(settings.emotion_model) if sight is not None else None
+    if sight is not None and missing_emotion(settings.emotion_model) is not None:
+        notes = [*notes, "no emotion model: get one with `apportion models fetch emotion`"]
+    return Probe(
+        file=str(path),
+        holds=holds,
+        start_s=window[0],
+        end_s=window[1],
+        figures=tuple(Figure(name, *found[name], UNITS[name]) for name in names),
+        series={name: series.within(window) for name, series in _series(behaviour, settings, window).items()},
+        events=HeadEvents((), ()) if sight is None else _events(sight.events, window),
+        settings=settings,
+        emotion_model=None if model is None else str(model),
+        notes=tuple(notes),
+    )
+
+
+def _found(path: Path) -> Path:
+    try:
+        place = path.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        cause = "no such file" if isinstance(error, FileNotFoundError) else getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: {cause}. Name one audio or video file.") from None
+    if place.is_dir():
+        raise InputError(
+            f"{path} is a folder. Name one audio or video file, or make a corpus of it with `apportion import media`."
+        )
+    if not place.is_file():
+        raise InputError(f"{path}: not a regular file. Name one audio or video file.")
+    return place
+
+
+def _check_window(start_s: float, end_s: float | None) -> None:
+    if not (math.isfinite(start_s) and start_s >= 0):
+        raise InputError(f"start = {start_s:g} s: must be 0 or more seconds from the beginning of the file.")
+    if end_s is not None and not (math.isfinite(end_s) and end_s > start_s):
+        raise InputError(
+            f"end = {end_s:g} s: must be later than start = {start_s:g} s. Leave it out for the file's end."
+        )
+
+
+def _too_late(path: Path, start_s: float, length_s: float) -> InputError:
+    return InputError(f"start = {start_s:g} s: {path} ends at {length_s:.2f} s. Choose an earlier start.")
+
+
+def _contents(place: Path, settings: FeatureSettings) -> Contents:
+    """Open the file once to see what is in it; the first sound, not the header, says how many channels there are."""
+    import av
+
+    from features.recording.media import HEADED, open_recording
+
+    with open_recording(place.parent, place.name, settings.missing_tolerance_s) as recording:
+        sound, pictures = recording.stream("audio"), recording.stream("video")
+        first = None if sound is None else next(recording.frames(sound), None)
+        channels = 0 if first is None else first.layout.nb_channels
+        container = recording.container
+        kind = container.format.name.split(",")[0]
+        # Matroska's duration counts from 0 wherever the first time stamp lies.
+        begin_s = 0.0 if kind == "matroska" else (container.start_time or 0) / av.time_base - recording.origin_s
+        end_s = begin_s + (container.duration or 0) / av.time_base
+        headed = kind in HEADED and container.duration
+        if sound is None and pictures is None:
+            raise UnitError(
+                f"{place.name}: neither sound nor pictures in the file (it holds {recording.holds()}). "
+                "Name an audio or video file."
+            )
+        return Contents(recording.holds(), channels, pictures is not None, end_s if headed else None)
+
+
+def _media(place: Path, contents: Contents, channels: Sequence[str]) -> tuple[Media, ...]:
+    """The rows of the media table that the file would have."""
+    halves = [name for name in channels if name in HALVES]
+    sounds = [name for name in channels if name not in HALVES]
+    if len(halves) > 1 or len(sounds) > 1:
+        raise InputError(
+            f"channel = {', '.join(channels)}: give at most one channel of the sound and one half of the picture."
+        )
+    if halves and not contents.pictures:
+        raise InputError(f"channel = {halves[0]}: {place.name} has no picture to halve. Use L, R or a number.")
+    if sounds:
+        _check_sound(place, contents, sounds[0])
+    sound = sounds[0] if sounds else None
+    if not contents.pictures:
+        return (Media(PERSON, "audio", place.name, channel=sound),)
+    if not halves:
+        return (Media(PERSON, "video", place.name, channel=sound),)
+    seen = Media(PERSON, "video", place.name, channel=halves[0])
+    return (seen,) if sound is None else (seen, Media(PERSON, "audio", place.name, channel=sound))
+
+
+def _check_sound(place: Path, contents: Contents, name: str) -> None:
+    try:
+        index = parse_channel(Media(PERSON, "audio", place.name, channel=name)).audio or 0
+    except UnitError:
+        raise InputError(
+            f"channel = {name!r}: allowed are L, R or a number from 0 (sound), left or right (half of the picture)."
+        ) from None
+    if index >= contents.channels:
+        allowed = ", ".join(str(number) for number in range(contents.channels)) or "none: it has no sound"
+        raise InputError(
+            f"channel = {name}: {place.name} does not have it. Channels of its sound: {allowed} (L is 0, R is 1)."
+        )
+
+
+def _needed_after_s(settings: FeatureSettings) -> float:
+    """Seconds of pictures after a moment that can still change what is said about it."""
+    return settings.nod_window_s + settings.face_patience / settings.detector_rate_hz + 1.0
+
+
+class _Watching:
+    """Tells how far the pictures are looked at, and ends the looking at ``until_s``."""
+
+    def __init__(self, until_s: float, end_s: float | None, told: Told | None) -> None:
+        self.stopped = False
+        self._until_s, self._told = until_s, told
+        self._total_s = min(until_s, math.inf if end_s is None else end_s)
+
+    def go_on(self, time_s: float) -> bool:
+        if self._told is not None:
+            self._told(time_s, self._total_s if math.isfinite(self._total_s) else None)
+        self.stopped = time_s > self._until_s
+        return not self.stopped
+
+
+def _length_s(behaviour: Behaviour) -> float:
+    series = [] if behaviour.voice is None else list(behaviour.voice.series.values())
+    series += [] if behaviour.sight is None else [behaviour.sight.seen]
+    return max((float(s.ends_s[-1]) for s in series if len(s.ends_s)), default=0.0)
+
+
+def _series(behaviour: Behaviour, settings: FeatureSettings, window: Span) -> dict[str, Series]:
+    series = behaviour.series(settings)
+    if behaviour.voice is not None and window[1] - window[0] <= DENSE_S:
+        series |= behaviour.voice.series
+    return series
+
+
+def _events(events: HeadEvents, window: Span) -> HeadEvents:
+    def inside(spans: Sequence[Span]) -> tuple[Span, ...]:
+        return tuple(span for span in spans if window[0] <= sum(span) / 2 < window[1])
+
+    return replace(events, yes=inside(events.yes), no=inside(events.no))

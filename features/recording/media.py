@@ -1,0 +1,189 @@
+"""Opening one recording safely, and saying clearly why it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import av
+
+from foundation.errors import UnitError
+
+FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
+"""Containers that are read. Playlists (HLS, concat, DASH) are not: they can name other files and hosts."""
+HEADED = ("mov", "matroska", "avi", "flv", "asf", "wav", "w64", "aiff", "caf", "flac")
+"""Containers whose header states the length; for the others FFmpeg only estimates it, and nothing is promised."""
+REMOTE_SCHEMES = ("s3", "gs", "gcs", "abfs", "az", "https", "memory")
+"""fsspec addresses that a corpus may name; ``file:`` is not one, because it could leave the corpus folder."""
+
+
+def locate(root: Path, path: str) -> Path | str:
+    """The place of a recording: a file inside ``root``, or an fsspec address as it is.
+
+    Raises ``UnitError`` for a path that leaves ``root`` (absolute, ``..`` or a link), a missing file, or an
+    address of another scheme than ``REMOTE_SCHEMES``.
+    """
+    if "://" in path:
+        scheme = path.partition("://")[0]
+        if scheme in REMOTE_SCHEMES:
+            return path
+        raise UnitError(
+            f"{path}: a recording's address may begin with {', '.join(s + '://' for s in REMOTE_SCHEMES)}, "
+            f"not {scheme}://. Copy the file into the corpus folder and give its path in the media table."
+        )
+    base = root.resolve()
+    try:
+        full = (base / path).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UnitError(f"{path!r}: not a usable path ({error}). Correct it in the media table.") from error
+    if Path(path).is_absolute() or not full.is_relative_to(base):
+        raise UnitError(
+            f"{path}: leads outside the corpus folder {root}. "
+            "Copy the file into the folder and give its relative path in the media table."
+        )
+    if not full.is_file():
+        raise UnitError(f"{path}: no such file in the corpus folder {root}. Put it there or correct the media table.")
+    return full
+
+
+class Recording:
+    """An open container and the clock of its packets.
+
+    ``origin_s`` is what the container's own clock shows at presentation time 0: 0 for files, the first time stamp
+    for transport streams, whose clock starts anywhere.
+    """
+
+    def __init__(self, container: Any, path: str, tolerance_s: float) -> None:
+        self.container = container
+        self.path = path
+        self._tolerance_s = tolerance_s
+        start_s = (container.start_time or 0) / av.time_base
+        name = container.format.name
+        self.origin_s = start_s if name in ("mpegts", "mpeg") else 0.0
+        self._promised_s = (container.duration or 0) / av.time_base if name.split(",")[0] in HEADED else 0.0
+        if name.startswith("matroska"):
+            # Matroska's length counts from the clock's 0, the others' from the first time stamp.
+            self._promised_s = max(0.0, self._promised_s - start_s)
+        self._first_s = start_s
+        self._reached_s = start_s
+        self._damaged_s = 0.0
+
+    def stream(self, kind: str) -> Any:
+        """The first ``video`` or ``audio`` stream, None where the file has none; cover pictures are no video."""
+        for stream in self.container.streams:
+            if stream.type == kind and not stream.disposition & av.stream.Disposition.attached_pic:
+                return stream
+        return None
+
+    def holds(self) -> str:
+        """What the file holds, for messages: ``audio (pcm_s16le)``."""
+        found = [f"{s.type} ({s.codec_context.name})" for s in self.container.streams if s.codec_context is not None]
+        return " and ".join(found) if found else "nothing that can be decoded"
+
+    def frames(self, stream: Any) -> Iterator[Any]:
+        """Every decoded frame of ``stream`` in order.
+
+        Raises ``UnitError`` when more than the tolerated seconds of the file are missing or do not decode.
+        """
+        lost: Exception | None = None
+        packets = self.container.demux()
+        while True:
+            try:
+                packet = next(packets, None)
+            except (av.FFmpegError, OSError) as error:
+                lost = error
+                break
+            if packet is None:
+                break
+            self._note(packet)
+            if packet.stream.index != stream.index:
+                continue
+            try:
+                yield from packet.decode()
+            except av.FFmpegError as error:
+                lost = error
+                self._damaged_s += float((packet.duration or 0) * packet.time_base)
+        self._check(lost)
+
+    def _note(self, packet: Any) -> None:
+        if packet.pts is not None:
+            end = float((packet.pts + (packet.duration or 0)) * packet.time_base)
+            self._reached_s = max(self._reached_s, end)
+
+    def _check(self, cause: Exception | None) -> None:
+        read_s = self._reached_s - self._first_s
+        missing_s = self._promised_s - read_s + self._damaged_s
+        if missing_s > self._tolerance_s:
+            raise UnitError(
+                f"{self.path}: damaged or cut short: it promises {self._promised_s:.1f} s and "
+                f"{self._promised_s - missing_s:.1f} s could be decoded"
+                f"{f' ({reason(cause)})' if cause else ''}. Copy the recording again, or raise "
+                f"features.missing_tolerance_s (now {self._tolerance_s:g}) to use what is there."
+            )
+
+
+def reason(error: Exception) -> str:
+    """FFmpeg's cause without its number and without the path, which may be private."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+@contextmanager
+def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Recording]:
+    """Open the recording ``path`` of the corpus folder ``root``.
+
+    ``tolerance_s``: seconds that may be missing before ``Recording.frames`` calls the file damaged.
+    Raises ``UnitError`` with file and cause when it cannot be found, is empty, or is no known container.
+    """
+    place = locate(root, path)
+    if isinstance(place, Path):
+        try:
+            with place.open("rb") as file:
+                head = file.read(36)
+        except OSError as error:
+            raise UnitError(
+                f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
+            ) from None
+        _check_size(place, path, head, tolerance_s)
+        with _container(str(place), path) as container:
+            yield Recording(container, path, tolerance_s)
+    else:
+        import fsspec
+
+        try:
+            file = fsspec.open(place, "rb").open()
+        except (OSError, ValueError, ImportError) as error:
+            raise UnitError(f"{path}: cannot be fetched ({error}). Check the address and the access rights.") from error
+        with file, _container(file, path) as container:
+            yield Recording(container, path, tolerance_s)
+
+
+def _container(source: Any, path: str) -> Any:
+    try:
+        return av.open(source, options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
+    except (av.FFmpegError, OSError, ValueError) as error:
+        raise UnitError(
+            f"{path}: cannot be opened as a recording ({reason(error)}). The file may be cut short, damaged, or in an "
+            "unknown format; common ones are mp4, mov, mkv, webm, wav, flac, mp3. Copy it again or convert it."
+        ) from error
+
+
+def _check_size(place: Path, path: str, head: bytes, tolerance_s: float) -> None:
+    """Refuse an empty file, and a WAV that is shorter than its own header says (FFmpeg silently shortens it)."""
+    size = place.stat().st_size
+    if size == 0:
+        raise UnitError(f"{path}: the file is empty (0 bytes). Copy the recording again.")
+    if head[:4] != b"RIFF" or head[8:16] != b"WAVEfmt ":
+        return
+    promised = int.from_bytes(head[4:8], "little") + 8
+    # Programs that write to a pipe leave 0 or about the largest number there; those files promise nothing.
+    if promised > 2**32 - 2**12:
+        return
+    bytes_a_second = max(1, int.from_bytes(head[28:32], "little"))
+    if (promised - size) / bytes_a_second > tolerance_s:
+        raise UnitError(
+            f"{path}: cut short: its header promises {promised / bytes_a_second:.1f} s and "
+            f"{size / bytes_a_second:.1f} s are there. Copy the recording again, or raise "
+            f"features.missing_tolerance_s (now {tolerance_s:g}) to use what is there."
+        )

@@ -1,0 +1,42 @@
+"""From one row of the media table to the voice in its recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from corpus.session import Media
+from features.recording.audio import Track, read_pieces
+from features.recording.blocks import blocks
+from features.recording.channel import parse_channel
+from features.recording.media import open_recording
+from features.settings import FeatureSettings
+from features.voice.measures import Voice, measure_blocks
+from foundation.errors import UnitError
+
+
+def listen(root: Path, media: Media, settings: FeatureSettings) -> Voice | None:
+    """Measure the voice of ``media.speaker`` on the session clock; ``root`` is the corpus folder.
+
+    None where a video has no sound. Memory does not grow with the recording, which is decoded twice where it is longer
+    than two minutes.
+
+    Raises ``UnitError`` for a recording that cannot be used, and for an audio row whose file has no sound.
+    """
+    channel = parse_channel(media)
+    with open_recording(root, media.path, settings.missing_tolerance_s) as recording:
+        if recording.stream("audio") is None:
+            if media.kind != "audio":
+                return None
+            raise UnitError(
+                f"{media.path}: no sound in the file that the media table gives as {media.speaker}'s audio "
+                f"(it holds {recording.holds()}). Name a file with sound, or change the row's kind to video."
+            )
+
+    def pieces() -> Iterator[Track]:
+        with open_recording(root, media.path, settings.missing_tolerance_s) as recording:
+            for piece in read_pieces(recording, channel) or ():
+                yield replace(piece, start_s=piece.start_s + media.offset_s)
+
+    return measure_blocks(blocks(pieces), settings)

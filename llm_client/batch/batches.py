@@ -1,0 +1,376 @@
+"""The Batch API: requests are handed in, the process may end, and their replies are fetched later for half the price.
+
+Every step is on the disk before the next one, so that a kill between any two loses nothing and pays nothing twice:
+
+1. the requests are claimed for a batch with a name of our own, and the budget is set aside;
+2. their file is uploaded; 3. the time is noted; 4. the server is asked to work on it, our name in the batch's metadata;
+5. the server's id is noted; later 6. each reply is kept and its claim ended in one transaction; 7. the files at the
+   server are deleted and the batch is forgotten.
+
+A batch that was killed between 3 and 5 is looked for at the server by our name.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
+from llm_client.batch.lines import BatchLine, read_line
+from llm_client.batch.service import BatchService, UncertainError
+from llm_client.cost.budget import Budget
+from llm_client.cost.prices import Price, find_price
+from llm_client.errors import RequestError, SetupError
+from llm_client.kept.cache import KeptReply, ReplyCache
+from llm_client.live.connection import Connection
+from llm_client.live.dialect import Dialect
+from llm_client.request import ChatRequest
+from llm_client.settings import LLMSettings
+
+if TYPE_CHECKING:
+    from openai.types import Batch
+
+MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000
+"""OpenAI takes 50,000 requests and 200 MB in a batch."""
+_SETTLE_S = 30.0
+"""A call that was on its way when its process was killed has reached the server's list by then."""
+_ENDED = ("completed", "expired", "cancelled")
+_BUNCH = 500
+
+
+@dataclass(frozen=True)
+class WaitingBatch:
+    """A batch that the server is working on: requests done and in all, where it says so."""
+
+    batch_id: str
+    status: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one call of ``Batches.advance`` found and did.
+
+    ``collected`` replies were received and ``submitted`` requests handed in; ``refused`` requests got an error and are
+    to be asked directly, ``unanswered`` were not reached (expired, cancelled) and may go into another batch;
+    ``left_out`` did not fit into the budget, ``stopped`` being why. ``problems`` are said to a person.
+    """
+
+    host: str
+    collected: int = 0
+    submitted: int = 0
+    refused: int = 0
+    unanswered: int = 0
+    left_out: int = 0
+    stopped: str | None = None
+    waiting: tuple[WaitingBatch, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to wait for."""
+        return not self.waiting and not self.problems
+
+
+@dataclass
+class _Progress:
+    collected: int = 0
+    submitted: int = 0
+    refused: int = 0
+    unanswered: int = 0
+    left_out: int = 0
+    stopped: str | None = None
+    waiting: list[WaitingBatch] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+class Batches:
+    """Hands requests in and collects their replies into the same cache that live requests use.
+
+    Parameters
+    ----------
+    settings : LLMSettings
+        Which model answers, and where it is.
+    cache : Path
+        The SQLite file of replies; the account of batches is in it.
+    prices : Path, optional
+        A price table that goes before the shipped one.
+    budget_usd : float, optional
+        US dollars that everything ever paid into ``cache`` may not pass.
+    settle_s : float
+        Seconds after which a call whose process was killed has arrived or never will.
+
+    Raises
+    ------
+    SetupError
+        No consent or key, another process at work on the same batches, a budget that cannot be kept, files that cannot
+        be used.
+    """
+
+    def __init__(
+        self,
+        settings: LLMSettings,
+        cache: Path,
+        *,
+        prices: Path | None = None,
+        budget_usd: float | None = None,
+        settle_s: float = _SETTLE_S,
+        most_requests: int = MOST_REQUESTS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._settings, self._path, self._settle_s = settings, cache, settle_s
+        self._most_requests, self._most_bytes = most_requests, most_bytes
+        connection = Connection(settings)
+        price = find_price(settings.model, prices)
+        self._price: Price | None = price.batched() if price is not None else None
+        self._cache = ReplyCache(cache)
+        self._budget = None
+        if budget_usd is not None:
+            self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
+        self._book = BatchBook(self._cache, settings.url)
+        self._service = BatchService(connection)
+        self._connection = connection
+        self._dialect = Dialect(settings.host)
+
+    def advance(self, requests: Sequence[ChatRequest]) -> BatchReport:
+        """Collect what is ready, then hand in those of ``requests`` that have no reply and are in no batch.
+
+        Raises
+        ------
+        SetupError
+            The server does not take the key, does not know a batch, or has no Batch API.
+        RequestError
+            The server failed; what was collected is kept, and the same call goes on from there.
+        """
+        progress = _Progress()
+        known = {request.key(): request for request in requests}
+        with self._alone():
+            for url in self._book.elsewhere():
+                progress.problems.append(
+                    f"batches of this reply cache are at {url}; set base_url to that and collect them first"
+                )
+            for batch in self._book.batches():
+                self._resume(batch, known, progress)
+            if not progress.problems:
+                self._submit(known, progress)
+        values = {name: getattr(progress, name) for name in _Progress.__dataclass_fields__}
+        values |= {"waiting": tuple(progress.waiting), "problems": tuple(progress.problems)}
+        return BatchReport(self._settings.host, **values)
+
+    def forget(self, batch_id: str) -> int:
+        """Give up a batch that cannot be collected any more; returns how many requests are free again.
+
+        What was set aside for them in the budget stays so: they may have been paid.
+
+        Raises
+        ------
+        SetupError
+            No such batch in the cache.
+        """
+        with self._alone():
+            found = {batch.batch_id: batch for batch in self._book.batches() if batch.batch_id}
+            if batch_id not in found:
+                raise SetupError(
+                    f"{self._path} knows no batch {batch_id!r} at {self._settings.host}; it has: "
+                    f"{', '.join(found) or 'none'}."
+                )
+            return self._book.drop(found[batch_id], paid=True)
+
+    def close(self) -> None:
+        """Close the connections and the file."""
+        self._service.close()
+        self._cache.close()
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process at a time, or two would take the same unsent batch for a dead one's; ends with its process."""
+        path = self._path.with_name(f"{self._path.name}.batch-lock")
+        try:
+            file = path.open("w")
+        except OSError as error:
+            raise SetupError(f"{path} cannot be written ({error.strerror}).") from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SetupError(
+                    f"another process is handing in or collecting batches of {self._path}; wait for it."
+                ) from None
+            yield
+
+    def _resume(self, batch: BookedBatch, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
+        batch_id = batch.batch_id or self._found(batch)
+        if batch_id is None:
+            # Killed before the server heard of it: nothing was paid, and its requests are handed in anew.
+            self._service.delete_upload(batch.token)
+            self._book.drop(batch)
+            return
+        state = self._service.retrieve(batch_id)
+        if state is None:
+            raise SetupError(
+                f"{self._settings.host} does not know the batch {batch_id} (any more). Use the key of the account that "
+                f"it was made with; if it is gone for good, give it up with --forget-batch {batch_id}."
+            )
+        if state.status == "failed":
+            freed = self._book.drop(batch)
+            self._service.delete(state.input_file_id)
+            progress.problems.append(
+                f"the batch {batch_id} of {freed:,} requests failed before it began, unpaid: {self._failure(state)}. "
+                "Put that right; the same command hands them in again"
+            )
+        elif state.status in _ENDED:
+            self._collect(batch, state, known, progress)
+        else:
+            progress.waiting.append(_waiting(batch_id, state))
+
+    def _found(self, batch: BookedBatch) -> str | None:
+        """The server's id for a batch of which the process that made it did not live to note it."""
+        if batch.sent_at is None:
+            return None
+        while True:
+            batch_id = self._service.find(batch.token, batch.sent_at)
+            if batch_id is not None:
+                self._book.note(batch, batch_id=batch_id)
+                return batch_id
+            left_s = batch.sent_at + self._settle_s - time.time()
+            if left_s <= 0:
+                return None
+            time.sleep(min(left_s, 1.0))
+
+    def _collect(self, batch: BookedBatch, state: Batch, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
+        open_keys = self._book.keys(batch)
+        if open_keys:
+            lines = [*self._answers(state), *self._lines(state.error_file_id)]
+            self._settle(batch, lines, known, progress)
+            left = self._book.keys(batch)
+            progress.unanswered += len(left)
+            self._book.free(batch, sorted(left))
+        self._service.delete(state.input_file_id, state.output_file_id, state.error_file_id)
+        self._book.drop(batch)
+
+    def _answers(self, state: Batch) -> list[BatchLine]:
+        lines = self._lines(state.output_file_id)
+        promised = state.request_counts.completed if state.request_counts else 0
+        if len(lines) < promised:
+            raise RequestError(
+                f"the batch {state.id} has {promised:,} replies, and its file at {self._settings.host} holds "
+                f"{len(lines):,}. Run the same command again in a few minutes."
+            )
+        return lines
+
+    def _lines(self, file: str | None) -> list[BatchLine]:
+        return [read_line(document) for document in self._service.lines(file)] if file else []
+
+    def _settle(
+        self, batch: BookedBatch, lines: Sequence[BatchLine], known: Mapping[str, ChatRequest], progress: _Progress
+    ) -> None:
+        replies = [KeptReply(line.key, line.reply, self._usd(line, known)) for line in lines if line.reply is not None]
+        for start in range(0, len(replies), _BUNCH):
+            progress.collected += self._book.settle(batch, replies[start : start + _BUNCH])
+        still_open = self._book.keys(batch)
+        learner, gave_way = Dialect(self._settings.host, batch.learnt), False
+        refused = []
+        for line in lines:
+            if line.refusal is None or line.key not in still_open:
+                continue
+            request = known.get(line.key)
+            tried = Dialect(self._settings.host, batch.learnt).options(request) if request is not None else {}
+            if line.bad_request and learner.give_way(tried, line.refusal):
+                gave_way = True
+            else:
+                refused.append(line.key)
+        if gave_way:
+            self._dialect = learner
+        self._book.ask_directly(batch, refused)
+        progress.refused += len(refused)
+
+    def _usd(self, line: BatchLine, known: Mapping[str, ChatRequest]) -> float | None:
+        if self._price is None or line.reply is None:
+            return None
+        usd = self._price.reply_usd(line.reply)
+        request = known.get(line.key)
+        return self._price.most_usd(request) if usd is None and request is not None else usd
+
+    def _submit(self, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
+        taken = keys_in_batches(self._cache).keys() | keys_to_ask_directly(self._cache)
+        missing = [key for key in known if key not in taken and self._cache.get(key) is None]
+        for chunk in self._chunks([known[key] for key in missing]):
+            if progress.stopped is None:
+                self._submit_one(chunk, progress)
+            else:
+                progress.left_out += len(chunk)
+
+    def _submit_one(self, chunk: Mapping[str, tuple[ChatRequest, bytes]], progress: _Progress) -> None:
+        budget = self._budget
+        most_usd = {key: budget.most_usd(request) if budget else None for key, (request, _) in chunk.items()}
+        batch, claimed = self._book.claim(most_usd, budget.ceiling_usd if budget else None, self._dialect.to_json())
+        if len(claimed) < len(chunk):
+            assert budget is not None
+            first_out = list(chunk)[len(claimed)]
+            progress.left_out += len(chunk) - len(claimed)
+            progress.stopped = budget.reached(most_usd[first_out] or 0.0)
+        if not claimed:
+            return
+        try:
+            batch_id = self._hand_in(batch, b"".join(chunk[key][1] for key in claimed))
+        except UncertainError as error:
+            progress.problems.append(
+                f"{error} Whether the batch was taken is not known; the same command finds out before it goes on"
+            )
+            return
+        except (SetupError, RequestError):
+            self._service.delete_upload(batch.token)
+            self._book.drop(batch)
+            raise
+        progress.submitted += len(claimed)
+        progress.waiting.append(WaitingBatch(batch_id, "validating", 0, len(claimed)))
+
+    def _hand_in(self, batch: BookedBatch, content: bytes) -> str:
+        input_file = self._service.upload(batch.token, content)
+        self._book.note(batch, input_file=input_file, sent_at=time.time())
+        batch_id = self._service.create(batch.token, input_file)
+        self._book.note(batch, batch_id=batch_id)
+        return batch_id
+
+    def _chunks(self, requests: Sequence[ChatRequest]) -> Iterator[dict[str, tuple[ChatRequest, bytes]]]:
+        """Requests by key with their line of the file, as many at a time as one batch may hold."""
+        chunk: dict[str, tuple[ChatRequest, bytes]] = {}
+        size = 0
+        for request in requests:
+            line = _line(request.key(), self._dialect.options(request))
+            if chunk and (len(chunk) == self._most_requests or size + len(line) > self._most_bytes):
+                yield chunk
+                chunk, size = {}, 0
+            chunk[request.key()] = (request, line)
+            size += len(line)
+        if chunk:
+            yield chunk
+
+    def _failure(self, state: Batch) -> str:
+        errors = (state.errors.data if state.errors else None) or []
+        said = [f"line {error.line}: {error.message}" if error.line else str(error.message) for error in errors[:3]]
+        return self._connection.clean("; ".join(said) or "it does not say why")
+
+
+def _line(key: str, body: dict[str, Any]) -> bytes:
+    document = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
+    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+
+
+def _waiting(batch_id: str, state: Batch) -> WaitingBatch:
+    counts = state.request_counts
+    done = counts.completed + counts.failed if counts else 0
+    return WaitingBatch(batch_id, state.status, done, counts.total if counts else 0)

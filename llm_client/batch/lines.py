@@ -1,0 +1,45 @@
+"""One line of a finished batch's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llm_client.live.completion import read_completion
+from llm_client.request import ChatReply
+
+_NOT_REACHED = ("batch_expired", "batch_cancelled")
+
+
+@dataclass(frozen=True)
+class BatchLine:
+    """The fate of the request ``key``: a reply, or a ``refusal`` in the server's words, or neither where the batch
+    ended before it was reached. ``bad_request`` says that the server did not take the request as it stood."""
+
+    key: str
+    reply: ChatReply | None = None
+    refusal: str | None = None
+    bad_request: bool = False
+
+
+def read_line(document: Mapping[str, Any]) -> BatchLine:
+    """Read a line of an output or error file; what cannot be read is a refusal, never a reply."""
+    key = str(document.get("custom_id"))
+    error, response = document.get("error"), document.get("response")
+    if isinstance(error, dict) and error.get("code") in _NOT_REACHED:
+        return BatchLine(key)
+    if not isinstance(response, dict):
+        return BatchLine(key, refusal=_words(error))
+    body, status = response.get("body"), response.get("status_code")
+    if status != 200:
+        said = body.get("error", body) if isinstance(body, dict) else body
+        return BatchLine(key, refusal=_words(said or error), bad_request=status in (400, 422))
+    try:
+        return BatchLine(key, read_completion(body))
+    except ValueError as mistake:
+        return BatchLine(key, refusal=str(mistake))
+
+
+def _words(error: Any) -> str:
+    return str(error.get("message") or error) if isinstance(error, dict) else str(error)

@@ -1,0 +1,184 @@
+"""A server's files and batches, through the OpenAI SDK; calls that may be repeated are, the one that may not is not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llm_client.errors import RequestError, SetupError
+from llm_client.live import retry
+from llm_client.live.connection import Connection, is_status, may_pass
+
+if TYPE_CHECKING:
+    from openai.types import Batch
+
+_ENDPOINT = "/v1/chat/completions"
+_TOKEN = "apportion"
+_LONGEST_PAUSE_S = 600.0
+_Result = TypeVar("_Result")
+
+
+class BatchService:
+    """What is done with batches at one server.
+
+    Every method raises SetupError where nothing can be done before a person changes something, and RequestError where
+    the server fails after all retries.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sdk: Any = connection.blocking()
+
+    def upload(self, token: str, content: bytes) -> str:
+        """Put the file of requests of the batch ``token`` there; returns the server's name for it."""
+        name = _file_name(token)
+        try:
+            uploaded = self._patiently(lambda: self._sdk.files.create(file=(name, content), purpose="batch"))
+        except _NotFoundError:
+            raise SetupError(
+                f"{self._connection.settings.url} has no Batch API (it does not know /files); leave --batch out."
+            ) from None
+        return self._text(uploaded, "id")
+
+    def create(self, token: str, input_file: str) -> str:
+        """Have the server work on an uploaded file, paid; returns the batch's id. Tried once.
+
+        Raises
+        ------
+        UncertainError
+            No answer came, so nobody knows whether there is a batch now; ``find`` does.
+        """
+        try:
+            batch = self._sdk.batches.create(
+                input_file_id=input_file,
+                endpoint=_ENDPOINT,
+                completion_window="24h",
+                metadata={_TOKEN: token},
+                # A server that knows this header takes the same call once, however often it comes.
+                extra_headers={"Idempotency-Key": token},
+            )
+        except Exception as error:
+            if is_status(error) and error.status_code < 500:
+                raise self._connection.failure(error, 1) from None
+            raise UncertainError(str(self._failure(error, 1))) from None
+        try:
+            return self._text(batch, "id")
+        except RequestError as error:
+            raise UncertainError(str(error)) from None
+
+    def find(self, token: str, since: float) -> str | None:
+        """The id of the batch ``token`` that was made after ``since`` (Unix seconds), or None."""
+        for batch in self._each(lambda after: self._sdk.batches.list(limit=100, **after)):
+            if (getattr(batch, "metadata", None) or {}).get(_TOKEN) == token:
+                return self._text(batch, "id")
+            # The newest come first; clocks differ by less than a day.
+            if (getattr(batch, "created_at", None) or since) < since - 86_400:
+                return None
+        return None
+
+    def retrieve(self, batch_id: str) -> Batch | None:
+        """How far a batch is; None where the server does not know it."""
+        try:
+            batch: Batch = self._patiently(lambda: self._sdk.batches.retrieve(batch_id))
+            return batch
+        except _NotFoundError:
+            return None
+
+    def lines(self, file: str) -> Iterator[dict[str, Any]]:
+        """The JSON lines of a finished batch's file, its last line whole or the file refused."""
+        raw: bytes = self._patiently(lambda: self._sdk.files.content(file).content)
+        text = raw.decode("utf-8", "replace")
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                document = json.loads(line)
+            except (ValueError, RecursionError):
+                document = None
+            if not isinstance(document, dict):
+                raise RequestError(
+                    f"{self._connection.settings.host}: line {number} of the batch's file {file} is no JSON object, so "
+                    "nothing of it was taken. Run the same command again."
+                )
+            yield document
+
+    def delete(self, *files: str | None) -> None:
+        """Remove files from the server, so that no conversation stays there; a server that keeps them is no error."""
+        for file in files:
+            if file:
+                try:
+                    self._sdk.files.delete(file)
+                except Exception as error:
+                    if not _is_sdk_error(error):
+                        raise
+
+    def delete_upload(self, token: str) -> None:
+        """Remove the file of requests of the batch ``token``, of which only its name is known."""
+        try:
+            for file in self._each(lambda after: self._sdk.files.list(purpose="batch", **after)):
+                if getattr(file, "filename", None) == _file_name(token):
+                    self.delete(file.id)
+        except RequestError:
+            return
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sdk.close()
+
+    def _each(self, page_after: Callable[[dict[str, str]], Any]) -> Iterator[Any]:
+        after: dict[str, str] = {}
+        while True:
+            page = self._patiently(partial(page_after, after))
+            found = list(getattr(page, "data", None) or [])
+            yield from found
+            if not found or not getattr(page, "has_more", False):
+                return
+            after = {"after": self._text(found[-1], "id")}
+
+    def _patiently(self, call: Callable[[], _Result]) -> _Result:
+        failures = 0
+        while True:
+            try:
+                return call()
+            except Exception as error:
+                failures += 1
+                if is_status(error) and error.status_code == 404:
+                    raise _NotFoundError(str(self._failure(error, failures))) from None
+                if failures > self._connection.settings.max_retries or not may_pass(error):
+                    raise self._failure(error, failures) from None
+                told_s = retry.told_wait_s(error.response.headers) if is_status(error) else None
+                if told_s is not None and told_s > _LONGEST_PAUSE_S:
+                    raise self._failure(error, failures) from None
+                time.sleep(retry.own_wait_s(failures) if told_s is None else told_s)
+
+    def _text(self, found: object, name: str) -> str:
+        value = getattr(found, name, None)
+        if not isinstance(value, str) or not value:
+            said = self._connection.clean(repr(found))
+            raise RequestError(f"{self._connection.settings.host} gave an answer that has no {name}: {said}")
+        return value
+
+    def _failure(self, error: Exception, tries: int) -> Exception:
+        """The error for a person; what is no fault of the server's is left as it is."""
+        return self._connection.failure(error, tries) if _is_sdk_error(error) else error
+
+
+class UncertainError(RequestError):
+    """A call that must not be repeated got no answer."""
+
+
+class _NotFoundError(RequestError):
+    """The server does not know what was asked for."""
+
+
+def _is_sdk_error(error: Exception) -> bool:
+    import openai
+
+    return isinstance(error, (openai.OpenAIError, ValueError))
+
+
+def _file_name(token: str) -> str:
+    return f"apportion-{token}.jsonl"

@@ -1,0 +1,120 @@
+"""A ceiling for what is paid: the worst case of a try is set aside before it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+
+from llm_client.cost.prices import SHIPPED, Price
+from llm_client.errors import BudgetError, SetupError
+from llm_client.kept.cache import ReplyCache
+from llm_client.request import ChatRequest
+from llm_client.usage import usd_text
+
+
+class Budget:
+    """Lets a try out only if all that was paid, all that is under way at its dearest, and it, stay within the ceiling.
+
+    What counts is everything that the cache file holds, whichever run or process paid it. A try whose reply never came
+    (a timeout, a kill) may have been paid and stays counted at its dearest. Once a request did not fit, none is sent
+    any more: going on with the small ones would leave a choice of short questions. Must be used on one event loop.
+
+    Parameters
+    ----------
+    ceiling_usd : float
+        US dollars.
+    price : Price or None
+        The model's; None is an error.
+    max_tokens : int, optional
+        The longest reply that requests ask for.
+    cache : ReplyCache or None
+        Where replies and their cost are kept; None is an error.
+    model : str
+        Its name, for errors.
+
+    Raises
+    ------
+    SetupError
+        The budget could not be kept: the price or the longest reply is not known, or there is no cache.
+    """
+
+    def __init__(
+        self, ceiling_usd: float, price: Price | None, max_tokens: int | None, cache: ReplyCache | None, model: str
+    ) -> None:
+        if cache is None:
+            raise SetupError("a budget needs a cache of replies, which is its account: name its file.")
+        if price is None:
+            raise SetupError(
+                f"a budget of {usd_text(ceiling_usd)} cannot be kept: no price is known for {model!r}. Put it into a "
+                f"table like {SHIPPED} and name that with run.prices, or leave the budget out."
+            )
+        if max_tokens is None and price.max_output_tokens is None:
+            raise SetupError(
+                f"a budget of {usd_text(ceiling_usd)} cannot be kept: nothing says how long a reply of {model!r} can "
+                "be. Set decompose.llm.max_tokens, or max_output_tokens in your price table."
+            )
+        self.ceiling_usd = ceiling_usd
+        self._price, self._cache = price, cache
+        self._under_way: dict[str, int] = {}
+        self._spent: str | None = None
+        self._changed = asyncio.Event()
+        # One waits for room at a time, in the order in which they came.
+        self._turn = asyncio.Lock()
+
+    async def reserve(self, request: ChatRequest) -> None:
+        """Set aside what one try of ``request`` may cost, once there is room for it.
+
+        Raises
+        ------
+        BudgetError
+            There is no room, and nothing is under way that could give some back.
+        """
+        most_usd = self.most_usd(request)
+        async with self._turn:
+            while True:
+                if self._spent is not None:
+                    raise BudgetError(self._spent)
+                self._changed.clear()
+                reservation = self._cache.reserve(most_usd, self.ceiling_usd)
+                if reservation is not None:
+                    self._under_way[request.key()] = reservation
+                    return
+                if not self._under_way:
+                    self._spent = self.reached(most_usd)
+                    continue
+                await self._changed.wait()
+
+    def end_try(self, key: str, *, paid: bool) -> None:
+        """A try brought no reply; ``paid`` says that it may have to be paid all the same."""
+        reservation = self._under_way.pop(key, None)
+        if reservation is not None and not paid:
+            self._cache.release(reservation)
+        self._changed.set()
+
+    def settle(self, key: str) -> None:
+        """The reply is in the cache, with its cost in place of the reservation."""
+        self._under_way.pop(key, None)
+        self._changed.set()
+
+    def reservation(self, key: str) -> int | None:
+        """The reservation under which ``key`` was sent."""
+        return self._under_way.get(key)
+
+    def most_usd(self, request: ChatRequest) -> float:
+        """What one try of ``request`` cannot cost more than."""
+        most_usd = self._price.most_usd(request)
+        assert most_usd is not None  # The constructor has seen to it.
+        return most_usd
+
+    def reached(self, most_usd: float) -> str:
+        """Why a request that may cost ``most_usd`` was not sent, for a person."""
+        used = self._cache.usage()
+        unpriced = f", and {used.unpriced:,} replies of unknown cost not counted" if used.unpriced else ""
+        lost = (
+            f", {usd_text(used.unanswered_usd)} set aside for requests whose reply never came"
+            if used.unanswered_usd
+            else ""
+        )
+        return (
+            f"stopped before the budget of {usd_text(self.ceiling_usd)} is passed: {usd_text(used.usd)} paid for "
+            f"{used.replies:,} replies{lost}{unpriced}; the next request may cost up to {usd_text(most_usd)}."
+        )

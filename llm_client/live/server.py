@@ -1,0 +1,127 @@
+"""A server that speaks the OpenAI protocol, asked through the OpenAI SDK."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from llm_client.cost.budget import Budget
+from llm_client.cost.tokens import estimated_tokens, used_tokens
+from llm_client.errors import SetupError
+from llm_client.live import retry
+from llm_client.live.completion import read_completion
+from llm_client.live.connection import Connection, is_status, may_pass, never_arrived
+from llm_client.live.dialect import Dialect
+from llm_client.live.limits import RateLimits
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_LONGEST_PAUSE_S = 600.0
+_CONNECTIONS_A_POOL = 8
+"""The HTTP library looks at every connection of a pool for every request: with 64 that is a third of its time."""
+
+
+class Server:
+    """The provider that asks a live server, ``settings.concurrency`` requests at once.
+
+    Must be used on one event loop. Not every server takes every option; what one refuses is left out or said in
+    another way from then on, and a warning tells so.
+
+    Raises
+    ------
+    SetupError
+        No consent to send text to this host, or no key for it; nothing has been sent.
+    """
+
+    def __init__(self, settings: LLMSettings, budget: Budget | None = None) -> None:
+        self._settings = settings
+        self._budget = budget
+        self._connection = Connection(settings)
+        self._dialect = Dialect(settings.host)
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._pools = [self._connection.asynchronous() for _ in range(-(-settings.concurrency // _CONNECTIONS_A_POOL))]
+        # One entry a slot, so that no pool ever has more than its share.
+        self._free = [self._pools[slot % len(self._pools)] for slot in reversed(range(settings.concurrency))]
+        self._limits = RateLimits(settings.requests_per_minute, settings.tokens_per_minute)
+
+    async def fetch(self, request: ChatRequest) -> ChatReply:
+        """The model's reply, within the limits a minute and after the retries that help (Retry-After is honoured).
+
+        Raises
+        ------
+        BudgetError
+            It could pass the budget, and was not sent.
+        SetupError
+            The server does not take the key, does not know the model, wants to be left alone for long, or the account
+            has no money left.
+        ContextLengthError
+            The request is too long for the model.
+        RequestError
+            This request failed: refused, no answer in time, no connection, an answer that is no chat completion.
+        """
+        async with self._slots:
+            pool = self._free.pop()
+            try:
+                return await self._fetch(request, pool)
+            finally:
+                self._free.append(pool)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for pool in self._pools:
+            await pool.close()
+
+    async def _fetch(self, request: ChatRequest, pool: AsyncOpenAI) -> ChatReply:
+        import openai
+
+        failures = 0
+        while True:
+            options = self._dialect.options(request)
+            try:
+                return await self._send(request, options, pool)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                words = self._connection.clean(error)
+                if not self._dialect.give_way(options, words):
+                    raise self._connection.refusal(words, error.code) from None
+            except (openai.APIError, ValueError, TimeoutError) as error:
+                failures += 1
+                if failures > self._settings.max_retries or not may_pass(error):
+                    raise self._connection.failure(error, self._settings.max_retries + 1) from None
+                await self._wait(error, failures)
+
+    async def _send(self, request: ChatRequest, options: dict[str, Any], pool: AsyncOpenAI) -> ChatReply:
+        estimated = estimated_tokens(request) if self._limits.count_tokens else 0
+        if self._budget is not None:
+            await self._budget.reserve(request)
+        sent = False
+        try:
+            await self._limits.admit(estimated)
+            sent = True
+            # The SDK's own limit begins anew with every byte that trickles in; this one is for the whole answer.
+            async with asyncio.timeout(self._settings.timeout_s):
+                # Not chat.completions.create: its checks of what is sent and received cost more than all the rest.
+                reply = read_completion(await pool.post("/chat/completions", body=options, cast_to=object))
+        except BaseException as error:
+            if self._budget is not None:
+                self._budget.end_try(request.key(), paid=sent and not never_arrived(error))
+            if isinstance(error, RecursionError):
+                raise ValueError("it is nested too deeply") from None
+            raise
+        self._limits.correct(estimated, used_tokens(reply) or estimated)
+        return reply
+
+    async def _wait(self, error: Exception, failures: int) -> None:
+        told_s = retry.told_wait_s(error.response.headers) if is_status(error) else None
+        if told_s is None:
+            await asyncio.sleep(retry.own_wait_s(failures))
+            return
+        if told_s > _LONGEST_PAUSE_S:
+            raise SetupError(
+                f"{self._settings.host} asks to come back in {told_s:.0f} s: {self._connection.clean(error)}. Replies "
+                "received are kept; run the same command again then."
+            ) from None
+        # It is meant for the whole client: more requests would only prolong the storm.
+        self._limits.hold(told_s)

@@ -1,0 +1,58 @@
+"""What a run paid to a language model, read from its reply cache."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from llm_client.kept.cache import ReplyCache
+from llm_client.usage import Usage, usd_text
+from pipeline.config import Config
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Replies received by one run, and what the cache holds in all; ``model`` is the one that was asked."""
+
+    model: str
+    run: Usage
+    total: Usage
+
+    def text(self) -> str:
+        """One line for a person."""
+        line = f"{self.model}: {self.run.text()}; {usd_text(self.total.usd)} in all in this reply cache"
+        if self.run.unpriced:
+            line += f". No price known for {self.model!r}, or no count by its server: name a table with run.prices"
+        return line
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for other programs."""
+        return {"model": self.model, "run": asdict(self.run), "total": asdict(self.total)}
+
+
+def newest_reply(config: Config) -> int:
+    """A mark for ``spending_since``: the newest reply in the run's cache."""
+    cache = _cache(config)
+    if cache is None:
+        return 0
+    try:
+        return cache.last()
+    finally:
+        cache.close()
+
+
+def spending_since(config: Config, mark: int) -> Spending | None:
+    """What was received since the mark; None where the run has no reply cache, or recorded replies."""
+    cache = _cache(config)
+    if cache is None:
+        return None
+    try:
+        return Spending(config.decompose.llm.model, cache.usage(mark), cache.usage())
+    finally:
+        cache.close()
+
+
+def _cache(config: Config) -> ReplyCache | None:
+    if config.decompose.llm.provider == "recorded" or not config.llm_cache.exists():
+        return None
+    return ReplyCache(config.llm_cache)

@@ -1,0 +1,123 @@
+"""The benchmark: every method that a corpus can feed, judged side by side, as a page, a document and a picture.
+
+It has no engine of its own: a configuration is made, the declared stages up to `evaluate` are run, and what they left
+is written down.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.session import Session
+from decompose.methods import METHODS, find_method, needs_features
+from foundation.errors import InputError
+from pipeline.config import Config
+from pipeline.engine.intake import take_in
+from pipeline.engine.store import write_atomically
+from pipeline.running.shards import open_engine
+
+PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The methods to compare, and why others are not among them (name to reason)."""
+
+    methods: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence[Session]) -> Choice:
+    """The methods of ``asked``; where it is empty, all registered ones that need no language model, and ``more``.
+
+    Methods that packages bring are among them. Those that learn from behaviour in numbers are left out where nothing
+    was recorded.
+
+    Raises
+    ------
+    InputError
+        An unknown method, one named twice, or none left.
+    """
+    for name in asked:
+        find_method(name)
+    if len(set(asked)) != len(asked):
+        raise InputError(f"--method {', '.join(asked)}: name each method once.")
+    names = asked or [name for name, method in METHODS.items() if name in more or not method.concurrent]
+    recorded = any(session.media for session in sessions)
+    left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
+    left_out |= {
+        name: f"it reads what {METHODS[name].local} has judged"
+        for name in names
+        if METHODS[name].uses_judgements and METHODS[name].local not in names
+    }
+    if not asked:
+        left_out |= {name: "it asks a language model" for name in METHODS if name not in names}
+    kept = tuple(name for name in names if name not in left_out)
+    if not kept:
+        raise InputError(f"--method {', '.join(names)}: {'; '.join(sorted(set(left_out.values())))}.")
+    return Choice(kept, left_out)
+
+
+def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: str | None) -> tuple[Config, Choice]:
+    """``base`` with the methods chosen and the rating found.
+
+    Raises
+    ------
+    InputError
+        The corpus cannot be used, unknown methods, or no such session.
+    """
+    intake = take_in(base)
+    if session is not None and session not in intake.sessions:
+        near = difflib.get_close_matches(session, list(intake.sessions), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"see `apportion inspect {base.corpus}`."
+        raise InputError(f"--session {session!r}: {base.corpus} has no such session that can be used; {hint}")
+    choice = choose_methods(asked, more, list(intake.sessions.values()))
+    decompose = base.decompose.model_copy(update={"methods": choice.methods})
+    return base.model_copy(update={"decompose": decompose, "rating": intake.rating}), choice
+
+
+def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict[str, Path]:
+    """Write page, document and picture of a finished run into its folder.
+
+    Returns
+    -------
+    dict of str to Path
+        What was written; without an evaluation nothing is, and files of an earlier run are removed.
+    """
+    from evaluation.evaluation import Evaluation
+    from pipeline.benchmark import session as benchmark_session
+    from pipeline.benchmark.page import page
+    from pipeline.benchmark.picture import picture
+
+    files = {name: config.output / name for name in (PAGE, DOCUMENT, PICTURE)}
+    engine = open_engine(config)
+    finished = list(engine.finished("evaluate").values())
+    if not finished:
+        for path in files.values():
+            path.unlink(missing_ok=True)
+        return {}
+    document = finished[0].document("evaluation")
+    shown = benchmark_session.shown_session(engine, session)
+    titles = {name: METHODS[name].title for name in choice.methods}
+    basis = {
+        "corpus": config.corpus.name,
+        "rating": config.rating,
+        "sessions": len(engine.sessions),
+        "seeds": list(config.seeds),
+        "methods": titles,
+        "left_out": choice.left_out,
+    }
+    text = page(Evaluation.from_json(document), basis, shown, PICTURE)
+    full = {**basis, "session": shown.to_json() if shown else None, "evaluation": document}
+    written = {"benchmark": files[PAGE], "its figures": files[DOCUMENT]}
+    write_atomically(files[PAGE], text)
+    write_atomically(files[DOCUMENT], json.dumps(full, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    if shown is None:
+        files[PICTURE].unlink(missing_ok=True)
+        return written
+    write_atomically(files[PICTURE], picture(shown))
+    return {**written, "one session": files[PICTURE]}

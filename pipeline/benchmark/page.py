@@ -1,0 +1,120 @@
+"""The benchmark as one Markdown page: the tables, paired differences, and one session turn by turn."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluation.evaluation import Comparison, Evaluation, MethodFigures
+from evaluation.figure import Estimate
+from evaluation.table import TITLES, render_markdown
+from pipeline.benchmark.session import ShownSession
+
+LOWER_IS_BETTER = frozenset({"global_loss"})
+GROUPS = {"decompositions": "Decompositions", "reward_models": "Reward models and baselines"}
+TEXT_LENGTH = 80
+
+
+def page(evaluation: Evaluation, basis: Mapping[str, Any], shown: ShownSession | None, picture: str) -> str:
+    """The page; ``picture`` is the name of the picture beside it."""
+    methods = "\n".join(f"- `{_cell(name)}`: {_cell(title)}" for name, title in basis["methods"].items())
+    left_out = "".join(f"- left out: `{_cell(name)}`, {_cell(why)}\n" for name, why in basis["left_out"].items())
+    blocks = [
+        f"# Benchmark: {_cell(basis['corpus'])}",
+        f"{basis['sessions']:,} sessions, rating {_cell(basis['rating'])}, seeds "
+        f"{', '.join(map(str, basis['seeds']))}. Every figure is of held-out test sessions.",
+        f"{methods}\n{left_out}".rstrip(),
+        render_markdown(evaluation).rstrip(),
+        *_paired(evaluation),
+        *(_turns(shown, picture) if shown else ()),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _paired(evaluation: Evaluation) -> list[str]:
+    """For each figure, the best method less each other one, on the same resamples of the same sessions."""
+    blocks = []
+    for group, title in GROUPS.items():
+        figures = _decompositions(evaluation) if group == "decompositions" else _models(evaluation)
+        for figure in dict.fromkeys(c.figure for c in evaluation.comparisons if c.among == group):
+            best = _best(figures, figure)
+            rows = [row for c in evaluation.comparisons if (row := _row(c, group, figure, best)) is not None]
+            if rows:
+                blocks.append(_table(f"{title}: {TITLES[figure]} of `{_cell(best)}` less", rows))
+    if not blocks:
+        return []
+    note = (
+        f"The best of each column against the others. [low, high]: paired bootstrap over sessions, "
+        f"{evaluation.settings.confidence:.0%}. An interval that holds 0 does not tell the two apart; the best of many "
+        "is best partly by chance."
+    )
+    return ["## Paired differences", note, *blocks]
+
+
+def _decompositions(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
+    return evaluation.decompositions + evaluation.decomposition_baselines
+
+
+def _models(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
+    return evaluation.reward_models + evaluation.baselines
+
+
+def _best(figures: Sequence[MethodFigures], figure: str) -> str:
+    values = {row.method: found.value for row in figures if isinstance(found := getattr(row, figure), Estimate)}
+    sign = -1 if figure in LOWER_IS_BETTER else 1
+    return max(values, key=lambda name: (sign * values[name], name))
+
+
+def _row(comparison: Comparison, group: str, figure: str, best: str) -> tuple[str, str] | None:
+    pair = (comparison.method, comparison.against)
+    if comparison.among != group or comparison.figure != figure or best not in pair:
+        return None
+    sign = 1 if comparison.method == best else -1
+    found = comparison.difference
+    text = f"{round(sign * found.value, 3) + 0.0:+.3f}"  # + 0.0 turns -0.0 into 0.0
+    if found.low is not None and found.high is not None:
+        low, high = sorted(round(sign * end, 3) + 0.0 for end in (found.low, found.high))
+        text += f" [{low:.3f}, {high:.3f}]"
+    return (pair[1] if sign == 1 else pair[0]), text
+
+
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    lines = [f"| {_cell(name)} | {text} |" for name, text in rows]
+    return "\n".join([f"**{title}**", "", "| method | difference |", "|---|---|", *lines])
+
+
+def _turns(shown: ShownSession, picture: str) -> list[str]:
+    methods = sorted(shown.rewards)
+    header = ["turn", f"what {shown.target} said", *(["people"] if _judged(shown) else []), *methods]
+    lines = []
+    for i, turn in enumerate(shown.turns):
+        label = shown.people[i]
+        people = [] if not _judged(shown) else ["–" if label is None else f"{label:.2f}"]
+        rewards = [f"{shown.rewards[method][i]:+.3f}" for method in methods]
+        lines.append([str(turn), _shortened(shown.texts[i]), *people, *rewards])
+    rows = [header, ["---"] * len(header), *lines]
+    table = "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    return [
+        f"## Session {_cell(shown.session_id)}, turn by turn",
+        f"Score {shown.score:g}. Rewards are the decompositions' (mean over seeds, units of the score). They have the "
+        "same sum whatever the method, so that their order is what differs.",
+        f"![rewards of one session by every method]({picture})",
+        table,
+    ]
+
+
+def _judged(shown: ShownSession) -> bool:
+    return any(label is not None for label in shown.people)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= TEXT_LENGTH else f"{text[: TEXT_LENGTH - 1]}…"
+
+
+def _cell(text: object) -> str:
+    """Text that cannot leave its cell or become a link, markup or HTML."""
+    escaped = html.escape(" ".join(str(text).split()), quote=False)
+    for mark in "\\|`*_[]":
+        escaped = escaped.replace(mark, f"\\{mark}")
+    return escaped

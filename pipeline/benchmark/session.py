@@ -1,0 +1,108 @@
+"""One held-out session with every method's reward for every turn, as the paper's Figure 2 shows one."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.session import Episode
+from pipeline.engine.engine import Engine
+
+LONGEST = 40
+"""Target turns of the session that is shown where none is asked for: more could not be told apart in a picture."""
+
+
+@dataclass(frozen=True)
+class ShownSession:
+    """T target turns of one episode.
+
+    ``rewards`` has each method's T rewards (mean over seeds, units of the score), ``people`` the mean human label of
+    each turn, None where nobody judged it (and for all turns where the corpus has no labels).
+    """
+
+    session_id: str
+    target: str
+    score: float
+    turns: tuple[int, ...]
+    texts: tuple[str, ...]
+    rewards: Mapping[str, tuple[float, ...]]
+    people: tuple[float | None, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+def shown_session(engine: Engine, asked: str | None) -> ShownSession | None:
+    """The session ``asked`` for, or the test session of median length; None where no session has all methods' rewards.
+
+    Turn labels have no part in the choice.
+    """
+    artifacts = list(engine.finished("rewards").values())
+    if not artifacts:
+        return None
+    rewards = pa.concat_tables([artifact.table("rewards") for artifact in artifacts])
+    methods = sorted(set(rewards.column("method").to_pylist()))
+    (split,) = engine.finished("split").values()
+    splits = split.table("splits")
+    test = set(splits.filter(pc.equal(splits["split"], "test")).column("session_id").to_pylist())
+    found = [
+        episode
+        for session in engine.sessions.values()
+        for episode in session.episodes(engine.config.rating)
+        if (
+            session.session_id == asked
+            if asked
+            else session.session_id in test and len(episode.target_turns) <= LONGEST
+        )
+    ]
+    for episode in _by_nearness(found):
+        values = _values(rewards, episode, methods)
+        if values is not None:
+            return _shown(engine, episode, values)
+    return None
+
+
+def _by_nearness(episodes: Sequence[Episode]) -> list[Episode]:
+    """Those with target turns, of about the median number of them first."""
+    spoken = [episode for episode in episodes if episode.target_turns]
+    if not spoken:
+        return []
+    middle = statistics.median(len(episode.target_turns) for episode in spoken)
+    return sorted(spoken, key=lambda episode: (abs(len(episode.target_turns) - middle), episode.key))
+
+
+def _values(rewards: pa.Table, episode: Episode, methods: Sequence[str]) -> dict[str, tuple[float, ...]] | None:
+    """Each method's reward of each turn, the mean over its seeds; None where one is missing."""
+    here = rewards
+    for column, value in zip(("session_id", "rater", "target", "name"), episode.key, strict=True):
+        here = here.filter(pc.equal(here[column], value))
+    found: dict[tuple[str, int], list[float]] = {}
+    for row in here.select(["method", "turn", "reward"]).to_pylist():
+        found.setdefault((row["method"], row["turn"]), []).append(row["reward"])
+    if any((method, turn) not in found for method in methods for turn in episode.target_turns):
+        return None
+    return {method: tuple(statistics.fmean(found[method, turn]) for turn in episode.target_turns) for method in methods}
+
+
+def _shown(engine: Engine, episode: Episode, values: Mapping[str, tuple[float, ...]]) -> ShownSession:
+    labels = engine.corpus.turn_labels
+    name = engine.config.evaluate.label
+    judged: dict[int, list[float]] = {}
+    for row in labels.filter(pc.equal(labels["session_id"], episode.session_id)).to_pylist():
+        if name is None or row["name"] == name:
+            judged.setdefault(row["turn"], []).append(row["value"])
+    return ShownSession(
+        session_id=episode.session_id,
+        target=episode.rating.target,
+        score=episode.score,
+        turns=episode.target_turns,
+        texts=tuple(" ".join(episode.turns[i].text.split()) for i in episode.target_positions),
+        rewards=values,
+        people=tuple(statistics.fmean(judged[turn]) if turn in judged else None for turn in episode.target_turns),
+    )

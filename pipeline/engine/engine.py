@@ -1,0 +1,225 @@
+"""Carrying out one unit: its key, the artifacts it reads, the call, and the record of a failure."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from corpus.corpus import Corpus
+from corpus.session import Session
+from foundation.errors import ApportionError, InputError, StoppedError, UnitError
+from pipeline.config import Config
+from pipeline.engine.inputs import InputHashes
+from pipeline.engine.stage import Inputs, Outputs, Progress, Stage, Unit, Work
+from pipeline.engine.store import Artifact, Store, canonical_json, digest, write_atomically
+from pipeline.engine.units import Plan, listed
+
+Status = Literal["done", "reused", "failed", "blocked", "stopped"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one unit; ``cause`` is null when it is done, ``evidence`` what a failure rests on, in full."""
+
+    stage: str
+    unit: Unit
+    status: Status
+    cause: str | None = None
+    evidence: str | None = None
+
+
+class BlockedError(UnitError):
+    """A unit cannot run since everything of one kind that it needs has failed."""
+
+
+@dataclass
+class Engine:
+    """Runs units of ``plan`` for one configuration, in this process.
+
+    ``tools`` makes what outlives a unit (the LLM client) on first use, so that a run without it never needs it.
+    """
+
+    config: Config
+    corpus: Corpus
+    sessions: Mapping[str, Session]
+    plan: Plan
+    tools: Any = None
+    facts: Mapping[str, Callable[[Engine], Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.config.store)
+        self._hashes = InputHashes(self.corpus.root, self.config.store)
+        self._keys: dict[tuple[str, Unit], str] = {}
+
+    def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
+        """Make one unit's artifact unless it is there; a failure is recorded, never raised.
+
+        Raises
+        ------
+        InputError
+            What makes every further unit pointless: a full disk, no permission, a missing API key.
+        """
+        try:
+            key = self.key(stage.name, unit)
+            if self.store.find(stage.name, key) is not None:
+                self.store.drop_checkpoints(stage.name, key)
+                self._forget_failure(stage.name, unit)
+                return Outcome(stage.name, unit, "reused")
+            self._make(stage, unit, key, progress)
+        except BlockedError as error:
+            return self._failed(stage, unit, "blocked", str(error))
+        except InputError:
+            raise
+        except StoppedError as error:
+            return self._failed(stage, unit, "stopped", str(error))
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
+                raise InputError(_disk_message(error, self.config.store)) from None
+            return self._failed(stage, unit, "failed", f"{type(error).__name__}: {error}")
+        except ApportionError as error:
+            return self._failed(stage, unit, "failed", str(error), getattr(error, "evidence", None))
+        except Exception as error:  # A stranger's recording can raise anything; it must not stop the others.
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(where.filename).name}:{where.lineno}"
+            return self._failed(stage, unit, "failed", f"{type(error).__name__}: {error} (at {place})")
+        self._forget_failure(stage.name, unit)
+        return Outcome(stage.name, unit, "done")
+
+    def key(self, name: str, unit: Unit) -> str:
+        """The address of a unit's artifact: stage, version, settings, and the content of all that it reads.
+
+        Raises
+        ------
+        BlockedError
+            All units of one needed stage are missing, so that there is nothing to run on.
+        """
+        known = self._keys.get((name, unit))
+        if known is not None:
+            return known
+        stage = self.plan.stages[name]
+        upstream = self._upstream(stage, unit)
+        content = {
+            "stage": [stage.name, stage.version],
+            "unit": list(unit),
+            "settings": stage.settings(self.config, unit),
+            "sessions": [self._hashes.session(session, stage.reads) for session in self._sessions_of(unit)],
+            "upstream": {
+                need: [[list(other), artifact.output_hash] for other, artifact in found.items()]
+                for need, found in upstream.items()
+            },
+            "facts": self._facts(stage),
+        }
+        if stage.turn_labels:
+            content["turn_labels"] = _table_digest(self.corpus, set(self.sessions))
+        key = self._keys[(name, unit)] = digest(content)
+        return key
+
+    def artifact(self, name: str, unit: Unit) -> Artifact | None:
+        """A unit's finished artifact, or None where it is missing, failed or blocked."""
+        try:
+            return self.store.find(name, self.key(name, unit))
+        except (BlockedError, UnitError):
+            return None
+
+    def inputs(self, stage: Stage, unit: Unit) -> Inputs:
+        """What a unit's function is called with.
+
+        Raises
+        ------
+        BlockedError
+            All units of one needed stage are missing.
+        """
+        return Inputs(
+            unit=unit,
+            sessions=self._sessions_of(unit),
+            upstream=self._upstream(stage, unit),
+            turn_labels=self.corpus.turn_labels if stage.turn_labels else None,
+            facts=self._facts(stage),
+            root=self.corpus.root,
+        )
+
+    def finished(self, name: str) -> dict[Unit, Artifact]:
+        """All finished units of a stage."""
+        found = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
+        return {unit: artifact for unit, artifact in found if artifact is not None}
+
+    def failures(self) -> list[Outcome]:
+        """Every recorded failure of the planned units, in the order of the stages."""
+        outcomes = []
+        for name, units in self.plan.units.items():
+            folder = self._failure_folder(name)
+            recorded = {path.name for path in folder.glob("*.json")} if folder.is_dir() else set()
+            for unit in units:
+                if f"{_unit_id(unit)}.json" in recorded:
+                    note = json.loads((folder / f"{_unit_id(unit)}.json").read_text())
+                    outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence")))
+        return outcomes
+
+    def _make(self, stage: Stage, unit: Unit, key: str, progress: Progress) -> None:
+        inputs = self.inputs(stage, unit)
+        out = self.store.scratch()
+        try:
+            work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key))
+            outputs: Outputs = stage.fn(inputs, self.config, work)
+            self.store.commit(stage.name, key, out, outputs.tables, outputs.documents)
+            self.store.drop_checkpoints(stage.name, key)
+        except BaseException:
+            shutil.rmtree(out, ignore_errors=True)
+            raise
+
+    def _upstream(self, stage: Stage, unit: Unit) -> dict[str, dict[Unit, Artifact]]:
+        upstream = {}
+        for need, units in self.plan.needed(stage.name, unit).items():
+            found = {other: artifact for other in units if (artifact := self.artifact(need, other)) is not None}
+            if not found:
+                raise BlockedError(f"needs {need} ({listed(units)}), which did not succeed; its own entry says why.")
+            upstream[need] = found
+        return upstream
+
+    def _facts(self, stage: Stage) -> dict[str, Any]:
+        found = {name: self.facts[name](self) for name in stage.facts}
+        if "quarantine" in found:
+            # Its own earlier failure is forgotten once it succeeds, and may be no part of its key.
+            found["quarantine"] = [row for row in found["quarantine"] if row["stage"] != stage.name]
+        return found
+
+    def _sessions_of(self, unit: Unit) -> tuple[Session, ...]:
+        if unit.session_id is not None:
+            return (self.sessions[unit.session_id],)
+        return tuple(self.sessions.values())
+
+    def _failure_folder(self, stage: str) -> Path:
+        return self.config.store / "failures" / stage
+
+    def _failed(self, stage: Stage, unit: Unit, status: Status, cause: str, evidence: str | None = None) -> Outcome:
+        note = canonical_json({"status": status, "cause": cause, "evidence": evidence})
+        write_atomically(self._failure_folder(stage.name) / f"{_unit_id(unit)}.json", note)
+        return Outcome(stage.name, unit, status, cause, evidence)
+
+    def _forget_failure(self, stage: str, unit: Unit) -> None:
+        (self._failure_folder(stage) / f"{_unit_id(unit)}.json").unlink(missing_ok=True)
+
+
+def _unit_id(unit: Unit) -> str:
+    # Session ids come from strangers and may hold anything, so they never become a file name.
+    return digest(list(unit))[:32]
+
+
+def _table_digest(corpus: Corpus, session_ids: set[str]) -> str:
+    rows = [row for row in corpus.turn_labels.to_pylist() if row["session_id"] in session_ids]
+    return digest(rows)
+
+
+def _disk_message(error: OSError, store: Path) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"no space left on the disk of {store}. What is finished is kept; free some space or set `output` to "
+            "another disk, then run the same command again."
+        )
+    return f"{error.filename or store}: no permission to write ({error.strerror}). Change its owner or set `output`."

@@ -1,0 +1,83 @@
+"""What a run starts from: the corpus, checked, with the sessions that can be used and what is odd about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corpus.corpus import Corpus
+from corpus.power import too_few_sessions_warning
+from corpus.session import Session
+from corpus.validate import Problem, validate
+from foundation.errors import InputError
+from pipeline.config import Config
+
+
+@dataclass(frozen=True)
+class Intake:
+    """A checked corpus: usable sessions by id (sorted), problems of the others, warnings about the whole."""
+
+    corpus: Corpus
+    sessions: Mapping[str, Session]
+    rating: str
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...]
+
+
+def take_in(config: Config) -> Intake:
+    """Open and check the configured corpus.
+
+    Raises
+    ------
+    InputError
+        The corpus cannot be read, has a fault that concerns all of it, no usable session, or several ratings of
+        which none is chosen.
+    """
+    corpus = Corpus.open(config.corpus)
+    problems = validate(corpus)
+    faults = [problem for problem in problems if problem.severity == "error"]
+    fatal = [problem for problem in faults if problem.session_id is None]
+    if fatal:
+        raise InputError("\n".join([f"{config.corpus}: the corpus cannot be used.", *_lines(fatal)]))
+    rating = _rating(config, corpus)
+    broken = {problem.session_id for problem in faults}
+    usable = [session_id for session_id in corpus.session_ids() if session_id not in broken]
+    if not usable:
+        raise InputError("\n".join([f"{config.corpus}: no session can be used.", *_lines(faults)]))
+    sessions = {session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]}
+    scores = [episode.score for session in sessions.values() for episode in session.episodes(rating)]
+    if not scores:
+        raise InputError(f"{config.corpus}: none of the {len(sessions)} sessions used has a rating {rating!r}.")
+    odd = [str(problem) for problem in problems if problem.severity == "warning" and problem.session_id is None]
+    weak = _power_warning(scores, config.split.test)
+    return Intake(corpus, sessions, rating, tuple(faults), (*odd, *([weak] if weak else [])))
+
+
+def _power_warning(scores: Sequence[float], test_share: float) -> str | None:
+    if test_share == 0:
+        return "split.test = 0: no session is held out, so the reward models cannot be evaluated."
+    return too_few_sessions_warning(scores, test_share)
+
+
+def _rating(config: Config, corpus: Corpus) -> str:
+    names = sorted(set(corpus.ratings.column("name").to_pylist()))
+    if not names:
+        raise InputError(
+            f"{config.corpus}: no ratings, so there is no score to turn into rewards. Add a ratings table, "
+            "or use this corpus only for dialogue contexts."
+        )
+    if config.rating is None:
+        if len(names) == 1:
+            return str(names[0])
+        raise InputError(f"{config.corpus} has several ratings: {', '.join(names)}. Choose one: rating = {names[0]!r}.")
+    if config.rating not in names:
+        near = difflib.get_close_matches(config.rating, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"rating = {config.rating!r}: not in {config.corpus}; {hint}It has: {', '.join(names)}.")
+    return config.rating
+
+
+def _lines(problems: Sequence[Problem], most: int = 20) -> list[str]:
+    lines = [f"  {problem}" for problem in problems[:most]]
+    return lines + ([f"  (+{len(problems) - most} more)"] if len(problems) > most else [])

@@ -1,0 +1,138 @@
+"""What a stage is: a pure function with declared needs, and the values it takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from corpus.session import Episode, Session
+    from pipeline.config import Config
+    from pipeline.engine.store import Artifact
+
+Progress = Callable[[int, int, str], None]
+"""Called as ``progress(done, total, text)`` from inside a long unit."""
+
+
+class Unit(NamedTuple):
+    """One piece of work: a session, a method, a seed, a perturbation; None where its stage has no such axis."""
+
+    session_id: str | None = None
+    method: str | None = None
+    seed: int | None = None
+    perturbation: str | None = None
+
+    def __str__(self) -> str:
+        parts = (self.session_id, self.method, None if self.seed is None else f"seed {self.seed}", self.perturbation)
+        return ", ".join(part for part in parts if part) or "corpus"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is.
+
+    ``checkpoints`` is a folder of this unit alone that outlives a kill and goes when the unit is finished; it is made
+    by the unit, if at all.
+    """
+
+    out: Path
+    progress: Progress
+    tools: Any = None
+    checkpoints: Path | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that one unit may read.
+
+    ``sessions`` holds the unit's one session, or all of the corpus for a corpus stage; ``upstream`` the
+    artifacts of the units it needs, by stage; ``turn_labels`` is given to the evaluation alone.
+    """
+
+    unit: Unit
+    sessions: tuple[Session, ...]
+    upstream: Mapping[str, Mapping[Unit, Artifact]]
+    turn_labels: pa.Table | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    root: Path = Path()
+
+    @property
+    def session(self) -> Session:
+        """The session of a per-session unit."""
+        (session,) = self.sessions
+        return session
+
+    def episodes(self, name: str | None) -> tuple[Episode, ...]:
+        """All episodes of the rating ``name``, in the order of the sessions."""
+        return tuple(episode for session in self.sessions for episode in session.episodes(name))
+
+    def table(self, stage: str, name: str) -> pa.Table | None:
+        """The tables ``name`` of all needed units of ``stage``, one below the other; None where there are none."""
+        import pyarrow as pa
+
+        found = [artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet")]
+        return pa.concat_tables(found) if found else None
+
+    def artifacts(self, stage: str) -> list[Artifact]:
+        """The artifacts of the needed units of ``stage``, ordered by unit."""
+        units = self.upstream.get(stage, {})
+        return [units[unit] for unit in sorted(units, key=_unit_order)]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a stage gives back; files that it wrote into ``Work.out`` belong to its artifact too."""
+
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    documents: Mapping[str, Any] = field(default_factory=dict)
+
+
+StageFunction = Callable[[Inputs, "Config", Work], Outputs]
+Axis = Literal["method", "seed", "perturbation"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One declared step of the chain; commands, runners, DAGs and the diagram are derived from it.
+
+    ``needs`` names the stages it reads, ``per`` and ``over`` what it repeats for, ``reads`` the parts of a
+    session it sees ("turns", "ratings", "media") and ``settings`` the configuration that enters its key.
+    ``units`` leaves out combinations that do not apply (a recording's features where there is no recording),
+    ``chosen`` all but some sessions,
+    ``wants`` the needs that one unit can do without (the descriptors, for a method that reads text alone).
+    """
+
+    name: str
+    fn: StageFunction
+    needs: tuple[str, ...]
+    per: Literal["session", "corpus"]
+    over: tuple[Axis, ...] = ()
+    version: int = 1
+    help: str = ""
+    command: str = ""
+    reads: tuple[str, ...] = ("turns", "ratings")
+    settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
+    applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True
+    chosen: Callable[[Config, Mapping[str, Session]], Collection[str]] = lambda config, sessions: sessions
+    wants: Callable[[Unit, str], bool] = lambda unit, need: True
+    read_as: Callable[[Unit, str], Unit] = lambda unit, need: unit
+    """The unit that stands for one of this stage where ``need``'s units are looked for: another method's, say."""
+    facts: tuple[str, ...] = ()
+    """Which facts of the run the stage reads: "versions", "quarantine", "recorded"."""
+    turn_labels: bool = False
+    """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
+    concurrent: Callable[[Config, Unit], int] = lambda config, unit: 1
+    """How many units of this kind may wait for a server at once; 1 for work that computes."""
+
+    @property
+    def cli(self) -> str:
+        """The command that runs this stage."""
+        return self.command or self.name
+
+
+def _unit_order(unit: Unit) -> tuple[str, str, int, str]:
+    return (unit.session_id or "", unit.method or "", -1 if unit.seed is None else unit.seed, unit.perturbation or "")

@@ -1,0 +1,204 @@
+"""The content-addressed artifact store: one folder an artifact, written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import platform
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from foundation.errors import UnitError
+
+MANIFEST = "manifest.json"
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text that is the same for equal values: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """sha256 of a JSON-able value's canonical text."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's content, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What one unit of work left in the store.
+
+    ``files`` maps a file's relative name to its sha256; ``output_hash`` identifies the content, so that a
+    stage whose output did not change leaves everything after it valid.
+    """
+
+    folder: Path
+    files: Mapping[str, str]
+
+    @cached_property
+    def output_hash(self) -> str:
+        """sha256 over names and contents."""
+        return digest(dict(self.files))
+
+    def has(self, name: str) -> bool:
+        """Whether the artifact holds a file of this name."""
+        return name in self.files
+
+    def table(self, name: str) -> pa.Table:
+        """The table ``name``; its bytes are checked against the manifest."""
+        # On this thread alone: one of Arrow's own that still holds these bytes, a Python object, while the
+        # interpreter ends kills the process ("terminate called without an active exception").
+        with pa.BufferReader(self._bytes(f"{name}.parquet")) as content:
+            return pq.ParquetFile(content).read(use_threads=False)
+
+    def document(self, name: str) -> Any:
+        """The JSON document ``name``."""
+        return json.loads(self._bytes(f"{name}.json"))
+
+    def text(self, name: str) -> str:
+        """A text file's content."""
+        return self._bytes(name).decode()
+
+    def intact(self) -> bool:
+        """Whether every file is there with the content that the manifest names."""
+        return all(
+            (self.folder / name).is_file() and file_digest(self.folder / name) == expected
+            for name, expected in self.files.items()
+        )
+
+    def _bytes(self, name: str) -> bytes:
+        content = (self.folder / name).read_bytes()
+        if hashlib.sha256(content).hexdigest() != self.files[name]:
+            raise UnitError(
+                f"{self.folder / name} does not hold what was written there: the store was changed by hand or the "
+                "disk is failing. Run the command again; the unit will be made anew."
+            )
+        return content
+
+
+class Store:
+    """Artifacts under one folder, addressed by stage and key."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._verified: dict[str, Artifact] = {}
+
+    def folder(self, stage: str, key: str) -> Path:
+        """Where the artifact of this key is or will be."""
+        return self.root / stage / key[:2] / key
+
+    def find(self, stage: str, key: str) -> Artifact | None:
+        """The artifact of this key if it is complete and intact; each is verified once a process."""
+        if key in self._verified:
+            return self._verified[key]
+        folder = self.folder(stage, key)
+        try:
+            files = json.loads((folder / MANIFEST).read_text())["files"]
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, KeyError, TypeError):
+            files = None
+        artifact = Artifact(folder, files) if isinstance(files, dict) else None
+        if artifact is None or not artifact.intact():
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
+        self._verified[key] = artifact
+        return artifact
+
+    def checkpoints(self, stage: str, key: str) -> Path:
+        """Where an unfinished unit keeps what it needs to go on after a kill."""
+        return self.root / "checkpoints" / stage / key
+
+    def drop_checkpoints(self, stage: str, key: str) -> None:
+        """Remove the checkpoints of a unit that is finished."""
+        shutil.rmtree(self.checkpoints(stage, key), ignore_errors=True)
+
+    def scratch(self) -> Path:
+        """A new empty folder on the store's own disk, for one unit's output."""
+        folder = self.root / "tmp" / f"{os.getpid()}.{platform.node()}.{uuid.uuid4().hex}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def clear_scratch(self) -> None:
+        """Remove what killed processes of this machine left half-written."""
+        for folder in (self.root / "tmp").glob(f"*.{platform.node()}.*"):
+            if not _is_alive(int(folder.name.split(".", 1)[0])):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def commit(
+        self, stage: str, key: str, scratch: Path, tables: Mapping[str, pa.Table], documents: Mapping[str, Any]
+    ) -> Artifact:
+        """Write tables and documents beside the files already in ``scratch``, then rename it into place.
+
+        Every file and folder reaches the disk before the rename, so that a kill or a power cut leaves either the
+        whole artifact or none.
+        """
+        for name, table in tables.items():
+            # One row group and no pandas metadata: equal tables give equal bytes.
+            plain = table.replace_schema_metadata(None)
+            pq.write_table(plain, scratch / f"{name}.parquet", compression="zstd", row_group_size=1 << 20)
+        for name, document in documents.items():
+            text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+            (scratch / f"{name}.json").write_text(text)
+        paths = sorted(path for path in scratch.rglob("*") if path.is_file())
+        files = {path.relative_to(scratch).as_posix(): file_digest(path) for path in paths}
+        (scratch / MANIFEST).write_text(canonical_json({"files": files}))
+        for path in (*paths, scratch / MANIFEST, *(p for p in scratch.rglob("*") if p.is_dir()), scratch):
+            _sync(path)
+        folder = self.folder(stage, key)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            scratch.rename(folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            if (folder / MANIFEST).exists():
+                # Another process made the same artifact first; equal keys have equal content.
+                shutil.rmtree(scratch)
+            else:
+                shutil.rmtree(folder)
+                scratch.rename(folder)
+        _sync(folder.parent)
+        return Artifact(folder, files)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace one file's content so that a reader or a crash sees the old or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+    _sync(temporary)
+    temporary.replace(path)

@@ -1,0 +1,75 @@
+"""Which units a stage has for this corpus and configuration, and which units each of them needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from corpus.session import Session
+from decompose.audit.perturbations import PERTURBATIONS
+from pipeline.config import Config
+from pipeline.engine.stage import Stage, Unit
+
+
+class Plan:
+    """All units of every stage, sorted: by session id, then method, then seed, then as the perturbations are listed."""
+
+    def __init__(self, stages: Sequence[Stage], config: Config, sessions: Mapping[str, Session]) -> None:
+        self.stages = {stage.name: stage for stage in stages}
+        self.units = {stage.name: tuple(_units(stage, config, sessions)) for stage in stages}
+        self._by_session: dict[str, dict[str | None, list[Unit]]] = {}
+        for name, units in self.units.items():
+            index = self._by_session[name] = defaultdict(list)
+            for unit in units:
+                index[unit.session_id].append(unit)
+
+    def needed(self, stage: str, unit: Unit) -> dict[str, list[Unit]]:
+        """For each stage that ``unit`` reads, its units that agree with ``unit`` on every axis both have."""
+        declared = self.stages[stage]
+        found = {
+            need: self._matching(declared.read_as(unit, need), need)
+            for need in declared.needs
+            if declared.wants(unit, need)
+        }
+        return {need: units for need, units in found.items() if units}
+
+    def upstream(self, stage: str) -> list[str]:
+        """The stages that units of ``stage`` depend on, itself last, in the order of the declaration.
+
+        A need that no unit wants (the descriptors, where all methods read text alone) is not among them.
+        """
+        wanted = {stage}
+        for name in reversed(self.stages):
+            declared = self.stages[name]
+            if name in wanted:
+                wanted.update(n for n in declared.needs if any(declared.wants(u, n) for u in self.units[name]))
+        return [name for name in self.stages if name in wanted]
+
+    def _matching(self, unit: Unit, need: str) -> list[Unit]:
+        index = self._by_session[need]
+        if unit.session_id is not None and self.stages[need].per == "session":
+            candidates: Sequence[Unit] = index.get(unit.session_id, ())
+        else:
+            candidates = self.units[need]
+        return [other for other in candidates if _agree(unit, other)]
+
+
+def listed(units: Sequence[Unit]) -> str:
+    """The first units in words, and how many more there are."""
+    return "; ".join(str(unit) for unit in units[:3]) + (f" and {len(units) - 3} more" if len(units) > 3 else "")
+
+
+def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
+    session_ids = sorted(stage.chosen(config, sessions)) if stage.per == "session" else [None]
+    methods = sorted(config.decompose.methods) if "method" in stage.over else [None]
+    seeds = sorted(config.seeds) if "seed" in stage.over else [None]
+    perturbations = list(PERTURBATIONS) if "perturbation" in stage.over else [None]
+    units = (Unit(*axes) for axes in product(session_ids, methods, seeds, perturbations))
+    return [
+        unit for unit in units if stage.applies(config, unit, sessions[unit.session_id] if unit.session_id else None)
+    ]
+
+
+def _agree(one: Unit, other: Unit) -> bool:
+    return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(one, other, strict=True))

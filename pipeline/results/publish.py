@@ -1,0 +1,152 @@
+"""The run folder: finished artifacts laid out under names that a person looks for."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.assembly import package_versions, quarantine_rows
+from pipeline.engine.curves import training_curves
+from pipeline.engine.engine import Engine
+from pipeline.engine.stage import Unit
+from pipeline.engine.store import Artifact, digest, file_digest, write_atomically
+from pipeline.stages.calls import shown_config
+
+TABLES = (
+    # file in the run folder, stage, table in its artifacts
+    ("splits", "split", "splits"),
+    ("utterance_features", "features", "utterance_features"),
+    ("descriptors", "describe", "descriptors"),
+    ("rewards", "rewards", "rewards"),
+    ("samples", "rewards", "samples"),
+    ("scores", "train-reward", "scores"),
+)
+QUARANTINE = pa.schema([(name, pa.string()) for name in ("stage", "session_id", "unit", "status", "cause", "evidence")])
+
+
+def publish(engine: Engine) -> dict[str, int]:
+    """Write the run folder from what the store holds; files whose content would not change are left alone.
+
+    Returns
+    -------
+    dict
+        Finished units by stage, and ``quarantined``.
+    """
+    output = engine.config.output
+    finished = {stage: engine.finished(stage) for stage in engine.plan.units}
+    for name, stage, table in TABLES:
+        _publish_table(output / f"{name}.parquet", _tables(finished[stage], table))
+    curves = training_curves(finished)
+    _publish_table(output / "histories.parquet", [] if curves is None else [curves])
+    for unit, artifact in finished["features"].items():
+        name = f"{session_file_name(unit.session_id or '')}.parquet"
+        _publish_table(output / "frames" / name, [artifact.table("frames")])
+    _withdraw(output / "frames", {f"{session_file_name(u.session_id or '')}.parquet" for u in finished["features"]})
+    for unit, artifact in finished["train-reward"].items():
+        _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/")
+    _publish_projections(output / "projections", finished["rewards"])
+    for artifact in finished["align"].values():
+        _publish_folder(output / "policy", artifact, "policy/")
+    for artifact in finished["evaluate"].values():
+        _publish_text(output / "evaluation.json", artifact.text("evaluation.json"))
+    for artifact in finished["stability"].values():
+        # Only where there is one: a run without the audit leaves the last one's files, which were paid for.
+        _publish_table(output / "audit.parquet", _tables(finished["audit"], "audit"))
+        _publish_text(output / "audit.json", artifact.text("audit.json"))
+        _publish_text(output / "audit.md", artifact.text("audit.md"))
+    for artifact in finished["report"].values():
+        _publish_text(output / "report.html", artifact.text("report.html"))
+    quarantine = engine.facts["quarantine"](engine)
+    _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE)])
+    _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")
+    counts = {stage: len(units) for stage, units in finished.items()}
+    return {**counts, "quarantined": len(quarantine)}
+
+
+def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[str, Any]:
+    """What `run.json` holds: no clock, no path, no machine name, so that equal runs give equal files."""
+    return {
+        "config": shown_config(engine.config),
+        "versions": package_versions(),
+        "threads": engine.config.run.threads,
+        "seeds": list(engine.config.seeds),
+        "sessions": len(engine.sessions),
+        "inputs": {path.name: file_digest(path) for path in sorted(engine.corpus.root.iterdir()) if path.is_file()},
+        "stages": {
+            stage: {
+                "version": engine.plan.stages[stage].version,
+                "units": len(engine.plan.units[stage]),
+                "finished": len(units),
+            }
+            for stage, units in finished.items()
+        },
+        "warnings": engine.facts["warnings"](engine),
+        "quarantine": dict(sorted(Counter(row["stage"] for row in quarantine_rows(engine)).items())),
+    }
+
+
+def _tables(units: dict[Unit, Artifact], name: str) -> list[pa.Table]:
+    return [artifact.table(name) for artifact in units.values() if artifact.has(f"{name}.parquet")]
+
+
+def _publish_table(path: Path, tables: list[pa.Table]) -> None:
+    if not tables:
+        path.unlink(missing_ok=True)
+        return
+    buffer = io.BytesIO()
+    pq.write_table(pa.concat_tables(tables).combine_chunks(), buffer, compression="zstd")
+    _publish_text(path, buffer.getvalue())
+
+
+def _publish_text(path: Path, content: str | bytes) -> None:
+    raw = content.encode() if isinstance(content, str) else content
+    if not (path.is_file() and path.stat().st_size == len(raw) and path.read_bytes() == raw):
+        write_atomically(path, raw)
+
+
+def _withdraw(folder: Path, current: set[str]) -> None:
+    """Remove tables of sessions that this run did not measure: a failed one's old figures are no result of it."""
+    for path in folder.glob("*.parquet"):
+        if path.name not in current:
+            path.unlink()
+
+
+def _publish_projections(folder: Path, finished: dict[Unit, Artifact]) -> None:
+    """The constants and residuals of each method's rewards, a file a method and seed."""
+    current = {f"{unit.method}-seed{unit.seed}.json": artifact for unit, artifact in finished.items()}
+    for name, artifact in current.items():
+        _publish_text(folder / name, artifact.text("projection.json"))
+    for path in folder.glob("*.json"):
+        if path.name not in current:
+            path.unlink()
+
+
+def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
+    """Copy an artifact's files below ``prefix`` into ``target``, whole or not at all."""
+    files = {name.removeprefix(prefix): sha for name, sha in artifact.files.items() if name.startswith(prefix)}
+    if target.is_dir():
+        present = {p.relative_to(target).as_posix(): p for p in target.rglob("*") if p.is_file()}
+        if present.keys() == files.keys() and all(file_digest(p) == files[name] for name, p in present.items()):
+            return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    for name in files:
+        (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(artifact.folder / prefix / name, temporary / name)
+    shutil.rmtree(target, ignore_errors=True)
+    temporary.rename(target)
+
+
+def session_file_name(session_id: str) -> str:
+    """A session id as a file name: anything unusual is percent-encoded, so that it stays inside the folder."""
+    name = quote(session_id, safe="").replace(".", "%2E")
+    return name if len(name) <= 100 else f"{name[:60]}-{digest(session_id)[:16]}"

@@ -1,0 +1,209 @@
+"""The local runner: the stages' shards over any `concurrent.futures.Executor`, each stage as soon as it can start."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.queues import Queue
+
+from pipeline.config import Config
+from pipeline.engine.engine import Outcome
+from pipeline.engine.progress import StageProgress
+from pipeline.engine.units import Plan
+from pipeline.running.shards import open_engine, run_units, shard_sizes, stop_text
+
+SHARDS_PER_WORKER = 4
+_messages: Queue[tuple[str, str]] | None = None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What became of every unit of the stages that ran."""
+
+    outcomes: tuple[Outcome, ...]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Units by stage and status."""
+        counts: dict[str, Counter[str]] = {}
+        for outcome in self.outcomes:
+            counts.setdefault(outcome.stage, Counter())[outcome.status] += 1
+        return {stage: dict(sorted(found.items())) for stage, found in counts.items()}
+
+    @property
+    def quarantined(self) -> tuple[Outcome, ...]:
+        """Failed and blocked units."""
+        return tuple(outcome for outcome in self.outcomes if outcome.status in ("failed", "blocked"))
+
+    @property
+    def stopped(self) -> str | None:
+        """What a limit has left undone, in words; None where nothing was stopped."""
+        return stop_text(self.outcomes)
+
+
+def run_stages(
+    config: Config, last: Sequence[str], progress: StageProgress, executor: Executor | None = None
+) -> RunResult:
+    """Run the stages ``last`` and everything that they need.
+
+    Parameters
+    ----------
+    config
+        The checked configuration.
+    last
+        Names of the stages wanted; what they read is made first where it is missing.
+    progress
+        Shows how far the run is.
+    executor
+        Where shards run; by default a pool of ``config.workers`` spawned processes. A Dask cluster's
+        ``Client.get_executor()`` serves as well.
+
+    Raises
+    ------
+    InputError
+        What makes going on pointless (disk full, no permission, unset key). What is finished is kept.
+    """
+    engine = open_engine(config)
+    engine.store.clear_scratch()
+    names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in last)]
+    if executor is not None:
+        return _drive(config, engine.plan, names, executor, progress)
+    with _process_pool(config, progress) as pool:
+        return _drive(config, engine.plan, names, pool, progress)
+
+
+def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, progress: StageProgress) -> RunResult:
+    shards = max(1, config.workers * SHARDS_PER_WORKER)
+    outcomes: list[Outcome] = []
+    waiting = list(names)
+    # What a stage could read and no unit of it wants (judgements, where nothing is blended) does not hold it up.
+    before = {name: set(plan.upstream(name)) & set(names) - {name} for name in names}
+    running: dict[Future[list[Outcome]], tuple[str, int]] = {}
+    left: Counter[str] = Counter()
+    finished: set[str] = set()
+    try:
+        while waiting or running:
+            for name in [name for name in waiting if finished >= before[name]]:
+                waiting.remove(name)
+                sizes = shard_sizes(config, name, shards)
+                progress.begin(name, sum(sizes))
+                for index, size in enumerate(sizes):
+                    running[executor.submit(run_shard_in_worker, config, name, index, shards)] = (name, size)
+                    left[name] += 1
+                if not sizes:
+                    finished.add(name)
+                    progress.end(name, "nothing to do")
+            # An empty stage may have freed the next one without anything running.
+            if not running:
+                continue
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name, size = running.pop(future)
+                outcomes += future.result()
+                progress.advance(name, size)
+                left[name] -= 1
+                if left[name] == 0:
+                    finished.add(name)
+                    own = [outcome for outcome in outcomes if outcome.stage == name]
+                    progress.end(name, _summary(own))
+                    if stop_text(own) is not None:
+                        waiting = [other for other in waiting if not _builds_on(plan, other, name)]
+    finally:
+        for future in running:
+            future.cancel()
+    return RunResult(tuple(outcomes))
+
+
+def _builds_on(plan: Plan, name: str, stopped: str) -> bool:
+    """Whether a stage would have to be done again once the stopped one goes on; those of its own command just gather
+    what is there."""
+    return stopped in plan.upstream(name) and plan.stages[name].cli != plan.stages[stopped].cli
+
+
+def _summary(outcomes: list[Outcome]) -> str:
+    counts = Counter(outcome.status for outcome in outcomes)
+    return ", ".join(
+        f"{counts[status]} {status}" for status in ("done", "reused", "failed", "blocked", "stopped") if counts[status]
+    )
+
+
+def run_shard_in_worker(config: Config, stage: str, shard: int, shards: int) -> list[Outcome]:
+    """Run one shard and send what its long units say to the process that shows progress."""
+
+    def tell(done: int, total: int, text: str) -> None:
+        if _messages is not None:
+            _messages.put((stage, f"{text} ({done}/{total})"))
+
+    return run_units(config, stage, shard, shards, tell)
+
+
+@contextmanager
+def _process_pool(config: Config, progress: StageProgress) -> Iterator[ProcessPoolExecutor]:
+    # Spawned, not forked: torch's and OpenMP's threads do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    messages: Queue[tuple[str, str]] = context.Queue()
+    pool = ProcessPoolExecutor(
+        config.workers, mp_context=context, initializer=_start_worker, initargs=(messages, config.run.threads)
+    )
+    with _listener(messages, progress):
+        try:
+            yield pool
+        except BaseException:
+            # A failing run (a full disk, Ctrl-C) must not wait for units that nobody wants any more.
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()
+
+
+@contextmanager
+def _listener(messages: Queue[tuple[str, str]], progress: StageProgress) -> Iterator[None]:
+    stopped = threading.Event()
+
+    def listen() -> None:
+        while not stopped.is_set():
+            try:
+                stage, text = messages.get(timeout=0.2)
+            except (queue.Empty, EOFError, OSError):
+                continue
+            progress.note(stage, text)
+
+    thread = threading.Thread(target=listen, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join(timeout=2)
+
+
+def _start_worker(messages: Queue[tuple[str, str]], threads: int) -> None:
+    global _messages
+    _messages = messages
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which stops the workers itself.
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    _die_with_parent()
+
+
+def _die_with_parent() -> None:
+    """A worker whose parent was killed would go on writing into a store that a new run believes to be its own."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)  # 1 = PR_SET_PDEATHSIG
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=watch, name="parent-watch", daemon=True).start()

@@ -1,0 +1,149 @@
+"""The four calls that every orchestrator makes: prepare, list the shards of a stage, run one, finish.
+
+A shard is a share of a stage's units. Shards know nothing of each other: whatever runs them (the local process
+pool, Airflow, Prefect, Dask) gets the same artifacts, since every unit is addressed by what it reads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from foundation.errors import InputError, StoppedError
+from pipeline.config import Config, load_config
+from pipeline.engine.stage import Stage, Unit
+from pipeline.engine.units import listed
+from pipeline.stages.declared import STAGES
+
+if TYPE_CHECKING:
+    from pipeline.engine.engine import Engine, Outcome
+    from pipeline.engine.stage import Progress
+
+MAX_SHARDS = 1024
+"""Airflow maps a task over at most this many values that another task returned."""
+
+
+def prepare(config: str) -> None:
+    """Check the configuration and the corpus; raises InputError before any work is done, logs warnings."""
+    from pipeline.preflight import check
+
+    for warning in check(load_config(config)):
+        logging.getLogger("apportion").warning(warning)
+
+
+def list_shards(config: str, stage: str, shards: int) -> list[int]:
+    """Indices of the non-empty shards of a stage, at most ``shards`` of them."""
+    engine = open_engine(load_config(config))
+    return list(range(len(_split(engine, _stage(stage), shards))))
+
+
+def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
+    """Run one shard; returns how many units were done, reused, failed and blocked. Safe to repeat.
+
+    Raises
+    ------
+    StoppedError
+        A limit that a person has set ended it, so that nothing should be built on what is there.
+    """
+    outcomes = run_units(load_config(config), stage, shard, shards, lambda done, total, text: None)
+    if stopped := stop_text(outcomes):
+        raise StoppedError(stopped)
+    counts = Counter(outcome.status for outcome in outcomes)
+    return {
+        "done": counts["done"],
+        "reused": counts["reused"],
+        "quarantined": counts["failed"] + counts["blocked"],
+    }
+
+
+def finish(config: str) -> dict[str, int]:
+    """Publish the run folder (tables, report, models) and count what was done and quarantined."""
+    from pipeline.results.publish import publish
+
+    return publish(open_engine(load_config(config)))
+
+
+def run_units(config: Config, stage: str, shard: int, shards: int, progress: Progress) -> list[Outcome]:
+    """Run one shard of a stage in this process, several units at a time where they wait for a server."""
+    engine = open_engine(config)
+    declared = _stage(stage)
+    return _run_side_by_side(engine, declared, _split(engine, declared, shards)[shard], progress)
+
+
+def stop_text(outcomes: Sequence[Outcome]) -> str | None:
+    """What a limit has left undone and how to go on, for a person; None where nothing was stopped."""
+    stopped = [outcome for outcome in outcomes if outcome.status == "stopped"]
+    if not stopped:
+        return None
+    stage = stopped[0].stage
+    total = sum(outcome.stage == stage for outcome in outcomes)
+    return (
+        f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left "
+        f"({listed([outcome.unit for outcome in stopped])}). Every reply received is kept. To go on, run the same "
+        "command with a higher --budget (or run.budget_usd); with --dry-run it says what is left."
+    )
+
+
+def _run_side_by_side(engine: Engine, declared: Stage, units: list[Unit], progress: Progress) -> list[Outcome]:
+    at_once = max(declared.concurrent(engine.config, unit) for unit in units)
+    if at_once == 1:
+        return [engine.run(declared, unit, progress) for unit in units]
+    with ThreadPoolExecutor(at_once, thread_name_prefix=declared.name) as pool:
+        try:
+            return list(pool.map(lambda unit: engine.run(declared, unit, progress), units))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def shard_sizes(config: Config, stage: str, shards: int) -> list[int]:
+    """How many units each shard of a stage holds."""
+    return [len(units) for units in _split(open_engine(config), _stage(stage), shards)]
+
+
+def open_engine(config: Config) -> Engine:
+    """The engine of a configuration, kept for the next call of this process while the corpus stays as it is."""
+    return _engine(config.model_dump_json(), _stamp(config.corpus))
+
+
+@lru_cache(maxsize=1)
+def _engine(config_json: str, _stamp: tuple[tuple[str, int, int], ...]) -> Engine:
+    from pipeline.assembly import assemble
+
+    return assemble(Config.model_validate_json(config_json))
+
+
+def _stamp(corpus: Path) -> tuple[tuple[str, int, int], ...]:
+    if not corpus.is_dir():
+        raise InputError(f"{corpus}: no such corpus folder. Make one with `apportion import`.")
+    statuses = ((path.name, path.stat()) for path in sorted(corpus.iterdir()) if path.is_file())
+    return tuple((name, status.st_size, status.st_mtime_ns) for name, status in statuses)
+
+
+def _stage(name: str) -> Stage:
+    for stage in STAGES:
+        if stage.name == name:
+            return stage
+    raise InputError(f"no stage {name!r}. The stages are: {', '.join(stage.name for stage in STAGES)}.")
+
+
+def _split(engine: Engine, stage: Stage, shards: int) -> list[list[Unit]]:
+    """Units that wait for a server stay together: one client, so one rate limit, one budget, one payment for what two
+    methods ask alike. Others go round evenly."""
+    if not 1 <= shards <= MAX_SHARDS:
+        raise InputError(f"shards = {shards}: allowed are 1 to {MAX_SHARDS}.")
+    waiting: list[Unit] = []
+    computing: list[Unit] = []
+    for unit in engine.plan.units[stage.name]:
+        (waiting if stage.concurrent(engine.config, unit) > 1 else computing).append(unit)
+    room = max(1, shards - bool(waiting))
+    parts = [waiting] if waiting else []
+    parts += (computing[start::room] for start in range(min(room, len(computing))))
+    while len(parts) > shards:
+        parts[-2:] = [parts[-2] + parts[-1]]
+    return parts

@@ -1,0 +1,82 @@
+"""A reward model as TRL's GRPO takes it: `GRPOTrainer(reward_funcs=GRPOReward(model), …)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from reward_model.model import RewardModel
+
+Completion = str | Sequence[Mapping[str, Any]]
+SPOKEN = ("user", "assistant")
+
+
+class GRPOReward:
+    """r_theta of each completion in its dialogue, in the units of the turn rewards that the model learned.
+
+    TRL 1.16 calls a reward function with ``prompts``, ``completions`` and ``completion_ids``, one of each a completion,
+    and with the data set's other columns, ``trainer_state``, ``log_extra`` and ``log_metric`` by keyword; it takes one
+    number each, or None where the function does not apply. A reward model itself must not be given to it: TRL would
+    take any torch module for a sequence classifier.
+
+    Parameters
+    ----------
+    model : RewardModel, str or Path
+        A reward model, or the folder of one.
+    name : str
+        What TRL's logs call the reward.
+    """
+
+    def __init__(self, model: RewardModel | str | Path, name: str = "apportion") -> None:
+        self.model = model if isinstance(model, RewardModel) else RewardModel.from_pretrained(model)
+        self.__name__ = name
+
+    def __call__(
+        self, prompts: Sequence[Completion], completions: Sequence[Completion], **others: Any
+    ) -> list[float | None]:
+        """One reward a completion (B of them), None where the policy said nothing (a call of a tool alone).
+
+        Prompts and completions are plain text or messages. A plain prompt is one turn of the user. System messages,
+        tools and their answers are not read: the reward model was trained on what two people said.
+
+        Raises
+        ------
+        InputError
+            A prompt or completion that is neither text nor messages.
+        """
+        dialogues = [_dialogue(*pair) for pair in zip(prompts, completions, strict=True)]
+        places = [i for i, dialogue in enumerate(dialogues) if dialogue is not None]
+        rewards: list[float | None] = [None] * len(dialogues)
+        for i, reward in zip(places, self.model.score_last([dialogues[i] or [] for i in places]), strict=True):
+            rewards[i] = reward
+        return rewards
+
+
+def _dialogue(prompt: Completion, completion: Completion) -> list[tuple[bool, str]] | None:
+    """The turns of the prompt and the reply at its end; None where there is no reply."""
+    said = _turns(prompt, "user", "prompt")
+    replies = [text for is_reply, text in _turns(completion, "assistant", "completion") if is_reply]
+    return [*said, (True, " ".join(replies))] if replies else None
+
+
+def _turns(given: Completion, role: str, what: str) -> list[tuple[bool, str]]:
+    if isinstance(given, str):
+        return [(role == "assistant", given)]
+    messages = [message for message in given if isinstance(message, Mapping)] if isinstance(given, Sequence) else []
+    if not isinstance(given, Sequence) or len(messages) < len(given):
+        raise InputError(f"{what} {str(given)[:80]!r}: neither text nor a list of messages with role and content.")
+    spoken = [message for message in messages if message.get("role", role) in SPOKEN]
+    turns = [(message.get("role", role) == "assistant", _text(message, what)) for message in spoken]
+    return [(by_target, text) for by_target, text in turns if text is not None]
+
+
+def _text(message: Mapping[str, Any], what: str) -> str | None:
+    """A message's words; of one in parts (text and pictures) the text. None where it has none, as with a tool call."""
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, Sequence) and all(isinstance(part, Mapping) for part in content):
+        return " ".join(str(part["text"]) for part in content if part.get("type") == "text")
+    raise InputError(f"{what}: content {str(content)[:80]!r}; it must be text or a list of parts.")

@@ -1,0 +1,61 @@
+"""Other names for the people in two responses and their context, before a language model judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from corpus.corpus import Corpus
+from corpus.session import Episode, Rating, Turn
+from decompose.prompting.pseudonyms import Renaming, renaming
+from foundation.errors import InputError
+from rlhf.compare.pairs import Pair
+
+NOBODY = "user"
+"""A speaker whose id says nothing of a person."""
+
+
+@dataclass(frozen=True)
+class Disguised:
+    """A pair under other names, and the way back to the real ones."""
+
+    pair: Pair
+    renaming: Renaming
+
+
+def disguised(pair: Pair, people: Sequence[str], names: Sequence[str]) -> Disguised:
+    """``pair`` with other names for ``people`` (speakers' ids) and ``names``, the same ones at every call.
+
+    No pseudonym is a word of the context or of a response.
+    """
+    said = Turn(len(people), NOBODY, "\n".join((pair.context, pair.left_text, pair.right_text)))
+    turns = (*(Turn(number, person, "") for number, person in enumerate(people)), said)
+    nothing = Rating(NOBODY, NOBODY, "", 0.0, 0.0, 1.0)
+    found = renaming(Episode(pair.session_id, turns, nothing), names)
+    texts = (found.text(text) for text in (pair.context, pair.left_text, pair.right_text))
+    context, left, right = texts
+    return Disguised(replace(pair, context=context, left_text=left, right_text=right), found)
+
+
+def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, ...]]:
+    """Who speaks, rates or is rated in each session of ``pairs``.
+
+    Raises
+    ------
+    InputError
+        A session that is not in the corpus.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for table, columns in ((corpus.utterances, ("speaker",)), (corpus.ratings, ("rater", "target"))):
+        for column in columns:
+            ids = table["session_id"].to_pylist()
+            for session_id, person in zip(ids, table[column].to_pylist(), strict=True):
+                if person is not None:
+                    found.setdefault(session_id, {})[person] = None
+    for pair in pairs:
+        if pair.session_id not in found:
+            raise InputError(
+                f"--pseudonyms {corpus.root}: it has no session {pair.session_id!r}. Give the corpus from which the "
+                "responses were generated."
+            )
+    return {session_id: tuple(people) for session_id, people in found.items()}

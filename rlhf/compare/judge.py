@@ -1,0 +1,262 @@
+"""A language model as the judge of two responses, asked in both orders so that the first place is worth nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from decompose.prompting.reply import FENCED, ReplyMistakeError, once
+from decompose.prompting.transcript import data_json
+from foundation.errors import UnitError
+from llm_client.request import ChatReply, ChatRequest, Message, whole_text
+from llm_client.settings import LLMSettings
+from rlhf.compare.disguise import Disguised
+from rlhf.compare.pairs import Pair
+from rlhf.compare.responses import messages_of
+from rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
+
+PROMPT = Path(__file__).parent / "prompts" / "judge.txt"
+ANSWERS = ("first", "second", "tie")
+REPLY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "better": {"type": "string", "enum": list(ANSWERS)}},
+    "required": ["reason", "better"],
+    "additionalProperties": False,
+}
+ATTEMPTS = 3
+"""Times a judge is asked, its mistake shown to it, before a pair is given up."""
+LONGEST_REASON = 500
+TOKENS_A_REPLY = 45
+"""About what a verdict with a reason of 20 words takes as JSON."""
+
+Complete = Callable[[ChatRequest], ChatReply]
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass
+class Judged:
+    """Verdicts in the order of the pairs, and the pairs that could not be judged, with why."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    failed: list[tuple[Pair, str]] = field(default_factory=list)
+
+    @property
+    def unanswered(self) -> set[tuple[str, str]]:
+        """Every two policies on which each question failed; what is left of them is pairs of equal text."""
+        answered = {_policies(verdict.pair) for verdict in self.verdicts if verdict.answers}
+        return {_policies(pair) for pair, _ in self.failed} - answered
+
+    @property
+    def counted(self) -> list[Verdict]:
+        """The verdicts that a win rate is made of."""
+        return [verdict for verdict in self.verdicts if _policies(verdict.pair) not in self.unanswered]
+
+    @property
+    def disagreements(self) -> int:
+        """Pairs on which the two orders named different responses: ties that say something of the judge."""
+        return sum(set(verdict.answers) in ({"first"}, {"second"}) for verdict in self.verdicts)
+
+    @property
+    def first_share(self) -> float | None:
+        """The share of decided answers that named the first place; 0.5 is a judge that the order does not move."""
+        said = [answer for verdict in self.verdicts for answer in verdict.answers if answer != "tie"]
+        return said.count("first") / len(said) if said else None
+
+    def notes(self, name: str) -> list[str]:
+        """What has to be said of the figures of the judge ``name``."""
+        asked = sum(bool(verdict.answers) for verdict in self.verdicts)
+        same, failed = len(self.verdicts) - asked, len(self.failed)
+        share = self.first_share
+        moved = "" if share is None else f"; {share:.0%} of its decided answers named the response shown first"
+        told = [
+            f"{name} was asked about each pair in both orders; on {self.disagreements:,} of {asked:,} pairs the two "
+            f"named different responses, which makes a tie{moved}."
+        ]
+        if same:
+            told.append(f"{same:,} pairs are the same text: ties that {name} was not asked about.")
+        if failed:
+            more = " Ties of the same text weigh the more." if same else ""
+            told.append(f"{name} gave no usable answer on {failed:,} pairs, which are left out.{more}")
+        told += [
+            f"There is no win rate of {left} against {right} by {name}: it answered no question about them."
+            for left, right in sorted(self.unanswered)
+        ]
+        return told
+
+    def under_real_names(self, shown: Mapping[Pair, Disguised | None]) -> Judged:
+        """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
+        real = {other.pair: (pair, other.renaming) for pair, other in shown.items() if other is not None}
+
+        def back(verdict: Verdict) -> Verdict:
+            if verdict.pair not in real:
+                return verdict
+            pair, names = real[verdict.pair]
+            return replace(verdict, pair=pair, reasons=tuple(names.back(reason) for reason in verdict.reasons))
+
+        failed = [(real[pair][0] if pair in real else pair, cause) for pair, cause in self.failed]
+        return Judged([back(verdict) for verdict in self.verdicts], failed)
+
+
+def _policies(pair: Pair) -> tuple[str, str]:
+    return pair.left, pair.right
+
+
+def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
+    """The pair in both orders, ``left`` first to begin with; none where the responses are the same.
+
+    Raises
+    ------
+    InputError
+        A context that is not written as `responses.context_text` writes it.
+    """
+    if pair.same:
+        return ()
+    orders = ((pair.left_text, pair.right_text), (pair.right_text, pair.left_text))
+    return tuple(
+        ChatRequest(
+            model=settings.model,
+            messages=_messages(pair.context, *texts),
+            schema=REPLY_SCHEMA,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            label=f"{pair.place}, {pair.left} and {pair.right}, order {number}",
+        )
+        for number, texts in enumerate(orders, 1)
+    )
+
+
+def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, progress: Progress) -> Judged:
+    """Ask for every pair in both orders; a pair that fails is recorded and the others go on.
+
+    A response wins where both orders name it; everything else is a tie.
+
+    Raises
+    ------
+    InputError
+        No request can succeed until a person changes something.
+    StoppedError
+        The budget is used up; replies received so far are kept.
+    """
+    found: dict[int, Verdict | str] = {}
+    pool = ThreadPoolExecutor(settings.concurrency)
+    work = {pool.submit(_verdict, pair, settings, complete): i for i, pair in enumerate(pairs)}
+    try:
+        for done in as_completed(work):
+            try:
+                found[work[done]] = done.result()
+            except UnitError as error:
+                found[work[done]] = str(error)
+            progress(len(found), len(pairs), pairs[work[done]].place)
+    finally:
+        # Not waited for: whoever is stopped here closes the client, which ends what is under way.
+        pool.shutdown(wait=False, cancel_futures=True)
+    judged = Judged()
+    for number, pair in enumerate(pairs):
+        one = found[number]
+        if isinstance(one, str):
+            judged.failed.append((pair, one))
+        else:
+            judged.verdicts.append(one)
+    return judged
+
+
+def read_reply(reply: ChatReply) -> tuple[str, str]:
+    """(which is better, why) of a judge's reply.
+
+    Raises
+    ------
+    ValueError
+        The reply cannot be used; the text says why.
+    """
+    if reply.finish_reason == "length":
+        raise ValueError("the reply was cut off at the limit of tokens; give a shorter reason")
+    if reply.finish_reason in ("refusal", "content_filter"):
+        raise ValueError(f"the request was declined ({reply.finish_reason})")
+    text = reply.text.strip()
+    fenced = FENCED.match(text)
+    try:
+        document = json.loads(fenced[1] if fenced else text, object_pairs_hook=once)
+    except ReplyMistakeError:
+        raise
+    except (ValueError, RecursionError):
+        raise ValueError("the reply is not one JSON object") from None
+    if not isinstance(document, dict) or document.get("better") not in ANSWERS:
+        raise ValueError('the reply is not an object whose "better" is "first", "second" or "tie"')
+    reason = document.get("reason")
+    return str(document["better"]), whole_text(reason[:LONGEST_REASON]) if isinstance(reason, str) else ""
+
+
+def _verdict(pair: Pair, settings: LLMSettings, complete: Complete) -> Verdict:
+    if pair.same:
+        return Verdict(pair, TIE)
+    said = [_ask(request, complete) for request in requests_for(pair, settings)]
+    answers = tuple(answer for answer, _ in said)
+    outcome = WIN if answers == ("first", "second") else LOSS if answers == ("second", "first") else TIE
+    return Verdict(pair, outcome, answers, tuple(reason for _, reason in said))
+
+
+def _ask(request: ChatRequest, complete: Complete) -> tuple[str, str]:
+    asked = request
+    for _ in range(ATTEMPTS):
+        reply = complete(asked)
+        try:
+            return read_reply(reply)
+        except ValueError as error:
+            mistake = str(error)
+        said = reply.text.strip() or "(empty)"
+        correction = f"That reply cannot be used: {mistake}. Answer again with one JSON object of the given form."
+        asked = replace(request, messages=(*request.messages, Message("assistant", said), Message("user", correction)))
+    raise UnitError(
+        f"{request.label}: no usable reply of {request.model!r} in {ATTEMPTS} attempts. Last mistake: {mistake}. Use "
+        "another model."
+    )
+
+
+def _messages(context: str, first: str, second: str) -> tuple[Message, ...]:
+    lines = [data_json({"speaker": message.role, "text": message.text}) for message in messages_of(context)]
+    blanks = {
+        "conversation": "[\n" + ",\n".join(lines) + "\n]",
+        "first": data_json({"text": first}),
+        "second": data_json({"text": second}),
+    }
+    system, user = _templates()
+    return (
+        Message("system", str(system.render(blanks)).strip()),
+        Message("user", str(user.render(blanks)).strip()),
+    )
+
+
+@cache
+def _templates() -> tuple[Any, Any]:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    _, system, user = re.split(r"^\[(?:system|user)\]\n", PROMPT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    # Values are filled in once and never read as templates, so that "{{" in a response stays a response.
+    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    return environment.from_string(system), environment.from_string(user)
+
+
+def verdict_rows(judge_name: str, verdicts: Sequence[Verdict]) -> list[Mapping[str, Any]]:
+    """Verdicts as plain rows, for a file of them."""
+    outcomes = {WIN: "left", TIE: "tie", LOSS: "right"}
+    return [
+        {
+            "judge": judge_name,
+            "session_id": verdict.pair.session_id,
+            "turn": verdict.pair.turn,
+            "seed": verdict.pair.seed,
+            "left": verdict.pair.left,
+            "right": verdict.pair.right,
+            "better": outcomes[verdict.outcome],
+            "answers": list(verdict.answers),
+            "reasons": list(verdict.reasons),
+        }
+        for verdict in verdicts
+    ]

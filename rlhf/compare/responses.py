@@ -1,0 +1,146 @@
+"""Responses of policies to the same dialogue contexts: the table, and the files that it is kept in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from corpus.csvfile import read_table as read_csv
+from corpus.schema import TEXT, WHOLE, TableSchema
+from corpus.tablefile import read_table, sort_rows, write_table
+from foundation.errors import InputError
+from rlhf.policy.contexts import Message
+
+SUFFIXES = (".parquet", ".jsonl", ".csv")
+ROLES = ("user", "assistant")
+_FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
+"""How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
+
+
+def _whole_table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...]) -> TableSchema:
+    fields = [pa.field(column, kind, nullable=False) for column, kind in columns.items()]
+    return TableSchema(name, pa.schema(fields), key, tuple(columns))
+
+
+RESPONSES = _whole_table(
+    "responses",
+    {"session_id": TEXT, "turn": WHOLE, "context": TEXT, "policy": TEXT, "response": TEXT, "seed": WHOLE},
+    ("session_id", "turn", "policy", "seed"),
+)
+"""One row a context and policy. ``context`` is what was said before, one line a message (see `context_text`); ``turn``
+is the number of the turn that the response stands in for."""
+KEY = _whole_table(
+    "key", {"session_id": TEXT, "turn": WHOLE, "label": TEXT, "policy": TEXT}, ("session_id", "turn", "label")
+)
+"""Which policy a blind label of a context stands for."""
+
+
+def context_text(messages: Sequence[Message]) -> str:
+    """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces."""
+    return "\n".join(f"{message.role}: {' '.join(message.text.split())}" for message in messages)
+
+
+def messages_of(context: str) -> tuple[Message, ...]:
+    """The messages that `context_text` wrote.
+
+    Raises
+    ------
+    InputError
+        A line that begins with neither role.
+    """
+    found = []
+    for line in context.split("\n"):
+        role, colon, text = line.partition(":")
+        if not colon or role not in ROLES:
+            raise InputError(
+                f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
+                "Write one line a message, as `apportion generate` does."
+            )
+        found.append(Message(role, text.strip()))
+    return tuple(found)
+
+
+def check_suffix(path: Path, option: str) -> None:
+    """Raise InputError where the name does not say how the table is written."""
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{option} {path}: the name must end in {', '.join(SUFFIXES)}; it says how it is written.")
+
+
+def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
+    """Write a table, rows sorted by key, as Parquet, JSON Lines or CSV by the name's end; equal rows, equal bytes.
+
+    In CSV a text that a spreadsheet would run as a formula has an apostrophe in front, which `read_rows` takes off.
+    """
+    if path.suffix != ".csv":
+        write_table(table, path, schema)
+        return
+    text = io.StringIO()
+    # With these line ends the module quotes both of their characters where a cell holds one.
+    writer = csv.DictWriter(text, schema.arrow.names, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(
+        {name: _inert(value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in sort_rows(table, schema).to_pylist()
+    )
+    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+def read_rows(path: Path, schema: TableSchema) -> pa.Table:
+    """Read what `write_rows` wrote, or the like made elsewhere.
+
+    Raises
+    ------
+    InputError
+        No such file, another suffix, a missing column, a value of another type or missing, a key that is there twice.
+    """
+    check_suffix(path, "the file")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Make one with `apportion generate POLICY CORPUS`.")
+    table = _read_csv(path, schema) if path.suffix == ".csv" else read_table(path, schema)
+    for name in schema.required:
+        if missing := table.column(name).null_count:
+            raise InputError(f"{path}: {missing} rows have no {name}. Every row needs one.")
+    keys = list(zip(*(table.column(name).to_pylist() for name in schema.key), strict=True))
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        named = ", ".join(f"{name} {value!r}" for name, value in zip(schema.key, twice, strict=True))
+        raise InputError(f"{path}: {named} is there twice. Keep one row of each.")
+    return table
+
+
+def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
+    from foundation.errors import UnitError
+
+    columns: dict[str, list[Any]] = {name: [] for name in schema.arrow.names}
+    try:
+        found = read_csv(path, str(path))
+        places = {name: found.position(name) for name in columns}
+        for line, cells in found.rows:
+            for name, place in places.items():
+                columns[name].append(_cell(path, line, schema.arrow.field(name), cells[place]))
+    except UnitError as error:
+        raise InputError(str(error)) from None
+    return pa.table(columns, schema=schema.arrow)
+
+
+def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
+    if not pa.types.is_integer(field.type):
+        return _as_said(cell)
+    try:
+        return pa.scalar(int(cell), field.type).as_py()
+    except (ValueError, OverflowError, pa.ArrowInvalid):
+        raise InputError(f"{path}, line {line}, column {field.name}: {cell[:60]!r} is not a whole number.") from None
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _as_said(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -1,0 +1,155 @@
+"""How often one policy's response is preferred to another's."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.bootstrap import estimate, ratio, resample
+from evaluation.figure import Estimate
+from evaluation.settings import EvaluationSettings
+from foundation.errors import UnitError
+from reward_model.history_windows import Said, history_text
+from rlhf.compare.pairs import Pair
+from rlhf.compare.responses import messages_of
+from rlhf.training.reward import Reward
+
+WIN, TIE, LOSS = 1.0, 0.5, 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one judge made of one pair: WIN where ``left`` is better, TIE or LOSS.
+
+    ``answers`` is what it said in the two orders (which place was better), ``reasons`` why; a reward model says
+    neither.
+    """
+
+    pair: Pair
+    outcome: float
+    answers: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WinRate:
+    """``left`` against ``right``: counts over contexts, and the share of wins with ties counted as half a win."""
+
+    judge: str
+    left: str
+    right: str
+    wins: int
+    ties: int
+    losses: int
+    rate: Estimate
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts were judged."""
+        return self.wins + self.ties + self.losses
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "contexts": self.contexts}
+
+
+@dataclass(frozen=True)
+class PolicyReward:
+    """Mean and standard deviation (ddof 1, over contexts) of the rewards of a policy's responses."""
+
+    policy: str
+    mean: float
+    sd: float
+    responses: int
+
+
+def win_rates(judge: str, verdicts: Sequence[Verdict], settings: EvaluationSettings) -> list[WinRate]:
+    """One win rate for every two policies, with bootstrap intervals.
+
+    Whole sessions are drawn, with all their contexts: contexts of one session are alike.
+    """
+    groups: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        groups[verdict.pair.left, verdict.pair.right].append(verdict)
+    found = []
+    for (left, right), group in groups.items():
+        counts = Counter(verdict.outcome for verdict in group)
+        rate = _mean_by_session([(verdict.pair.session_id, verdict.outcome) for verdict in group], settings)
+        found.append(WinRate(judge, left, right, counts[WIN], counts[TIE], counts[LOSS], rate))
+    return found
+
+
+def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], list[PolicyReward]]:
+    """The response with the higher reward wins; equal ones, and equal rewards, are ties.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        What is compared.
+    reward : Reward
+        Scores responses in their contexts.
+
+    Raises
+    ------
+    InputError
+        A context that is not written as `responses.context_text` writes it.
+    UnitError
+        A reward that is not a finite number.
+    """
+    asked: dict[tuple[str, str, int, int, str], tuple[str, str]] = {}
+    for pair in pairs:
+        history = history_of(pair.context)
+        asked[pair.left, *_place(pair)] = (history, pair.left_text)
+        asked[pair.right, *_place(pair)] = (history, pair.right_text)
+    given = reward([history for history, _ in asked.values()], [text for _, text in asked.values()])
+    scores = dict(zip(asked, given, strict=True))
+    for (policy, session_id, turn, *_), score in scores.items():
+        if not math.isfinite(score):
+            raise UnitError(
+                f"session {session_id!r}, turn {turn}: the reward model gave {score} for the response of {policy!r}; "
+                "it must be a finite number. Train the reward model again, with a lower learning rate."
+            )
+    verdicts = [
+        Verdict(pair, _outcome(scores[pair.left, *_place(pair)], scores[pair.right, *_place(pair)], pair.same))
+        for pair in pairs
+    ]
+    return verdicts, _policy_rewards(scores)
+
+
+def history_of(context: str) -> str:
+    """A context as the reward model reads histories: lines ``A: …`` of the user and ``B: …`` of the assistant."""
+    said: list[Said] = [(message.role == "assistant", message.text) for message in messages_of(context)]
+    return history_text(said)
+
+
+def _place(pair: Pair) -> tuple[str, int, int, str]:
+    return (pair.session_id, pair.turn, pair.seed, pair.context)
+
+
+def _outcome(left: float, right: float, same: bool) -> float:
+    if same or left == right:
+        return TIE
+    return WIN if left > right else LOSS
+
+
+def _policy_rewards(scores: Mapping[tuple[str, str, int, int, str], float]) -> list[PolicyReward]:
+    of: dict[str, list[float]] = defaultdict(list)
+    for (policy, *_), score in scores.items():
+        of[policy].append(score)
+    return [
+        PolicyReward(name, float(np.mean(own)), float(np.std(own, ddof=1)) if len(own) > 1 else 0.0, len(own))
+        for name, own in of.items()
+    ]
+
+
+def _mean_by_session(values: Sequence[tuple[str, float]], settings: EvaluationSettings) -> Estimate:
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for session_id, value in values:
+        sums[session_id][0] += value
+        sums[session_id][1] += 1.0
+    return estimate(resample(np.array([list(sums.values())]), ratio, settings), settings.confidence)

@@ -1,0 +1,102 @@
+"""The policy card: what an aligned policy is, how it was made and how it is loaded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from rlhf.policy.contexts import ContextSet
+from rlhf.settings import AlignSettings
+
+TINY_NOTE = (
+    "**This is a tiny synthetic policy.** Its base is a LLaMA of {weights:,} weights that was built and warmed up on "
+    "the spot, on the corpus' own dialogues (test sessions left out). It shows that the chain works; it is no useful "
+    "dialogue model, and nothing said about it carries over to a real one."
+)
+RAISED = (
+    "trained with {name} against a\nreward model that scores single turns, as in LLM-GELI (section 5.3). The reward "
+    "model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and nothing "
+    "else."
+)
+TAUGHT = (
+    "fine-tuned (SFT) on what the\ntargets of one corpus said (test sessions left out). No reward had a part in it: it "
+    "speaks as they did, good or bad."
+)
+ROWS = {
+    "reward": "mean reward",
+    "kl": "KL from the base, nats a reply",
+    "loss": "loss, nats a token",
+    "response_tokens": "tokens a reply",
+    "entropy": "entropy, nats a token",
+}
+NAMED_NOTE = "The base is `{base}` ({weights:,} weights), which is not copied here."
+
+
+@dataclass(frozen=True)
+class PolicyFacts:
+    """What the card tells of one run beside its settings."""
+
+    base: str
+    base_weights: int
+    adapter_weights: int
+    seed: int
+    contexts: ContextSet
+    first: dict[str, float]
+    last: dict[str, float]
+
+
+def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
+    """A README.md in the Hub's form; equal runs give equal bytes."""
+    tiny = settings.policy == "tiny"
+    note = (TINY_NOTE if tiny else NAMED_NOTE).format(base=facts.base, weights=facts.base_weights)
+    base = "base" if tiny else facts.base
+    tokenizer = "base" if tiny else "."
+    algorithm = settings.algorithm
+    how = TAUGHT if algorithm == "sft" else RAISED.format(name=algorithm.upper())
+    source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
+    rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
+    return f"""---
+base_model: {json.dumps(base)}
+library_name: peft
+pipeline_tag: text-generation
+tags: [apportion, lora, {algorithm}{", tiny, synthetic" if tiny else ""}]
+---
+# {"A dialogue policy taught by example" if algorithm == "sft" else "A dialogue policy aligned with turn rewards"}
+
+{note}
+
+Low-rank adapters ({facts.adapter_weights:,} weights on {", ".join(settings.lora.targets)}), {how}
+
+| | first step | last step ({settings.steps}) |
+|---|---|---|
+{rows}
+
+Contexts: {facts.contexts} ({source}). Seed: {facts.seed}.
+
+## Loading
+
+```python
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+folder = "."  # the folder of this card
+tokenizer = AutoTokenizer.from_pretrained({_path(tokenizer)})
+policy = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained({_path(base) if tiny else repr(base)}), folder)
+```
+
+Reply with temperature {settings.temperature:g} and without top-p, as in training.
+
+## Settings
+
+```json
+{json.dumps(settings.model_dump(mode="json"), indent=1, sort_keys=True)}
+```
+"""
+
+
+def _row(title: str, metric: str, facts: PolicyFacts) -> str:
+    return f"| {title} | {facts.first[metric]:.3f} | {facts.last[metric]:.3f} |"
+
+
+def _path(folder: str) -> str:
+    return "folder" if folder == "." else f'f"{{folder}}/{folder}"'

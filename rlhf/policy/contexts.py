@@ -1,0 +1,199 @@
+"""Dialogue contexts s_t: what a policy reads before it speaks in the target's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpus.session import Episode, Turn
+from foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+HistoryText = Callable[[Episode, int], str]
+"""``history(episode, position)``: the history of the turn at ``position`` as the reward model reads it."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class DialogueContext:
+    """The history of one target turn.
+
+    ``messages`` is the window that the policy sees and ``prompt`` its token ids (L of them) up to where the reply
+    starts; ``history`` is the text that the reward model reads; ``turn`` is the turn that the reply stands in for.
+    """
+
+    session_id: str
+    turn: int
+    messages: tuple[Message, ...]
+    prompt: tuple[int, ...]
+    history: str
+
+
+@dataclass(frozen=True)
+class ContextSet:
+    """Contexts, and how many target turns gave none.
+
+    ``empty``: nobody had spoken before; ``continued``: the target spoke last, so there is nothing to answer;
+    ``over_long``: even the last turn alone is longer than the prompt may be; ``surplus``: more than may come from one
+    speaker in one session.
+    """
+
+    contexts: tuple[DialogueContext, ...]
+    empty: int = 0
+    continued: int = 0
+    over_long: int = 0
+    surplus: int = 0
+
+    def __str__(self) -> str:
+        surplus = f", {self.surplus} beyond the most of a speaker in a session" if self.surplus else ""
+        return (
+            f"{len(self.contexts)} contexts; left out: {self.empty} without history, {self.continued} that continue "
+            f"the speaker's own turn, {self.over_long} over-long{surplus}"
+        )
+
+
+def make_contexts(
+    episodes: Iterable[Episode],
+    tokenizer: PreTrainedTokenizerBase,
+    history: HistoryText,
+    *,
+    context_turns: int,
+    max_context_tokens: int,
+    most: int | None = None,
+) -> ContextSet:
+    """One context for every target turn that answers somebody.
+
+    Parameters
+    ----------
+    episodes : iterable of Episode
+        Sessions of the ``policy`` split, seen through their ratings.
+    tokenizer : PreTrainedTokenizerBase
+        The policy's, with its chat template.
+    history : callable
+        How the reward model writes the history of a turn.
+    context_turns, max_context_tokens : int
+        The window: at most that many turns, and tokens with the template's own; the oldest turns go first.
+    most : int or None
+        Most contexts of an episode, spread evenly over it; None takes all.
+    """
+    contexts: list[DialogueContext] = []
+    lost = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0}
+    for episode in episodes:
+        own: list[DialogueContext] = []
+        for position in episode.target_positions:
+            before = spoken(episode.turns[:position])
+            if not before:
+                lost["empty"] += 1
+            elif before[-1].speaker == episode.rating.target:
+                lost["continued"] += 1
+            elif window := _window(before[-context_turns:], episode.rating.target, tokenizer, max_context_tokens):
+                messages, prompt = window
+                turn = episode.turns[position].turn
+                own.append(DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position)))
+            else:
+                lost["over_long"] += 1
+        kept = choose_contexts(own, len(own) if most is None else most)
+        lost["surplus"] += len(own) - len(kept)
+        contexts.extend(kept)
+    return ContextSet(tuple(contexts), **lost)
+
+
+def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[DialogueContext, ...]:
+    """Up to ``count`` contexts, spread evenly over ``contexts``."""
+    count = min(count, len(contexts))
+    return tuple(contexts[i * len(contexts) // count] for i in range(count))
+
+
+def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[Episode]:
+    """The episodes of these target speakers; all of them where none is named.
+
+    Raises
+    ------
+    InputError
+        A speaker whom no episode rates.
+    """
+    rated = {episode.rating.target for episode in episodes}
+    for target in targets:
+        if target not in rated:
+            shown = ", ".join(repr(name) for name in sorted(rated)[:5])
+            raise InputError(
+                f"align.targets: nobody called {target!r} is rated. Rated are {shown or 'no speakers'}"
+                f"{', …' if len(rated) > 5 else ''}."
+            )
+    return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
+
+
+def spoken(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns that have any text."""
+    return [turn for turn in turns if turn.text.strip()]
+
+
+def opening_window(turns: Iterable[Turn], target: str, context_turns: int) -> list[Turn]:
+    """The last ``context_turns`` turns with text, from the other side's first among them on."""
+    last = spoken(turns)[-context_turns:]
+    start = next((i for i, turn in enumerate(last) if turn.speaker != target), len(last))
+    return last[start:]
+
+
+def _window(
+    turns: Sequence[Turn], target: str, tokenizer: PreTrainedTokenizerBase, limit: int
+) -> tuple[tuple[Message, ...], tuple[int, ...]] | None:
+    for start, first in enumerate(turns):
+        # Many chat templates refuse a dialogue that the assistant opens.
+        if first.speaker == target:
+            continue
+        messages = merge_turns(turns[start:], target)
+        prompt = render(messages, tokenizer, reply_follows=True)
+        if len(prompt) <= limit:
+            return messages, prompt
+    return None
+
+
+def merge_turns(turns: Iterable[Turn], target: str) -> tuple[Message, ...]:
+    """Turns as messages of two alternating roles; uninterrupted turns of one side become one message."""
+    messages: list[Message] = []
+    for turn in turns:
+        role, text = "assistant" if turn.speaker == target else "user", turn.text.strip()
+        if not text:
+            continue
+        if messages and messages[-1].role == role:
+            messages[-1] = Message(role, f"{messages[-1].text} {text}")
+        else:
+            messages.append(Message(role, text))
+    return tuple(messages)
+
+
+def render(messages: Iterable[Message], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool) -> tuple[int, ...]:
+    """Token ids of ``messages`` in the tokenizer's chat template, up to the next reply's start if one follows."""
+    chat = as_chat(messages, tokenizer)
+    ids: Any = tokenizer.apply_chat_template(chat, add_generation_prompt=reply_follows, return_dict=False)
+    return tuple(ids)
+
+
+def as_chat(messages: Iterable[Message], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
+    """``messages`` as chat templates take them: role and content, control tokens of the tokenizer broken up."""
+    marks = tuple(_control_marks(tokenizer))
+    return [{"role": message.role, "content": _defused(message.text, marks)} for message in messages]
+
+
+def _control_marks(tokenizer: PreTrainedTokenizerBase) -> Iterator[str]:
+    for token in tokenizer.added_tokens_decoder.values():
+        if token.special and len(token.content) > 1:
+            yield token.content
+
+
+def _defused(text: str, marks: Iterable[str]) -> str:
+    # An utterance that spells a control token (the end of a turn, say) must stay an utterance.
+    for mark in marks:
+        text = text.replace(mark, f"{mark[0]} {mark[1:]}")
+    return text

@@ -1,0 +1,282 @@
+"""Policies: any causal language model by name or folder, with its tokenizer and chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foundation.errors import InputError
+from rlhf.policy.out_of_memory import is_allocation
+from rlhf.settings import AlignSettings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+ADAPTER = "adapter_config.json"
+"""What describes adapters, in their folder."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A causal language model and how it reads and ends a dialogue.
+
+    ``name`` is what a person calls it; ``eos_ids`` are the tokens that end a reply, ``pad_id`` fills shorter rows.
+    """
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    eos_ids: tuple[int, ...]
+    pad_id: int
+
+    @classmethod
+    def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
+        """Wrap a loaded model; from here on it samples from its plain distribution, without top-p or penalties."""
+        from transformers import GenerationConfig
+
+        eos_ids = _eos_ids(model, tokenizer)
+        pad_id = eos_ids[0] if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+        # What a checkpoint adds to sampling would make the log-probabilities those of another policy.
+        model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            eos_token_id=list(eos_ids), pad_token_id=pad_id
+        )
+        return cls(name, model, tokenizer, eos_ids, pad_id)
+
+
+def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str | None = None) -> Policy:
+    """Load the policy that ``settings.policy`` names, from safetensors and without any code of its own.
+
+    Parameters
+    ----------
+    settings : AlignSettings
+        The model, its device and number format, and the window that has to fit.
+    adapter : Path or None
+        A folder of adapters and tokenizer (`checkpoint.write_policy`) that belong to that model.
+    named : str or None
+        What a person calls it; None takes ``settings.policy``.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, no safetensors, not a causal language model, adapters of another model,
+        no tokenizer, no chat template or one that lacks a role, or a window longer than the model can read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    name = settings.policy
+    check_whole(name)
+    tokenizer = load_tokenizer(str(adapter or name))
+    dtype = torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
+    try:
+        model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
+    except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
+        if is_allocation(error):
+            raise
+        raise InputError(_explain(name, error)) from error
+    if adapter is not None:
+        model = with_adapter(model, adapter)
+    _check_window(name, model.config, settings)
+    return Policy.of(named or name, on_device(model, settings), tokenizer)
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, no chat template, or one that lacks a role.
+    """
+    from transformers import AutoTokenizer
+
+    _check_folder(name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # Loaders fail in many ways.
+        folder = Path(name).expanduser()
+        if folder.is_dir() and not any(folder.glob("tokenizer*")):
+            raise InputError(
+                f"policy {name!r}: the folder has no tokenizer (tokenizer.json, tokenizer_config.json). Put it there: "
+                "adapters come with the tokenizer that they were trained with."
+            ) from None
+        raise InputError(_explain(name, error)) from error
+    _check_template(name, tokenizer)
+    return tokenizer
+
+
+def check_model(name: str, settings: AlignSettings) -> None:
+    """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, no configuration that transformers knows, or too long a window.
+    """
+    from transformers import AutoConfig
+
+    _check_folder(name)
+    try:
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # Loaders fail in many ways.
+        raise InputError(_explain(name, error)) from error
+    _check_window(name, config, settings)
+
+
+def with_adapter(model: Any, folder: Path) -> Any:
+    """``model`` with the adapters in ``folder``, which are read from safetensors only.
+
+    Raises
+    ------
+    InputError
+        No safetensors, or adapters that are damaged or belong to another model.
+    """
+    from peft import PeftModel
+
+    file = folder / "adapter_model.safetensors"
+    if not file.is_file():
+        raise InputError(_explain(str(folder), ValueError(f"{folder} has no safetensors of its adapters.")))
+    try:
+        adapted = PeftModel.from_pretrained(model, str(folder), use_safetensors=True)
+        _check_adapters(adapted, file)
+    except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the adapters' fault.
+        if is_allocation(error):
+            raise
+        raise InputError(
+            f"policy {str(folder)!r}: its adapters cannot be put on the base {model.name_or_path!r}: "
+            f"{' '.join(str(error).split())[:300]} They belong to another model, or a file is damaged: give them the "
+            "base that they were trained on, or align again."
+        ) from error
+    return adapted
+
+
+def _check_adapters(model: Any, file: Path) -> None:
+    # peft itself leaves out what does not fit, with a warning or without one.
+    from peft import get_peft_model_state_dict
+    from safetensors import safe_open
+
+    wanted = {name for name in get_peft_model_state_dict(model, save_embedding_layers=False) if "lora_" in name}
+    with safe_open(file, framework="pt") as weights:
+        found = {name for name in weights.keys() if "lora_" in name}  # noqa: SIM118
+    if wanted != found:
+        other = sorted(wanted ^ found)[0]
+        where = "the file lacks" if other in wanted else "the base has no place for"
+        raise ValueError(f"{len(wanted ^ found)} weights do not match; {where} {other}.")
+
+
+def on_device(model: Any, settings: AlignSettings) -> Any:
+    """``model`` where the settings want it."""
+    import torch
+
+    return model.to(torch.device(settings.device))
+
+
+def is_folder_name(name: str) -> bool:
+    """Whether ``name`` can be no model's at the Hub: those have one slash at most, and none at an end."""
+    return name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
+
+
+def check_whole(name: str) -> None:
+    """Raise InputError where ``name`` is a path without a folder, or a folder of adapters rather than of a model."""
+    _check_folder(name)
+    folder = Path(name).expanduser()
+    if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
+        raise InputError(
+            f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
+            "base (peft: PeftModel.from_pretrained(base, folder).merge_and_unload().save_pretrained(new), and the "
+            "tokenizer beside it) and give that folder."
+        )
+
+
+def _check_folder(name: str) -> None:
+    if is_folder_name(name) and not Path(name).expanduser().is_dir():
+        raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
+
+
+def check_device(settings: AlignSettings) -> None:
+    """Raise InputError where the device that is asked for is not there."""
+    import torch
+
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            "align.device = 'cuda': torch sees no CUDA device here. Set device = 'cpu' or use a GPU machine."
+        )
+
+
+def _check_template(name: str, tokenizer: Any) -> None:
+    if not tokenizer.chat_template:
+        raise InputError(
+            f"policy {name!r}: its tokenizer has no chat template, so a dialogue cannot be put to it. "
+            "Choose the model's chat or instruct variant."
+        )
+    said = {"user": ("tea", "milk"), "assistant": ("sugar",)}
+    chat = [("user", "tea"), ("assistant", "sugar"), ("user", "milk")]
+    try:
+        shown = tokenizer.apply_chat_template(
+            [{"role": role, "content": text} for role, text in chat], tokenize=False, add_generation_prompt=True
+        )
+    except Exception as error:  # A template is a program of the model's makers.
+        raise InputError(
+            f"policy {name!r}: its chat template cannot show a dialogue of user and assistant: "
+            f"{' '.join(str(error).split())[:200]}. Choose a model that was made for dialogue."
+        ) from None
+    lacking = [role for role, texts in said.items() if any(text not in shown for text in texts)]
+    if lacking:
+        raise InputError(
+            f"policy {name!r}: its chat template lacks the role {lacking[0]}: what that side says is left out. It "
+            "needs user and assistant; choose a model that was made for dialogue."
+        )
+
+
+def _check_window(name: str, config: Any, settings: AlignSettings) -> None:
+    limit = getattr(config, "max_position_embeddings", None)
+    needed = settings.max_context_tokens + settings.max_new_tokens
+    if limit is not None and needed > limit:
+        raise InputError(
+            f"policy {name!r} reads at most {limit} tokens; max_context_tokens + max_new_tokens = {needed}. "
+            "Lower one of them."
+        )
+
+
+def _explain(name: str, error: BaseException) -> str:
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    what = f"policy {name!r}"
+    causes = tuple(_chain(error))
+    if any(isinstance(cause, GatedRepoError) for cause in causes):
+        return (
+            f"{what}: the model is gated. Accept its licence on its page at huggingface.co, then set HF_TOKEN or run "
+            "`hf auth login`."
+        )
+    if any(isinstance(cause, RepositoryNotFoundError) for cause in causes):
+        return (
+            f"{what}: no folder here, and the Hugging Face Hub has no such model (a private one needs HF_TOKEN). Check "
+            "the spelling, or give the folder of a model, or tiny."
+        )
+    text = " ".join(str(error).split())
+    if "connect" in text or "offline" in text.lower():
+        return (
+            f"{what}: no folder here, the Hugging Face Hub cannot be reached and no copy is in the cache. Check the "
+            "spelling of a folder, or download the model where there is a network and give its folder, or use tiny."
+        )
+    if "safetensors" in text:
+        return (
+            f"{what}: it has no safetensors weights, and pickled ones are not loaded. Convert it with "
+            "model.save_pretrained(FOLDER) in a place you trust and give that folder."
+        )
+    return f"{what}: not a causal language model that transformers can load: {text[:300]} Choose another, or tiny."
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _eos_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    # Chat models often end a turn with another token than their tokenizer's eos.
+    configured = model.generation_config.eos_token_id if model.generation_config is not None else None
+    ids = configured if isinstance(configured, list) else [configured, tokenizer.eos_token_id]
+    return tuple(dict.fromkeys(int(token) for token in ids if token is not None))

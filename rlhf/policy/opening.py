@@ -1,0 +1,103 @@
+"""Opening a policy to speak with it: what `apportion align` wrote, or any causal language model by name or folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foundation.errors import InputError
+from rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
+from rlhf.settings import AlignSettings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+BASE = "base"
+"""What adapters of `tiny` name as their base: the folder beside them."""
+
+
+def open_policy(name: str, settings: AlignSettings, called: str) -> Policy:
+    """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model.
+
+    ``settings`` has device, number format and window; its ``policy`` does not count.
+
+    Raises
+    ------
+    InputError
+        As `load_policy`, or adapters whose description cannot be read or whose base is not beside them.
+    """
+    folder = Path(name).expanduser()
+    if not (folder / ADAPTER).is_file():
+        source = str(folder) if folder.is_dir() else name
+        return load_policy(settings.model_copy(update={"policy": source}), named=called)
+    base = _base_of(folder)
+    return load_policy(settings.model_copy(update={"policy": base}), folder, called)
+
+
+def check_policy(name: str, settings: AlignSettings) -> None:
+    """What can be known of the policy in the folder ``name`` before any weights are loaded; nothing of one elsewhere.
+
+    Raises
+    ------
+    InputError
+        As `open_policy`, as far as names, folders and the length of the window go.
+    """
+    folder = Path(name).expanduser()
+    if (folder / ADAPTER).is_file():
+        check_model(_base_of(folder), settings)
+    elif folder.is_dir():
+        check_model(str(folder), settings)
+
+
+def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer alone of the policy ``name``.
+
+    Raises
+    ------
+    InputError
+        As `open_policy`, as far as tokenizers go.
+    """
+    folder = Path(name).expanduser()
+    return load_tokenizer(str(folder) if folder.is_dir() else name)
+
+
+def policy_digest(name: str) -> str:
+    """What tells this policy from another one of the same name: sha256 of its files, or the name itself."""
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        return name
+    found = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".json", ".jinja")):
+        found.update(str(path.relative_to(folder)).encode())
+        status = path.stat()
+        found.update(_file_digest(path, status.st_size, status.st_mtime_ns))
+    return found.hexdigest()
+
+
+@cache
+def _file_digest(path: Path, size: int, changed_ns: int) -> bytes:
+    # Gigabytes, and a run asks for them more than once.
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def _base_of(folder: Path) -> str:
+    path = folder / ADAPTER
+    try:
+        config: Any = json.loads(path.read_text(encoding="utf-8"))
+        base = config["base_model_name_or_path"]
+    except (OSError, ValueError, KeyError, TypeError):
+        base = None
+    if not isinstance(base, str) or not base:
+        raise InputError(f"{path}: names no base_model_name_or_path. It is damaged: align the policy again.")
+    if base != BASE:
+        return base
+    if not (folder / BASE).is_dir():
+        raise InputError(
+            f"policy {str(folder)!r}: the folder {BASE!r} with its base is not in it. Copy the whole folder that "
+            "`apportion align` wrote."
+        )
+    return str(folder / BASE)

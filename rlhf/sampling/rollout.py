@@ -1,0 +1,157 @@
+"""Replies sampled from a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import GenerationConfig
+
+from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.loading import Policy
+from rlhf.policy.sharding import is_sharded
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """B prompts, padded on the left to P tokens, and the responses to them, padded on the right to L tokens.
+
+    ``tokens`` and ``attention`` [shape=(B, P + L)] int64; ``mask`` [shape=(B, L)] bool is true for the policy's own
+    tokens up to and with each end mark, false for padding and for what the other side says within a response. ``ends``
+    [shape=(N, 2)] int64 holds row and column of the last token of each of the N turns, row by row; None where every
+    response is one turn. ``texts`` and ``histories`` (N each) are the turns without control tokens and what the scorer
+    reads before them.
+    """
+
+    tokens: Tensor
+    attention: Tensor
+    mask: Tensor
+    texts: tuple[str, ...] = ()
+    histories: tuple[str, ...] = ()
+    ends: Tensor | None = None
+
+    @property
+    def replies(self) -> Tensor:
+        """The replies' token ids [shape=(B, L)] int64."""
+        return self.tokens[:, -self.mask.shape[1] :]
+
+    @property
+    def lengths(self) -> Tensor:
+        """The policy's tokens of each response [shape=(B,)] int64, end marks counted."""
+        return self.mask.sum(dim=1)
+
+    @property
+    def turn_ends(self) -> Tensor:
+        """``ends``, also where every response is one turn [shape=(N, 2)] int64."""
+        if self.ends is not None:
+            return self.ends
+        return torch.stack([torch.arange(len(self.mask), device=self.mask.device), self.lengths - 1], dim=1)
+
+    def to(self, device: torch.device) -> Rollout:
+        """The same on ``device``."""
+        tokens, attention, mask = self.tokens.to(device), self.attention.to(device), self.mask.to(device)
+        ends = None if self.ends is None else self.ends.to(device)
+        return Rollout(tokens, attention, mask, self.texts, self.histories, ends)
+
+    def rows(self, chosen: Tensor, cut: bool = False) -> Rollout:
+        """The rows ``chosen`` [shape=(b,)] alone, without turns; ``cut`` drops columns that only pad these rows."""
+        tokens, attention, mask = self.tokens[chosen], self.attention[chosen], self.mask[chosen]
+        if not cut:
+            return Rollout(tokens, attention, mask)
+        prompt = tokens.shape[1] - mask.shape[1]
+        first = int(attention[:, :prompt].any(dim=0).long().argmax()) if prompt else 0
+        length = int(mask.any(dim=0).nonzero().max()) + 1
+        own = slice(first, prompt + length)
+        return Rollout(tokens[:, own], attention[:, own], mask[:, :length])
+
+
+@torch.no_grad()
+def sample_replies(
+    policy: Policy,
+    model: Any,
+    contexts: Sequence[DialogueContext],
+    *,
+    max_new_tokens: int,
+    temperature: float | None,
+) -> Rollout:
+    """One reply to each context, with a KV cache, ending early when every reply has ended.
+
+    Parameters
+    ----------
+    policy : Policy
+        Tokenizer and control tokens.
+    model : PreTrainedModel or PeftModel
+        The policy's model, adapters on where it has any; dropout is switched off.
+    contexts : sequence of DialogueContext, length B
+        What is answered.
+    max_new_tokens : int
+        A reply that has not ended by then is cut.
+    temperature : float or None
+        None takes the most likely token each time.
+    """
+    model.eval()
+    prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
+    plain: dict[str, Any] = (
+        {} if temperature is None else {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+    )
+    config = GenerationConfig(  # type: ignore[no-untyped-call]
+        **plain,
+        max_new_tokens=max_new_tokens,
+        eos_token_id=list(policy.eos_ids),
+        pad_token_id=policy.pad_id,
+    )
+    # Where each process holds a part of the weights, all go on until the last one's replies have ended.
+    together = {"synced_gpus": True} if is_sharded(model) else {}
+    tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config, **together)
+    replies = tokens[:, prompts.shape[1] :]
+    mask = reply_mask(replies, policy.eos_ids)
+    texts = tuple(
+        str(policy.tokenizer.decode(reply[own], skip_special_tokens=True)).strip()
+        for reply, own in zip(replies, mask, strict=True)
+    )
+    histories = tuple(context.history for context in contexts)
+    return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts, histories)
+
+
+def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:
+    """The rows of several rollouts one after another, padded to the longest prompt and the longest response."""
+    prompt = max(part.tokens.shape[1] - part.mask.shape[1] for part in parts)
+    length = max(part.mask.shape[1] for part in parts)
+
+    def padded(part: Rollout, values: Tensor, value: int) -> Tensor:
+        own = part.mask.shape[1]
+        left = 0 if values is part.mask else prompt - (part.tokens.shape[1] - own)
+        return torch.nn.functional.pad(values, (left, length - own), value=value)
+
+    starts = [sum(len(part.mask) for part in parts[:place]) for place in range(len(parts))]
+    ends = [
+        part.turn_ends + torch.tensor([start, 0], device=part.mask.device)
+        for start, part in zip(starts, parts, strict=True)
+    ]
+    return Rollout(
+        tokens=torch.cat([padded(part, part.tokens, pad_id) for part in parts]),
+        attention=torch.cat([padded(part, part.attention, 0) for part in parts]),
+        mask=torch.cat([padded(part, part.mask, 0) for part in parts]),
+        texts=tuple(text for part in parts for text in part.texts),
+        histories=tuple(history for part in parts for history in part.histories),
+        ends=torch.cat(ends),
+    )
+
+
+def pad_prompts(
+    contexts: Sequence[DialogueContext], pad_id: int, device: torch.device | None = None
+) -> tuple[Tensor, Tensor]:
+    """Prompts and their attention mask, each [shape=(B, P)] int64, padded on the left."""
+    longest = max(len(context.prompt) for context in contexts)
+    prompts = [[pad_id] * (longest - len(context.prompt)) + list(context.prompt) for context in contexts]
+    attention = [[0] * (longest - len(context.prompt)) + [1] * len(context.prompt) for context in contexts]
+    return torch.tensor(prompts, device=device), torch.tensor(attention, device=device)
+
+
+def reply_mask(replies: Tensor, eos_ids: Sequence[int]) -> Tensor:
+    """True up to and with the first end mark of each reply; ``replies`` and result have shape (B, L)."""
+    ends = torch.isin(replies, torch.tensor(eos_ids, device=replies.device)).long()
+    return ends.cumsum(dim=1) - ends == 0

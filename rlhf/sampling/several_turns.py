@@ -1,0 +1,205 @@
+"""Responses of several turns: the policy speaks, the other side answers, the policy goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Protocol
+
+import torch
+from peft import PeftModel
+
+from corpus.session import Episode, Turn
+from foundation.errors import InputError
+from rlhf.policy.contexts import DialogueContext, HistoryText, Message, merge_turns, render
+from rlhf.policy.loading import Policy
+from rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
+from rlhf.settings import AlignSettings
+
+
+class Partner(Protocol):
+    """The other side of a dialogue, and what the scorer reads of it."""
+
+    def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
+        """What is said after the policy's ``replies`` to ``context``; None ends the dialogue."""
+        ...
+
+    def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
+        """What the scorer reads before the turn that follows ``replies``."""
+        ...
+
+
+class RecordedPartner:
+    """The other side says what it said in the recorded session, whatever the policy says.
+
+    The dialogue ends where the target spoke last in the session.
+
+    Parameters
+    ----------
+    episodes : sequence of Episode
+        The sessions that contexts are drawn from.
+    history_text : callable
+        How the reward model writes a history.
+    """
+
+    def __init__(self, episodes: Sequence[Episode], history_text: HistoryText) -> None:
+        self._history_text = history_text
+        self._places = {
+            (episode.session_id, episode.turns[position].turn): (episode, position)
+            for episode in episodes
+            for position in episode.target_positions
+        }
+
+    def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
+        """The other side's words between the target's turn that the last reply stands for and its next one."""
+        said = self._messages(context)
+        # The target's turn, the answer to it, the target's next turn, and so on.
+        here = 2 * len(replies) - 1
+        return said[here].text if len(said) > here + 1 else None
+
+    def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
+        """The session up to the context, then the replies and the recorded answers to them."""
+        episode, position = self._places[context.session_id, context.turn]
+        rating, turns = episode.rating, list(episode.turns[:position])
+        for number, reply in enumerate(replies, start=1):
+            turns.append(Turn(context.turn, rating.target, reply))
+            turns.append(Turn(context.turn, rating.rater, self.answer(context, replies[:number]) or ""))
+        turns.append(Turn(context.turn, rating.target, ""))
+        return self._history_text(Episode(episode.session_id, tuple(turns), rating), len(turns) - 1)
+
+    def _messages(self, context: DialogueContext) -> tuple[Message, ...]:
+        episode, position = self._places[context.session_id, context.turn]
+        # The turn itself may be empty; it opens its side's part in any case.
+        opening = replace(episode.turns[position], text=episode.turns[position].text.strip() or "-")
+        return merge_turns([opening, *episode.turns[position + 1 :]], episode.rating.target)
+
+
+@dataclass
+class _Dialogue:
+    """One response as it grows: its tokens, which of them are the policy's, where turns end, what was said."""
+
+    context: DialogueContext
+    tokens: list[int] = field(default_factory=list)
+    own: list[bool] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
+    histories: list[str] = field(default_factory=list)
+    open: bool = True
+
+    def prompted(self) -> DialogueContext:
+        """The context whose prompt is all that has been said."""
+        return replace(self.context, prompt=(*self.context.prompt, *self.tokens))
+
+    def add(self, tokens: Sequence[int], own: bool) -> None:
+        """Append tokens of the policy's (``own``) or of the other side's."""
+        self.tokens.extend(tokens)
+        self.own.extend([own] * len(tokens))
+
+
+def sample_dialogues(
+    policy: Policy,
+    model: PeftModel,
+    contexts: Sequence[DialogueContext],
+    partner: Partner,
+    settings: AlignSettings,
+) -> Rollout:
+    """One response to each context, of up to ``settings.reply_turns`` turns, the partner's words in between.
+
+    A response ends where the partner has no answer, or where the next turn might not fit into
+    ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again.
+
+    Raises
+    ------
+    InputError
+        A chat template that does not end the assistant's turn with an end mark.
+    """
+    dialogues = [_Dialogue(context) for context in contexts]
+    # The same words often follow: several responses to one context hear the same partner.
+    between = cache(partial(interjection, policy))
+    for number in range(settings.reply_turns):
+        speaking = [dialogue for dialogue in dialogues if dialogue.open]
+        if not speaking:
+            break
+        _say(policy, model, speaking, partner, settings)
+        for dialogue in speaking:
+            dialogue.open = number + 1 < settings.reply_turns and _goes_on(dialogue, policy, partner, between, settings)
+    return _assembled(dialogues, policy, model.device)
+
+
+def _say(
+    policy: Policy, model: PeftModel, speaking: Sequence[_Dialogue], partner: Partner, settings: AlignSettings
+) -> None:
+    said = sample_replies(
+        policy,
+        model,
+        [dialogue.prompted() for dialogue in speaking],
+        max_new_tokens=settings.max_new_tokens,
+        temperature=settings.temperature,
+    )
+    for row, dialogue in enumerate(speaking):
+        dialogue.histories.append(partner.history(dialogue.context, dialogue.replies))
+        dialogue.add(said.replies[row][said.mask[row]].tolist(), own=True)
+        dialogue.ends.append(len(dialogue.tokens) - 1)
+        dialogue.replies.append(said.texts[row])
+
+
+def _goes_on(
+    dialogue: _Dialogue,
+    policy: Policy,
+    partner: Partner,
+    interjected: Callable[[str], tuple[int, ...]],
+    settings: AlignSettings,
+) -> bool:
+    """Add the partner's answer, if there is one and the next turn fits."""
+    answer = partner.answer(dialogue.context, dialogue.replies)
+    if answer is None:
+        return False
+    between = list(interjected(answer))
+    if dialogue.tokens[-1] not in policy.eos_ids:
+        # The reply was cut at its length limit; its end mark is not the policy's doing.
+        between.insert(0, policy.eos_ids[0])
+    room = settings.max_context_tokens - len(dialogue.context.prompt) - len(dialogue.tokens)
+    if len(between) > room:
+        return False
+    dialogue.add(between, own=False)
+    return True
+
+
+def interjection(policy: Policy, text: str) -> tuple[int, ...]:
+    """Token ids of the other side's ``text`` between the end mark of one of the policy's turns and its next turn.
+
+    Raises
+    ------
+    InputError
+        A chat template that does not end the assistant's turn with an end mark.
+    """
+    opening = (Message("user", "a"), Message("assistant", "b"))
+    said = render(opening, policy.tokenizer, reply_follows=False)
+    marks = [place for place, token in enumerate(said) if token in policy.eos_ids]
+    whole = render((*opening, Message("user", text)), policy.tokenizer, reply_follows=True)
+    end = marks[-1] + 1 if marks else 0
+    before = len(render(opening[:1], policy.tokenizer, reply_follows=True))
+    if end <= before or whole[:end] != said[:end]:
+        raise InputError(
+            f"align.policy = {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
+            "responses of several turns cannot be put together. Set align.reply_turns = 1 or choose another model."
+        )
+    return whole[end:]
+
+
+def _assembled(dialogues: Sequence[_Dialogue], policy: Policy, device: torch.device) -> Rollout:
+    length = max(len(dialogue.tokens) for dialogue in dialogues)
+    gaps = [length - len(dialogue.tokens) for dialogue in dialogues]
+    filled = [dialogue.tokens + [policy.pad_id] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    read = [[1] * len(dialogue.tokens) + [0] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    own = [dialogue.own + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    prompts, attention = pad_prompts([dialogue.context for dialogue in dialogues], policy.pad_id, device)
+    return Rollout(
+        tokens=torch.cat([prompts, torch.tensor(filled, device=device)], dim=1),
+        attention=torch.cat([attention, torch.tensor(read, device=device)], dim=1),
+        mask=torch.tensor(own, device=device),
+        texts=tuple(text for dialogue in dialogues for text in dialogue.replies),
+        histories=tuple(history for dialogue in dialogues for history in dialogue.histories),
+        ends=torch.tensor([(row, end) for row, dialogue in enumerate(dialogues) for end in dialogue.ends]).to(device),
+    )

@@ -1,0 +1,79 @@
+"""Our reward as TRL's trainers call it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from foundation.processes import Team
+from rlhf.policy.contexts import DialogueContext
+from rlhf.settings import AlignSettings
+from rlhf.trainers.arguments import updates_a_step
+from rlhf.training.reward import Reward
+from rlhf.training.score_norm import ScoreNorm
+from rlhf.training.scoring import finite_scores
+
+
+class GroupReward:
+    """One reward a response: the score of its turn, or the sum of its turns' scores.
+
+    Scores are normalised and clipped as the settings say, as in PPO. After a call ``scores`` holds those of the call as
+    the reward model gave them, in all processes of ``team``, and ``turns`` what was made of this one's, one sequence a
+    response. The moments of the scores are the same in every process.
+    """
+
+    __name__ = "reward"
+
+    def __init__(
+        self, reward: Reward, contexts: Sequence[DialogueContext], settings: AlignSettings, team: Team
+    ) -> None:
+        self.score_norm = ScoreNorm()
+        self.scores: list[float] = []
+        self.turns: list[list[float]] = []
+        self._reward = reward
+        self._contexts = contexts
+        self._settings = settings
+        self._team = team
+
+    def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Sequence[Mapping[str, str]]],
+        context: Sequence[int],
+        trainer_state: Any,
+        replies: Sequence[Sequence[str]] | None = None,
+        histories: Sequence[Sequence[str]] | None = None,
+        **others: Any,
+    ) -> list[float]:
+        """B rewards; ``context`` numbers what is answered, ``replies`` and ``histories`` come with several turns.
+
+        Raises
+        ------
+        UnitError
+            A score that is not a finite number.
+        """
+        answered = [self._contexts[number] for number in context]
+        said = replies or [[completion[0]["content"].strip()] for completion in completions]
+        read = histories or [[one.history] for one in answered]
+        step = trainer_state.global_step // updates_a_step(self._settings) + 1
+        own = finite_scores(
+            self._reward,
+            [one for one, turns in zip(answered, said, strict=True) for _ in turns],
+            [history for turns in read for history in turns],
+            [reply for turns in said for reply in turns],
+            f"{self._settings.algorithm.upper()} step {step}",
+        )
+        parts = self._team.collect(own)
+        self.scores = [score for part in parts for score in part]
+        first = sum(map(len, parts[: self._team.rank]))
+        scores = iter(self._settled(self.scores)[first : first + len(own)])
+        self.turns = [[next(scores) for _ in turns] for turns in said]
+        return [math.fsum(turns) for turns in self.turns]
+
+    def _settled(self, scores: Sequence[float]) -> Sequence[float]:
+        if self._settings.score_norm:
+            self.score_norm.update(scores)
+            scores = self.score_norm(scores)
+        limit = self._settings.reward_clip
+        return scores if limit is None else [min(max(score, -limit), limit) for score in scores]

@@ -1,0 +1,231 @@
+"""GRPO (Shao et al., 2024) and RLOO (Ahmadian et al., 2024) by TRL's trainers, against a reward model of turns."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from peft import PeftModel
+from torch import Tensor
+from trl import GRPOTrainer, RLOOTrainer
+
+from rlhf.policy.contexts import DialogueContext, as_chat
+from rlhf.policy.loading import Policy
+from rlhf.policy.lora import adapter_config
+from rlhf.ppo.losses import masked_mean
+from rlhf.sampling.several_turns import Partner, sample_dialogues
+from rlhf.settings import AlignSettings
+from rlhf.trainers.arguments import group_arguments
+from rlhf.trainers.group_reward import GroupReward
+from rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
+from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from rlhf.training.alarms import repetition, sameness
+from rlhf.training.reward import Reward
+from rlhf.training.run import Run
+from rlhf.training.score_norm import ScoreNorm
+from rlhf.training.shuffled import Shuffled
+
+
+def train_groups(
+    policy: Policy, contexts: Sequence[DialogueContext], reward: Reward, run: Run, partner: Partner | None = None
+) -> PeftModel:
+    """The policy's model with adapters trained by ``run.settings.algorithm``, grpo or rloo.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy at the start; its model receives the adapters.
+    contexts : sequence of DialogueContext
+        What is answered; each once before any comes again.
+    reward : Reward
+        Scores the replies.
+    run : Run
+        Settings, seed, and where metrics, progress and checkpoints go.
+    partner : Partner or None
+        The other side of responses of several turns; None where a response is one turn.
+
+    Raises
+    ------
+    InputError
+        The policy has no layer of the names in ``settings.lora.targets``.
+    UnitError
+        A reward, loss or gradient that is not a finite number, an alarm, or a checkpoint that cannot be read.
+    """
+    checkpoints = trainer_checkpoints(run)
+    kind = _GRPO if run.settings.algorithm == "grpo" else _RLOO
+    with trainer_folder(run, checkpoints) as folder:
+        trainer = kind(
+            policy=policy,
+            contexts=contexts,
+            reward=GroupReward(reward, contexts, run.settings, run.team),
+            settings=run.settings,
+            partner=partner,
+            args=group_arguments(run, folder),
+            train_dataset=_dataset(policy, contexts, run),
+        )
+        carry_out(trainer, run, trainer, checkpoints, watched=True)
+    model: PeftModel = trainer.model
+    return model
+
+
+def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
+    """The contexts of every step, in the order in which they are answered: a resumed run finds its place by count."""
+    settings = run.settings
+    order = Shuffled(len(contexts), generator=torch.Generator().manual_seed(run.seed))
+    rows = [
+        {"prompt": as_chat(context.messages, policy.tokenizer), "context": number}
+        for number, context in enumerate(contexts)
+    ]
+    return Dataset.from_list(rows).select(
+        [next(order) for _ in range(settings.steps * settings.batch // settings.group)]
+    )
+
+
+class _Group(AdapterSaving):
+    """What is ours in both trainers: exact histories for the reward, the step's metrics, turns' advantages."""
+
+    accelerator: Any
+    reward: GroupReward
+
+    def __init__(
+        self,
+        policy: Policy,
+        contexts: Sequence[DialogueContext],
+        reward: GroupReward,
+        settings: AlignSettings,
+        partner: Partner | None,
+        **trainer: Any,
+    ) -> None:
+        self.policy = policy
+        self.reward = reward
+        self.settings = settings
+        self.partner = partner
+        self.contexts = contexts
+        self.asked: list[DialogueContext] = []
+        self.places: list[int] = []
+        self.ends: list[list[int]] = []
+        self.observed: dict[str, float] = {}
+        parent: Any = super()
+        parent.__init__(
+            model=policy.model,
+            reward_funcs=[reward],
+            processing_class=policy.tokenizer,
+            peft_config=adapter_config(policy.model, settings.lora),
+            **trainer,
+        )
+
+    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        """The last step's metrics."""
+        return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
+
+    def keep(self) -> Any:
+        """The moments of the scores."""
+        return self.reward.score_norm.moments
+
+    def restore(self, state: Any) -> None:
+        """Take up the moments of the scores."""
+        self.reward.score_norm = ScoreNorm(*state)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self.places = [row["context"] for row in inputs]
+        self.asked = [self.contexts[place] for place in self.places]
+        parent: Any = super()
+        with _sampling(self.model):
+            output: dict[str, Any] = parent._generate_and_score_completions(inputs)
+            self.observed = self._observe(output)
+        if self.ends and self.settings.reward_at == "turn":
+            output["advantages"] = self._turn_advantages(output["completion_ids"])
+        return output
+
+    @torch.no_grad()
+    def _observe(self, output: Mapping[str, Tensor]) -> dict[str, float]:
+        tokens, mask = output["completion_ids"], output["completion_mask"]
+        own = (mask * output["tool_mask"] if "tool_mask" in output else mask).bool()
+        given = (
+            torch.cat([output["prompt_ids"], tokens], dim=1),
+            torch.cat([output["prompt_mask"], mask], dim=1),
+            tokens.shape[1],
+            self.settings.at_once,
+        )
+        reader: Any = self
+        logp, entropy, _ = reader._get_per_token_logps_and_entropies(self.model, *given, compute_entropy=True)
+        with self.accelerator.unwrap_model(self.model).disable_adapter():
+            reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
+        divergence, entropy, tokens, said = map(
+            self._everywhere, ((logp - reference) * own, entropy, tokens, own.long())
+        )
+        own = said.bool()
+        return {
+            "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
+            "kl": float(divergence.sum(dim=1).mean()),
+            "response_tokens": float(own.sum(dim=1).double().mean()),
+            "entropy": float(masked_mean(entropy, own)),
+            "repetition": repetition(tokens, own),
+            "sameness": sameness(tokens, own, gather_object(self.places)),
+        }
+
+    def _everywhere(self, values: Tensor) -> Tensor:
+        """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
+        found: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
+        return found
+
+    def _turn_advantages(self, tokens: Tensor) -> Tensor:
+        """Advantages [shape=(B, L)]; a group may lie across processes."""
+        everywhere = turn_advantages(gather_object(self.reward.turns), self.settings.group)
+        first = self.accelerator.process_index * len(tokens)
+        here = everywhere[first : first + len(tokens)]
+        return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)
+
+
+class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
+    def __init__(self, *, partner: Partner | None, **trainer: Any) -> None:
+        several: dict[str, Any] = {"rollout_func": _converse} if partner else {}
+        with warnings.catch_warnings():
+            # That rollout functions are experimental; TRL's version is bounded in pyproject.toml.
+            warnings.filterwarnings("ignore", message=".*rollout_func.*")
+            super().__init__(partner=partner, **several, **trainer)
+
+
+class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]
+    pass
+
+
+def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
+    """Responses of several turns, as TRL asks for them; ``env_mask`` is 0 on what the other side says."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    assert trainer.partner is not None
+    rollout = sample_dialogues(trainer.policy, model, trainer.asked, trainer.partner, trainer.settings)
+    # Sampling has put the whole model into evaluation; TRL tells its training from its evaluation by the top.
+    model.training = True
+    said = rollout.attention[:, -rollout.mask.shape[1] :].bool()
+    rows = range(len(prompts))
+    turns: list[list[int]] = [[] for _ in rows]
+    for turn, row in enumerate(rollout.turn_ends[:, 0].tolist()):
+        turns[row].append(turn)
+    columns = rollout.turn_ends[:, 1].tolist()
+    trainer.ends = [[columns[turn] for turn in turns[row]] for row in rows]
+    return {
+        "prompt_ids": [list(context.prompt) for context in trainer.asked],
+        "completion_ids": [tokens[read].tolist() for tokens, read in zip(rollout.replies, said, strict=True)],
+        "logprobs": None,
+        "env_mask": [own[read].long().tolist() for own, read in zip(rollout.mask, said, strict=True)],
+        "replies": [[rollout.texts[turn] for turn in turns[row]] for row in rows],
+        "histories": [[rollout.histories[turn] for turn in turns[row]] for row in rows],
+    }
+
+
+@contextmanager
+def _sampling(model: Any) -> Iterator[None]:
+    """Dropout off, so that replies come from the policy itself; TRL still sees a model in training."""
+    model.eval()
+    model.training = True
+    try:
+        yield
+    finally:
+        model.train()

@@ -1,0 +1,155 @@
+"""What happens after every step of a training by TRL's trainers: metrics, alarms, checkpoint, progress."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from foundation.errors import UnitError
+from rlhf.trainers.checkpoints import TrainerCheckpoints
+from rlhf.training.alarms import Alarms, gamed
+from rlhf.training.progress_line import progress_line
+from rlhf.training.run import Run
+
+
+class Learner(Protocol):
+    """What a step's metrics are asked of, and what it has to keep from step to step."""
+
+    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        """The step's metrics, ``logs`` being the trainer's own means over the step's updates."""
+        ...
+
+    def keep(self) -> Any:
+        """What a checkpoint has to hold beside the trainer's own, as JSON values."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Take up what ``keep`` gave."""
+        ...
+
+
+class StepCallback(TrainerCallback):
+    """One step is ``updates`` optimizer steps; the trainer has to log and to save once a step.
+
+    Every process of ``run.team`` has one; all of them come to the same metrics and alarms, the first one finishes
+    checkpoints.
+
+    Parameters
+    ----------
+    run : Run
+        Where metrics and progress go.
+    learner : Learner
+        Knows the step's metrics.
+    updates : int
+        Optimizer steps of one step.
+    checkpoints : TrainerCheckpoints or None
+        What a killed run goes on from.
+    watched : bool
+        Whether alarms stop the run.
+    """
+
+    def __init__(
+        self, run: Run, learner: Learner, updates: int, checkpoints: TrainerCheckpoints | None, watched: bool
+    ) -> None:
+        self.run = run
+        self.learner = learner
+        self.updates = updates
+        self.checkpoints = checkpoints
+        self.alarms = Alarms(run.settings.alarms) if watched else None
+        self._metrics: dict[str, float] = {}
+        self._since = 0.0
+
+    def resume(self) -> Path | None:
+        """Take up the newest checkpoint; the folder that the trainer has to go on from, None to start anew.
+
+        Raises
+        ------
+        UnitError
+            A checkpoint that cannot be read.
+        """
+        found = self.checkpoints.open() if self.checkpoints else None
+        if found is None:
+            return None
+        folder, state = found
+        self.run.history.restore(state["history"])
+        self.learner.restore(state["own"])
+        if self.alarms:
+            self.alarms.start, self.alarms.streaks = state["alarms"]["start"], state["alarms"]["streaks"]
+        return folder
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
+    ) -> None:
+        """Start the clock."""
+        self._since = time.perf_counter()
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **others: Any,
+    ) -> None:
+        """Note a step's metrics.
+
+        Raises
+        ------
+        UnitError
+            A loss or gradient that is not a finite number, or an alarm.
+        """
+        if logs is None or "loss" not in logs:
+            return
+        step, algorithm = self._step(state), self.run.settings.algorithm.upper()
+        for name, what in (("loss", "the loss"), ("grad_norm", "the gradient's norm")):
+            if not math.isfinite(logs.get(name, 0.0)):
+                raise UnitError(
+                    f"align: {algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. "
+                    "Lower align.lr."
+                )
+        # The first one's in all: what an alarm tells one process it tells every other.
+        self._metrics = self.run.team.agree(self.learner.metrics(logs))
+        self.run.history.add(step, self._metrics)
+        reason = self.alarms.check(self._metrics) if self.alarms else None
+        for watcher in self.run.watch:
+            watcher(step, self._metrics)
+        if reason:
+            raise UnitError(gamed(algorithm, step, reason))
+        if not self.checkpoints:
+            self._tell(step)
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any) -> None:
+        """Finish the checkpoint that the trainer has written."""
+        if not self.checkpoints:
+            return
+        # Until then some process' random numbers may be missing in it.
+        self.run.team.wait()
+        step = self._step(state)
+        if self.run.team.rank == 0:
+            self._finish(self.checkpoints, Path(str(args.output_dir)) / f"checkpoint-{state.global_step}", step)
+        # An error in the next step names the last good checkpoint, in whatever process.
+        self.run.team.wait()
+        self._tell(step)
+
+    def _finish(self, checkpoints: TrainerCheckpoints, written: Path, step: int) -> None:
+        ours = {
+            "alarms": self.alarms.state() if self.alarms else {"start": {}, "streaks": {}},
+            "history": self.run.history.rows,
+            "own": self.learner.keep(),
+        }
+        checkpoints.finish(written, step, self.alarms is None or self.alarms.calm, ours)
+
+    def _tell(self, step: int) -> None:
+        now = time.perf_counter()
+        settings = self.run.settings
+        line = progress_line(settings.algorithm, step, self._metrics, settings.batch / (now - self._since))
+        self._since = now
+        self.run.progress(step, settings.steps, line)
+
+    def _step(self, state: TrainerState) -> int:
+        return state.global_step // self.updates

@@ -1,0 +1,283 @@
+"""`apportion generate`: its table, what it says, going on after a stop, and its exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import rlhf.compare.generate as generating
+from apportion.cli import main
+from corpus.schema import SPLITS
+from rlhf.compare.generate import is_blind
+from rlhf.compare.responses import RESPONSES
+from tests.behaviour.command import apportion
+from tests.behaviour.small import write_small_corpus
+from tests.rlhf.saved import save_aligned, save_model
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_small_corpus(tmp_path / "corpus", sessions=12)
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    """A run's policy with the run's splits beside it: s00 to s02 are test sessions."""
+    rows = [{"session_id": f"s{n:02d}", "split": "test" if n < 3 else "train"} for n in range(12)]
+    (tmp_path / "run").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows, schema=SPLITS.arrow), tmp_path / "run" / "splits.parquet")
+    return save_aligned(tmp_path / "run" / "policy")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["generate", *(str(argument) for argument in arguments)])
+    out, err = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, out, err
+
+
+def test_one_response_for_each_context_and_policy(capsys, corpus, policy, tmp_path) -> None:
+    out = tmp_path / "deep" / "r.parquet"
+    base = f"before={policy / 'base'}"
+    code, told, _ = run(capsys, f"after={policy}", corpus, "--policy", base, "--out", out, "--seed", 5)
+    assert code == 0
+    table = pq.read_table(out)
+    assert table.schema.equals(RESPONSES.arrow)
+    rows = table.to_pylist()
+    # Three target turns in each of three test sessions, each of them an answer.
+    assert len(rows) == 18 and {row["session_id"] for row in rows} == {"s00", "s01", "s02"}
+    assert Counter(row["policy"] for row in rows) == {"after": 9, "before": 9}
+    assert {row["seed"] for row in rows} == {5}
+    contexts = {(row["session_id"], row["turn"]): row["context"] for row in rows}
+    assert contexts["s00", 1] == "user: Hello, I need some help."
+    assert len(contexts["s00", 5].splitlines()) == 3
+    both = {name: [row["response"] for row in rows if row["policy"] == name] for name in ("after", "before")}
+    assert both["after"] != both["before"]
+    assert "9 contexts of 3 sessions" in told and f"wrote {out} (18 responses)" in told
+    assert "next: apportion compare" in told
+    assert sorted(path.name for path in out.parent.iterdir()) == ["r.made.json", "r.parquet"]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_a_second_run_has_nothing_to_do(
+    capsys, corpus, policy, tmp_path
+) -> None:
+    one, two, other = (tmp_path / f"{name}.jsonl" for name in ("one", "two", "other"))
+    for out, seed in ((one, 1), (two, 1), (other, 2)):
+        assert run(capsys, policy, corpus, "--out", out, "--seed", seed)[0] == 0
+    assert one.read_bytes() == two.read_bytes() != other.read_bytes()
+    code, told, _ = run(capsys, policy, corpus, "--out", one, "--seed", 1)
+    assert code == 0 and "nothing to do: it was made with exactly this" in told
+    code, _, err = run(capsys, policy, corpus, "--out", one, "--seed", 2)
+    assert code == 2 and "other policies, contexts or settings made it" in err
+    assert run(capsys, policy, corpus, "--out", one, "--seed", 2, "--force")[0] == 0
+    assert one.read_bytes() == other.read_bytes()
+    one.write_text(one.read_text() + "\n")
+    code, _, err = run(capsys, policy, corpus, "--out", one, "--seed", 2)
+    assert code == 2 and "or it was changed since" in err
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+    asked = ("--split", "all", "--batch", 4)
+    whole, out = tmp_path / "whole.parquet", tmp_path / "r.parquet"
+    assert run(capsys, policy, corpus, *asked, "--out", whole)[0] == 0
+    real, calls = generating.sample_replies, []
+
+    def stops(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(generating, "sample_replies", stops)
+    code, _, err = run(capsys, policy, corpus, *asked, "--out", out)
+    assert code == 130 and "run the same command again to go on" in err and not out.exists()
+    code, _, _ = run(capsys, policy, corpus, *asked, "--out", out)
+    # 36 contexts in nine batches: two were kept, one was lost, and the rest are made now.
+    assert code == 0 and len(calls) == 3 + 7
+    assert out.read_bytes() == whole.read_bytes()
+    assert not list(tmp_path.glob(".r*"))
+
+
+def test_what_a_run_with_other_settings_left_is_not_used(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+    out = tmp_path / "r.parquet"
+    real = generating.sample_replies
+
+    def stops(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(generating, "sample_replies", stops)
+    assert run(capsys, policy, corpus, "--out", out, "--seed", 1)[0] == 130
+    monkeypatch.setattr(generating, "sample_replies", real)
+    assert run(capsys, policy, corpus, "--out", out, "--seed", 2)[0] == 0
+    assert run(capsys, policy, corpus, "--out", tmp_path / "two.parquet", "--seed", 2)[0] == 0
+    assert out.read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_the_most_likely_response_and_the_window_as_trained_or_as_given(capsys, corpus, policy, tmp_path) -> None:
+    outs = [tmp_path / f"{n}.parquet" for n in range(3)]
+    for out, seed in zip(outs[:2], (1, 2), strict=True):
+        assert run(capsys, policy, corpus, "--out", out, "--seed", seed, "--temperature", 0)[0] == 0
+    one, two = (pq.read_table(out)["response"].to_pylist() for out in outs[:2])
+    assert one == two
+    made = json.loads((tmp_path / "0.made.json").read_text())
+    assert (made["temperature"], made["max_new_tokens"]) == (None, 6)  # as tests/rlhf/toy.py trained it
+    short = ("--context-turns", 1, "--max-new-tokens", 2)
+    assert run(capsys, policy, corpus, "--out", outs[2], *short)[0] == 0
+    assert all("\n" not in text for text in pq.read_table(outs[2])["context"].to_pylist())
+    assert json.loads((tmp_path / "2.made.json").read_text())["max_new_tokens"] == 2
+
+
+def test_blind_letters_are_shuffled_and_the_key_opens_them(capsys, corpus, policy, tmp_path) -> None:
+    out, plain = tmp_path / "r.csv", tmp_path / "plain.csv"
+    asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}", "--split", "all")
+    code, told, _ = run(capsys, *asked, "--blind", "--out", out)
+    assert code == 0 and f"the key is {tmp_path / 'r.key.csv'}: keep it from those who judge" in told
+    assert run(capsys, *asked, "--out", plain)[0] == 0
+    with out.open(newline="") as one, (tmp_path / "r.key.csv").open(newline="") as two, plain.open(newline="") as all_:
+        blind, key, named = list(csv.DictReader(one)), list(csv.DictReader(two)), list(csv.DictReader(all_))
+    assert "after" not in out.read_text() and "before" not in out.read_text()
+    who = {(row["session_id"], row["turn"], row["label"]): row["policy"] for row in key}
+    assert {who[place] for place in who if place[2] == "A"} == {"after", "before"}
+    opened = [{**row, "policy": who[row["session_id"], row["turn"], row["policy"]]} for row in blind]
+    by_key = sorted(opened, key=lambda row: (row["session_id"], int(row["turn"]), row["policy"]))
+    assert by_key == named
+
+
+def test_contexts_are_spread_evenly_and_counted(capsys, corpus, policy, tmp_path) -> None:
+    out = tmp_path / "r.parquet"
+    code, told, _ = run(capsys, policy, corpus, "--out", out, "--contexts", 3, "--json")
+    assert code == 0
+    found = json.loads(told)
+    assert (found["contexts"], found["of_all"], found["rows"], found["sessions"]) == (3, 9, 3, 3)
+    assert (found["without_history"], found["continued"], found["over_long"]) == (0, 0, 0)
+    tight = ("--max-context-tokens", 8, "--out", tmp_path / "t.parquet")
+    code, _, err = run(capsys, policy, corpus, *tight)
+    assert code == 2 and "0 contexts; left out: 0 without history" in err and "9 over-long" in err
+    assert "--max-context-tokens" in err and not (tmp_path / "t.parquet").exists()
+
+
+def test_without_a_runs_splits_the_default_shares_are_taken_and_said(capsys, corpus, tmp_path) -> None:
+    model = save_model(tmp_path / "models" / "m")
+    small = ("--max-context-tokens", 96)
+    code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "r.parquet", *small)
+    assert code == 0 and "note: no splits.parquet beside a policy" in told
+    write_small_corpus(tmp_path / "two", sessions=2)
+    code, _, err = run(capsys, model, tmp_path / "two", "--out", tmp_path / "s.parquet", *small)
+    assert code == 2 and "2 rated sessions cannot be shared out" in err and "--split all" in err
+    code, _, err = run(capsys, model, corpus, "--splits", tmp_path / "none.parquet", *small)
+    assert code == 2 and "no such file. Give the splits.parquet of a run" in err
+
+
+def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, policy, tmp_path) -> None:
+    table = pq.read_table(corpus / "utterances.parquet")
+    rows = zip(table["session_id"].to_pylist(), table["turn"].to_pylist(), strict=True)
+    turns = pa.array([0 if name == "s01" else turn for name, turn in rows], pa.int32())
+    pq.write_table(table.set_column(1, "turn", turns), corpus / "utterances.parquet")
+    code, told, _ = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
+    assert code == 1 and "failed: s01: utterances, row" in told
+    assert set(pq.read_table(tmp_path / "r.parquet")["session_id"].to_pylist()) == {"s00", "s02"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--out", "x.txt"], "must end in .parquet, .jsonl, .csv"),
+        (["--out", "x.csv", "--format", "jsonl"], "disagree. Give one of them, or x.jsonl"),
+        (["--out", "folder.csv"], "a folder. Name a file in it"),
+        (["--out", "file/x.csv"], "cannot be written"),
+        (["--policy", "=there"], "write NAME=POLICY"),
+        (["--policy", "tiny"], "`tiny` exists only where `apportion align` has built it"),
+        (["--policy", "same=b", "--policy", "same=c"], "two policies are called 'same'"),
+        (["--blind"], "--blind with 1 policies: it needs 2 to 26"),
+        (["--temperature", "9"], "temperature = 9.0"),
+        (["--split", "validation"], "no session is in the split 'validation'"),
+        (["--target", "nobody"], "--target 'nobody': nobody of that name"),
+        (["--max-context-tokens", "200"], "reads at most 128 tokens"),
+    ],
+)
+def test_what_cannot_be_done_is_said(options, problem, capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "file").write_text("x")
+    code, _, err = run(capsys, policy, corpus, *options)
+    assert code == 2 and problem in err
+
+
+def test_a_folder_with_an_equals_sign_is_a_folder(capsys, corpus, policy, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    policy.rename(tmp_path / "lr=3")
+    assert run(capsys, "lr=3", corpus, "--split", "all", "--contexts", 2, "--out", "r.jsonl")[0] == 0
+    assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["policy"] == "lr=3"
+
+
+def test_policies_that_cannot_be_opened_are_said(capsys, corpus, policy, tmp_path) -> None:
+    def says(problem: str) -> None:
+        code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
+        assert code == 2 and problem in err
+
+    code, _, err = run(capsys, tmp_path / "none", corpus)
+    assert code == 2 and "no such folder" in err
+    weights = (policy / "adapter_model.safetensors").read_bytes()
+    (policy / "adapter_model.safetensors").unlink()
+    torch.save({}, policy / "adapter_model.bin")
+    says("no safetensors weights, and pickled ones are not loaded")
+    (policy / "adapter_model.safetensors").write_bytes(weights)
+    (policy / "adapter_config.json").write_text("{}")
+    says("names no base_model_name_or_path")
+
+
+def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answers(
+    capsys, corpus, policy, tmp_path, monkeypatch
+) -> None:
+    def answers(*arguments, **options):
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(generating, "sample_replies", answers)
+    other = save_aligned(tmp_path / "other")
+    shutil.rmtree(other / "base")
+    code, _, err = run(capsys, policy, corpus, "--policy", other, "--out", tmp_path / "r.parquet")
+    assert code == 2 and "the folder 'base' with its base is not in it" in err
+
+
+def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path) -> None:
+    (policy / "window.json").write_text('{"context_turns": "x"}')
+    code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
+    assert code == 2 and f"{policy / 'window.json'}: context_turns = x" in err and "Correct the file" in err
+
+
+def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path) -> None:
+    asked = (f"after={policy}", corpus, "--policy", f"before={policy / 'base'}")
+    assert run(capsys, *asked, "--blind", "--out", tmp_path / "r.csv")[0] == 0
+    for force in ((), ("--force",)):
+        code, _, err = run(capsys, *asked, "--out", tmp_path / "r.jsonl", *force)
+        assert code == 2 and "r.made.json beside it says how r.csv was made. Give a name other than r." in err
+    assert is_blind(tmp_path / "r.csv")
+    (tmp_path / "r.made.json").unlink()
+    assert is_blind(tmp_path / "r.csv") and not is_blind(tmp_path / "r.jsonl")
+
+
+def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) -> None:
+    from tests.rlhf.toy import small_policy
+
+    broken = small_policy()
+    torch.nn.init.constant_(broken.model.lm_head.weight, float("nan"))
+    broken.model.save_pretrained(tmp_path / "m")
+    broken.tokenizer.save_pretrained(tmp_path / "m")
+    code, _, err = run(capsys, tmp_path / "m", corpus, "--split", "all", "--max-context-tokens", 96,
+                       "--out", tmp_path / "r.parquet")  # fmt: skip
+    assert code == 1 and "its probabilities are no finite numbers" in err and "lower align.lr" in err
+
+
+def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp_path) -> None:
+    done = apportion("generate", policy, corpus, "--json", "--out", tmp_path / "r.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["status"] == "written"

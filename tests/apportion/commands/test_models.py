@@ -1,0 +1,121 @@
+"""`apportion models`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+from features.emotion_model import choice as emotion_choice
+from features.emotion_model import published as model_files
+from features.emotion_model.published import PinnedModel, git_blob
+from tests.behaviour.command import apportion, in_process
+from tests.features.emotion_models import small_model
+from tests.features.file_server import file_server
+
+TERMS = "VGGFace2 and AffectNet: research terms"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "models"
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file, published as the only model, `tiny`."""
+    path = small_model(tmp_path / "brought.onnx")
+    for module in (emotion_choice, model_files):
+        monkeypatch.setattr(module, "MODELS", (PinnedModel("tiny", git_blob(path), 32, 60.0, 64.0),))
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, out, err
+
+
+def test_the_list_names_all_models_and_their_terms(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "models", "list")
+    assert code == 0 and TERMS in out and "next: apportion models fetch emotion" in out
+    for name in ("enet_b0_8_best_vgaf *", "enet_b0_8_best_afew", "enet_b0_8_va_mtl", "enet_b2_8"):
+        assert name in out
+    code, out, _ = run(capsys, "models", "list", "--json")
+    listed = json.loads(out)
+    assert code == 0 and TERMS in listed["terms"] and [row["path"] for row in listed["models"]] == [None] * 4
+
+
+def test_a_local_file_is_installed_once_and_found(
+    capsys: pytest.CaptureFixture[str], published: Path, cache: Path
+) -> None:
+    code, out, _ = run(capsys, "models", "fetch", "emotion", "--from", published)
+    assert code == 0 and f"wrote and verified: {cache / 'tiny.onnx'}" in out and TERMS in out and "next: " in out
+    code, out, _ = run(capsys, "models", "fetch", "tiny")
+    assert code == 0 and f"already there and verified: {cache / 'tiny.onnx'}" in out
+    for arguments in (("models", "path"), ("models", "path", "emotion"), ("models", "path", "tiny")):
+        assert run(capsys, *arguments) == (0, f"{cache / 'tiny.onnx'}\n", "")
+    assert str(cache / "tiny.onnx") in run(capsys, "models", "list")[1]
+
+
+def test_a_download_shows_where_it_comes_from_and_its_size(
+    capsys: pytest.CaptureFixture[str], published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with file_server(published.read_bytes(), monkeypatch) as server:
+        code, _, err = run(capsys, "models", "fetch", "tiny", "--url", f"{server.url}/wrong")
+        assert code == 1 and "not tiny" in err and "--from FILE" in err
+        code, out, err = run(capsys, "models", "fetch", "tiny", "--url", f"{server.url}/plain")
+    assert code == 0 and "wrote and verified" in out
+    assert f"fetching tiny from {server.url}/plain" in err and "0.0 of 0.0 MB" in err
+
+
+def test_usage_errors(capsys: pytest.CaptureFixture[str], published: Path, tmp_path: Path) -> None:
+    code, _, err = run(capsys, "models", "fetch", "teeny")
+    assert (code, "Known: emotion, tiny" in err) == (2, True)
+    code, _, err = run(capsys, "models", "path")
+    assert (code, "it is not here" in err, "apportion models fetch tiny" in err) == (2, True, True)
+    code, _, err = run(capsys, "models", "fetch", "tiny", "--from", tmp_path / "none")
+    assert (code, "no such file" in err) == (2, True)
+    code, _, err = run(capsys, "models", "fetch", "tiny", "--from", published, "--url", "http://h/f")
+    assert (code, "exclude each other" in err) == (2, True)
+
+
+def test_a_damaged_model_is_called_so(capsys: pytest.CaptureFixture[str], published: Path, cache: Path) -> None:
+    run(capsys, "models", "fetch", "tiny", "--from", published)
+    (cache / "tiny.onnx").write_bytes(b"damaged")
+    code, _, err = run(capsys, "models", "path")
+    assert (code, "it is damaged" in err) == (2, True)
+
+
+def test_the_option_goes_before_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.behaviour.small import write_small_corpus
+    from tests.features.clips import flat, write_movie
+
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=3)
+    write_movie(corpus / "u.mp4", [flat()] * 5)
+    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
+    (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[features]\nemotion_model = "lost.onnx"\n')
+    monkeypatch.chdir(tmp_path)
+    done = in_process(monkeypatch, "features", "a.toml", "--dry-run")
+    assert (done.returncode, "lost.onnx" in done.stderr) == (2, True)
+    done = in_process(monkeypatch, "features", "a.toml", "--dry-run", "--emotion-model", "auto")
+    assert done.returncode == 0 and done.stdout.count("apportion models fetch emotion") == 1, done.stderr
+    small_model(tmp_path / "mine.onnx")
+    done = apportion("features", "a.toml", "--emotion-model", "mine.onnx", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "fetch emotion" not in done.stdout + done.stderr
+    assert "next: apportion run a.toml --emotion-model mine.onnx" in done.stdout
+
+
+def test_a_cache_that_cannot_be_looked_into_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / ("long" * 100)))
+    code, _, err = run(capsys, "models", "path")
+    assert code == 2
+    assert "it is not here" in err

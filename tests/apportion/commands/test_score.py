@@ -1,0 +1,284 @@
+"""`apportion score`: the table it writes, what it says, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from apportion.cli import main
+from corpus.corpus import Corpus
+from corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
+from corpus.session import Episode
+from reward_model.model import RewardModel
+from tests.behaviour.command import apportion, environment
+from tests.reward_model.test_model import random_head
+from tests.reward_model.tiny import save_tiny, small
+
+DIALOGUES = {
+    "s1": [("user", "hotel ?"), ("bot", "yes good"), ("user", "train ?"), ("bot", "no bad .")],
+    "s2": [("user", "train ?"), ("bot", "")],
+    "s3": [("user", "train ?")],
+    "s4": [("bot", "good")],
+}
+
+
+KILLED = """
+import os, signal, sys
+import torch
+from apportion.cli import main
+from reward_model.score_journal import ScoreJournal
+
+keep, kept = ScoreJournal.add, []
+
+def killed(self, scores):
+    if len(kept) == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    kept.append(keep(self, scores))
+
+ScoreJournal.add = killed
+torch.set_num_threads(1)
+main(sys.argv[1:])
+"""
+"""The command in a process that is killed when it wants to keep the sixth session."""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    random_head(small(save_tiny(tmp_path / "bert"))).save_pretrained(tmp_path / "sentiment-seed3")
+    return tmp_path / "sentiment-seed3"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """s1 to s3 are rated, s4 is not; in s3 the bot says nothing."""
+    return write(tmp_path / "corpus", DIALOGUES, ["s1", "s2", "s3"])
+
+
+def write(folder: Path, dialogues: dict[str, list[tuple[str, str]]], rated: list[str]) -> Path:
+    said = [
+        {"session_id": name, "turn": i, "speaker": who, "text": text}
+        for name, turns in dialogues.items()
+        for i, (who, text) in enumerate(turns)
+    ]
+    scores = [
+        {"session_id": name, "rater": "user", "target": "bot", "name": "liked", "score": 3.0, "low": 1.0, "high": 5.0}
+        for name in rated
+    ]
+    tables = {
+        "sessions": pa.Table.from_pylist([{"session_id": name} for name in dialogues], schema=SESSIONS.arrow),
+        "utterances": pa.Table.from_pylist(said, schema=UTTERANCES.arrow),
+        "ratings": pa.Table.from_pylist([{**row, "higher_is_better": True} for row in scores], schema=RATINGS.arrow),
+    }
+    Corpus.of(folder, tables).write(folder)
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["score", *(str(argument) for argument in arguments)])
+    out, err = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, out, err
+
+
+def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "deep" / "scores.parquet"
+    code, told, _ = run(capsys, model, corpus, "--out", out)
+    assert code == 0
+    table = pq.read_table(out)
+    assert table.schema.equals(REWARDS.arrow)
+    rows = table.to_pylist()
+    assert [(row["session_id"], row["turn"]) for row in rows] == [("s1", 1), ("s1", 3), ("s2", 1)]
+    assert {(row["method"], row["seed"], row["rater"], row["target"], row["name"]) for row in rows} == {
+        ("sentiment", 3, "user", "bot", "liked")
+    }
+    loaded, opened = RewardModel.from_pretrained(model), Corpus.open(corpus)
+    expected = [loaded.score_episode(opened.session(name).episodes()[0]) for name in ("s1", "s2")]
+    np.testing.assert_allclose(table.column("reward").to_numpy(), np.concatenate(expected), atol=1e-6)
+    assert "scored 3 turns of 2 sessions: mean" in told
+    assert "left out: 1 session (s4) without such a rating; --target" in told
+    assert "left out: 1 session (s3) in which the target says nothing" in told
+    assert f"wrote {out}" in told and "next: read" in told and "apportion align" in told
+    assert [path.name for path in out.parent.iterdir()] == ["scores.parquet"]
+
+
+def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "scores.jsonl"
+    assert run(capsys, model, corpus, "--out", out)[0] == 0
+    first = out.read_bytes()
+    code, _, err = run(capsys, model, corpus, "--out", out)
+    assert code == 2 and "exists. Use --force to replace it" in err
+    assert run(capsys, model, corpus, "--out", out, "--force")[0] == 0
+    assert out.read_bytes() == first and len(first.splitlines()) == 3
+
+
+def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
+    bare = write(tmp_path / "bare", DIALOGUES, [])
+    code, _, err = run(capsys, model, bare)
+    assert code == 2 and "no ratings, so nothing says whose turns to score" in err and "'bot', 'user'" in err
+    code, told, _ = run(capsys, model, bare, "--target", "bot", "--json", "--out", tmp_path / "t.parquet")
+    assert code == 0
+    assert json.loads(told)["turns"] == 4 and json.loads(told)["unrated"] == []
+    rows = pq.read_table(tmp_path / "t.parquet").to_pylist()
+    assert {(row["rater"], row["name"], row["target"]) for row in rows} == {("", "", "bot")}
+    code, _, err = run(capsys, model, bare, "--target", "robot")
+    assert code == 2 and "--target 'robot': nobody of that name" in err
+
+
+def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = RewardModel.score_episodes
+
+    def odd(self: RewardModel, episodes: object) -> object:
+        windows, rewards = real(self, episodes)  # type: ignore[arg-type]
+        return windows, [float("nan") if windows.keys[0][0] == "s2" else value for value in rewards]
+
+    monkeypatch.setattr(RewardModel, "score_episodes", odd)
+    code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 1
+    assert "failed: s2: session s2, turn 1: the reward is nan, not a finite number" in told
+    assert set(pq.read_table(tmp_path / "s.parquet")["session_id"].to_pylist()) == {"s1"}
+    assert run(capsys, model, corpus, "--limit", 1, "--out", tmp_path / "one.parquet")[0] == 0
+
+
+def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
+    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "odd", DIALOGUES, ["s1", "s2"])
+    table = pq.read_table(folder / "utterances.parquet")
+    rows = zip(table["session_id"].to_pylist(), table["turn"].to_pylist(), strict=True)
+    turns = pa.array([0 if name == "s2" else turn for name, turn in rows], pa.int32())
+    pq.write_table(table.set_column(1, "turn", turns), folder / "utterances.parquet")
+    code, told, _ = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
+    assert code == 1 and "failed: s2: utterances, row" in told
+    code, _, err = run(capsys, model, folder, "--out", tmp_path / "n.parquet", "--rating", "happy")
+    assert code == 2 and "--rating 'happy': not in" in err and "it has liked" in err
+
+
+def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "c", {"s3": DIALOGUES["s3"]}, ["s3"])
+    code, _, err = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
+    assert code == 2 and "no turn could be scored, nothing is written" in err and "(s3)" in err
+    assert not (tmp_path / "s.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "problem"),
+    [
+        ("x.csv", "must end in .parquet or .jsonl"),
+        ("folder.parquet", "a folder. Name a file in it"),
+        ("file/x.parquet", "cannot be written"),
+    ],
+)
+def test_places_that_cannot_be_written_are_named_before_anything_is_read(
+    out: str, problem: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "folder.parquet").mkdir()
+    (tmp_path / "file").write_text("x")
+    code, _, err = run(capsys, "no-model", "no-corpus", "--out", tmp_path / out)
+    assert code == 2 and problem in err
+
+
+def test_a_model_or_corpus_that_is_none_is_refused(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "weights.bin").write_bytes(b"pickle")
+    for path, problem in (
+        (tmp_path / "weights.bin", "is a pickle"),
+        (corpus, "cannot be read"),
+        (tmp_path / "nothing", "cannot be read"),
+    ):
+        code, _, err = run(capsys, path, corpus, "--out", tmp_path / "s.parquet")
+        assert code == 2 and problem in err
+    assert run(capsys, model, tmp_path / "nothing", "--out", tmp_path / "s.parquet")[0] == 2
+
+
+def test_a_checkpoint_of_another_architecture_is_refused(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    random_head(small(save_tiny(tmp_path / "wide"), head_hidden=4)).save_pretrained(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
+    code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 2 and "weights of another architecture" in err and str(model) in err
+    save_tiny(tmp_path / "no-reward-model")
+    code, _, err = run(capsys, tmp_path / "no-reward-model", corpus, "--out", tmp_path / "s.parquet")
+    assert code == 2 and "no-reward-model" in err
+    assert not list(tmp_path.glob("*s.parquet*"))
+
+
+def test_dialogues_longer_than_read_at_once_are_said(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    settings = small(save_tiny(tmp_path / "llama", "llama"), scoring="one_pass", max_tokens=16)
+    random_head(settings, 16).save_pretrained(tmp_path / "causal")
+    code, told, _ = run(capsys, tmp_path / "causal", corpus, "--out", tmp_path / "s.parquet")
+    assert code == 0 and "note: 1 session (s1) longer than the model reads at once" in told
+    assert pq.read_table(tmp_path / "s.parquet")["method"].to_pylist() == ["causal"] * 3
+
+
+def test_stopped_it_goes_on_with_the_next_session_to_the_same_table(
+    capsys: pytest.CaptureFixture[str], model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(capsys, model, corpus, "--out", tmp_path / "whole.parquet")[0] == 0
+    real, seen = RewardModel.score_episodes, []
+
+    def stopped(self: RewardModel, episodes: Sequence[Episode]) -> object:
+        seen.append(episodes[0].session_id)
+        if seen == ["s1", "s2"]:
+            raise KeyboardInterrupt
+        return real(self, episodes)
+
+    monkeypatch.setattr(RewardModel, "score_episodes", stopped)
+    code, _, err = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 130 and "run the same command again" in err and not (tmp_path / "s.parquet").exists()
+    code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 0 and seen == ["s1", "s2", "s2"]
+    assert "taken up: 1 sessions that had been scored before" in told
+    assert (tmp_path / "s.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert not list(tmp_path.glob(".*unfinished"))
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_killed_it_goes_on_to_the_same_table(
+    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path, one_thread: None
+) -> None:
+    names = [f"s{i:02d}" for i in range(12)]
+    folder = write(tmp_path / "long", dict.fromkeys(names, DIALOGUES["s1"]), names)
+    assert run(capsys, model, folder, "--out", tmp_path / "whole.parquet")[0] == 0
+    out = tmp_path / "s.parquet"
+    command = [sys.executable, "-c", KILLED, "score", str(model), str(folder), "--out", str(out)]
+    killed = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL and not out.exists(), killed.stderr
+    code, told, _ = run(capsys, model, folder, "--out", out, "--json")
+    assert code == 0 and json.loads(told)["taken_up"] == 5
+    assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_progress_goes_to_the_error_stream_and_json_has_none(model: Path, corpus: Path, tmp_path: Path) -> None:
+    done = apportion("score", model, corpus, "--json", "--out", tmp_path / "s.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["turns"], told["sessions"], told["method"], told["seed"]) == (3, 2, "sentiment", 3)

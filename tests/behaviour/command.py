@@ -1,0 +1,72 @@
+"""The command line as a user has it: a process of its own; or the same without one, which saves seconds a call."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apportion.cli import main
+from pipeline.running import shards
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    return {**kept, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", **changes}
+
+
+def apportion(*arguments: object, cwd: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run `apportion ARGUMENTS` to its end."""
+    command = [sys.executable, "-m", "apportion", *(str(argument) for argument in arguments)]
+    return subprocess.run(command, cwd=cwd, env=environment(**changes), capture_output=True, text=True)
+
+
+@contextmanager
+def threads(*arguments: Any) -> Iterator[Executor]:
+    """In place of `pipeline.running.runner._process_pool`: a thread, which does not load every library again."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+@contextmanager
+def _logged(stream: io.StringIO) -> Iterator[None]:
+    """What is logged goes where a process without handlers of its own writes it; pytest's hide it."""
+    handler = logging.StreamHandler(stream)
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    """`apportion ARGUMENTS` without a process of its own or of workers; nothing is left of an earlier run."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with monkeypatch.context() as patched, redirect_stdout(out), redirect_stderr(err), _logged(err):
+        patched.setattr("pipeline.running.runner._process_pool", threads)
+        for name, value in changes.items():
+            patched.setenv(name, value)
+        shards._engine.cache_clear()
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(["apportion"], code, out.getvalue(), err.getvalue())
+
+
+def config(folder: Path, text: str) -> Path:
+    path = folder / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,310 @@
+"""Bad input of every kind: the exit code, the words, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.schema import MEDIA
+from tests.behaviour.command import ROOT, apportion, config, environment, in_process
+from tests.behaviour.small import write_small_corpus
+from tests.features.clips import flat, tone, write_movie, write_wav
+
+LABELS = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+
+
+@pytest.fixture
+def small(tmp_path) -> Path:
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    return config(tmp_path, LABELS)
+
+
+@pytest.fixture
+def inside(monkeypatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`apportion ARGUMENTS` in this process."""
+    return partial(in_process, monkeypatch)
+
+
+def change(folder: Path, table: str, row: int, **values: object) -> None:
+    """Change one row of a corpus table on disk."""
+    path = folder / "corpus" / f"{table}.parquet"
+    old = pq.read_table(path)
+    rows = old.to_pylist()
+    rows[row].update(values)
+    pq.write_table(pa.Table.from_pylist(rows, schema=old.schema), path)
+
+
+def rewarded(folder: Path) -> set[str]:
+    return set(pq.read_table(folder / "run" / "rewards.parquet").column("session_id").to_pylist())
+
+
+def test_a_good_corpus_succeeds(small, tmp_path):
+    done = apportion("decompose", small)
+    assert (done.returncode, "quarantined" in done.stdout) == (0, False), done.stderr
+    assert len(rewarded(tmp_path)) == 6
+
+
+def test_a_missing_folder(tmp_path, inside):
+    done = inside("decompose", config(tmp_path, 'corpus = "nowhere"'))
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_empty_corpus(tmp_path, inside):
+    (tmp_path / "corpus").mkdir()
+    done = inside("run", config(tmp_path, 'corpus = "corpus"'))
+    assert done.returncode == 2
+    assert "no table 'sessions'" in done.stderr and "import" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "values", "words"),
+    [
+        ("ratings", 2, {"score": 99.0}, ["ratings", "score", "99", "1", "5"]),
+        ("ratings", 2, {"score": float("nan")}, ["ratings", "score"]),
+        ("ratings", 2, {"rater": "nobody"}, ["ratings", "rater", "nobody"]),
+        ("utterances", 3, {"start_s": 5.0, "end_s": 2.0}, ["utterances", "end_s", "2"]),
+    ],
+)
+def test_one_bad_row_costs_one_session(small, tmp_path, table, row, values, words, inside):
+    change(tmp_path, table, row, **values)
+    done = inside("decompose", small)
+    assert done.returncode == 1
+    assert len(rewarded(tmp_path)) == 5
+    for word in words:
+        assert word in done.stdout, word
+    assert inside("decompose", small, "--allow-quarantine").returncode == 0
+    quarantine = pq.read_table(tmp_path / "run" / "quarantine.parquet").to_pylist()
+    assert [row["stage"] for row in quarantine] == ["check"]
+
+
+def test_overlapping_ids(small, tmp_path, inside):
+    change(tmp_path, "sessions", 1, session_id="s00")
+    done = inside("decompose", small)
+    assert done.returncode in (1, 2)
+    assert "s00" in done.stdout + done.stderr
+    assert "sessions" in done.stdout + done.stderr
+
+
+def test_text_that_is_not_utf8(tmp_path, inside):
+    source = tmp_path / "chat.jsonl"
+    source.write_bytes(b'{"messages": [{"role": "user", "content": "caf\xe9"}], "score": 3}\n')
+    done = inside("import", "chat", source, tmp_path / "c", "-o", "low=1", "-o", "high=5")
+    assert done.returncode == 2
+    assert "chat.jsonl" in done.stderr and "UTF-8" in done.stderr
+
+
+def test_an_unknown_kind_of_corpus(tmp_path, inside):
+    done = inside("import", "us", tmp_path, tmp_path / "c")
+    assert done.returncode == 2
+    assert "uss" in done.stderr
+
+
+def test_a_mistyped_key(tmp_path, inside):
+    done = inside("run", config(tmp_path, 'corpus = "corpus"\n[decompose]\nmetods = ["rrd"]\n'))
+    assert done.returncode == 2
+    assert "did you mean 'methods'" in done.stderr
+
+
+def test_a_mistyped_command():
+    done = apportion("decompos", "x.toml")
+    assert done.returncode == 2
+    assert "Usage" in done.stderr
+
+
+def broken_recordings(folder: Path) -> dict[str, Path]:
+    """One recording of each broken kind, in the media folder of a corpus."""
+    media = folder / "corpus" / "media"
+    media.mkdir()
+    good = write_movie(media / "good.mp4", [flat()] * 50, fps=10, sound=tone(5.0))
+    whole = good.read_bytes()
+    (media / "truncated.mp4").write_bytes(whole[: len(whole) // 2])
+    (media / "empty.mp4").write_bytes(b"")
+    silent = write_movie(media / "silent.mp4", [flat()] * 50, fps=10)
+    renamed = write_wav(media / "sound.wav", tone(5.0))
+    renamed.rename(media / "renamed.mp4")
+    return {"good": good, "silent": silent}
+
+
+def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
+    broken_recordings(tmp_path)
+    corpus = Corpus.open(tmp_path / "corpus")
+    spans = [(0.0, 1.0), (1.0, 2.0), (2.0, 2.5), (2.5, 3.0), (3.0, 3.5), (3.5, 4.0), (4.0, 4.9)]
+    utterances = [
+        {**row, "start_s": spans[row["turn"]][0], "end_s": spans[row["turn"]][1]}
+        for row in corpus.utterances.to_pylist()
+    ]
+    files = [("good", "video"), ("truncated", "video"), ("empty", "video"), ("silent", "audio"), ("renamed", "video")]
+    media = [
+        {"session_id": f"s{n:02d}", "speaker": "user", "kind": kind, "path": f"media/{name}.mp4", "offset_s": 0.0}
+        for n, (name, kind) in enumerate(files)
+    ]
+    tables = {
+        **corpus.tables,
+        "utterances": pa.Table.from_pylist(utterances, schema=corpus.utterances.schema),
+        "media": pa.Table.from_pylist(media, schema=MEDIA.arrow),
+    }
+    Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
+    done = inside("describe", small)
+    assert done.returncode == 1, done.stderr
+    causes = {
+        row["session_id"]: row["cause"]
+        for row in pq.read_table(tmp_path / "run" / "quarantine.parquet").to_pylist()
+        if row["stage"] in ("check", "features")
+    }
+    assert sorted(causes) == ["s01", "s02", "s03", "s04"]
+    assert "truncated.mp4" in causes["s01"]
+    assert "empty.mp4" in causes["s02"] and "zero bytes" in causes["s02"]
+    assert "silent.mp4" in causes["s03"]
+    assert "renamed.mp4" in causes["s04"]
+    measured = pq.read_table(tmp_path / "run" / "utterance_features.parquet").column("session_id").to_pylist()
+    assert set(measured) == {"s00"}
+
+
+def test_a_transcript_of_another_session(small, tmp_path, inside):
+    change(tmp_path, "sessions", 0, duration_s=4.0)
+    change(tmp_path, "utterances", 0, start_s=900.0, end_s=901.0)
+    done = inside("decompose", small)
+    assert done.returncode == 1
+    assert "900" in done.stdout or "901" in done.stdout
+    assert len(rewarded(tmp_path)) == 5
+
+
+def test_an_unset_key_is_found_before_any_work(small, tmp_path, inside, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nsend_to = "api.openai.com"\n'
+    done = inside("decompose", config(tmp_path, text))
+    assert done.returncode == 2
+    assert "OPENAI_API_KEY" in done.stderr
+    assert not (tmp_path / "run" / "rewards.parquet").exists()
+
+
+def test_text_leaves_this_machine_only_with_consent(small, tmp_path):
+    text = LABELS.replace('"sentiment"]', '"llm"]')
+    done = apportion("decompose", config(tmp_path, text), OPENAI_API_KEY="sk-canary")
+    assert done.returncode == 2
+    assert "send_to" in done.stderr
+    assert "sk-canary" not in done.stderr + done.stdout
+
+
+def test_missing_recorded_replies(small, tmp_path, inside):
+    text = LABELS.replace('"sentiment"]', '"llm"]') + '[decompose.llm]\nprovider = "recorded"\n'
+    done = inside("decompose", config(tmp_path, text))
+    assert done.returncode == 2
+    assert "recorded" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_no_permission_to_write(small, tmp_path, inside):
+    (tmp_path / "run").mkdir(mode=0o500)
+    done = inside("decompose", small)
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+
+
+def test_an_output_that_is_a_file(small, tmp_path, inside):
+    (tmp_path / "run").write_text("in the way")
+    done = inside("decompose", small)
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+
+
+def test_two_runs_at_once_do_not_share_a_folder(small, tmp_path):
+    import fcntl
+
+    (tmp_path / "run").mkdir()
+    with (tmp_path / "run" / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = apportion("decompose", small)
+    assert done.returncode == 2
+    assert "in use by another run" in done.stderr
+
+
+def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
+    """SIGINT to the whole foreground group, as a terminal sends it."""
+    write_small_corpus(tmp_path / "corpus", sessions=800)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "apportion", "decompose", str(small)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell that starts the tests in the background has them ignore SIGINT, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    store = tmp_path / "run" / "store" / "judge"
+    deadline = time.monotonic() + 300
+    while not (store.is_dir() and any(store.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert "run the same command again" in errors
+    assert "Traceback" not in errors
+    kept = len(list(store.glob("*/*/manifest.json")))
+    assert kept > 0
+    done = apportion("decompose", small, "--json")
+    assert done.returncode == 0
+    units = json.loads(done.stdout)["units"]["judge"]
+    assert units["reused"] >= kept
+    assert units["reused"] + units.get("done", 0) == 1600
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="needs root to mount a tmpfs")
+def test_a_full_disk_loses_nothing(small, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"a tmpfs cannot be mounted here: {mounted.stderr.decode().strip()}")
+    text = LABELS.replace('"run"', '"disk/run"')
+    try:
+        write_small_corpus(tmp_path / "corpus", sessions=40)
+        done = apportion("decompose", config(tmp_path, text))
+        assert done.returncode == 2, done.stderr
+        assert "no space left" in done.stderr and "Traceback" not in done.stderr
+        kept = len(list(disk.glob("run/store/label/*/*/manifest.json")))
+        assert kept > 0
+        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+        done = apportion("decompose", config(tmp_path, text), "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["units"]["judge"]["reused"] >= kept
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_corpus_without_variance_is_told_so_before_any_work(tmp_path, inside):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    path = tmp_path / "corpus" / "ratings.parquet"
+    old = pq.read_table(path)
+    rows = [{**row, "score": 3.0} for row in old.to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=old.schema), path)
+    done = inside("run", config(tmp_path, LABELS), "--dry-run")
+    assert "without variance" in done.stdout
+    assert "too few to tell methods apart" in done.stdout
+    assert not (tmp_path / "run" / "rewards.parquet").exists()
+
+
+def test_a_path_that_leaves_the_corpus(small, tmp_path, inside):
+    shutil.copy(ROOT / "LICENSE", tmp_path / "secret.mp4")
+    corpus = Corpus.open(tmp_path / "corpus")
+    row = {"session_id": "s00", "speaker": "user", "kind": "video", "path": "../secret.mp4"}
+    tables = {**corpus.tables, "media": pa.Table.from_pylist([row], schema=MEDIA.arrow)}
+    Corpus.of(tmp_path / "corpus", tables).write(tmp_path / "corpus")
+    done = inside("describe", small)
+    assert done.returncode == 1
+    assert "leaves the corpus folder" in done.stdout

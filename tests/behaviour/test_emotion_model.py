@@ -1,0 +1,113 @@
+"""The emotion model in a run: its key, its warning, its check before any work, and what the records show of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from features.precomputed import EMOTION_COLUMNS
+from foundation.errors import InputError
+from pipeline.assembly import assemble
+from pipeline.config import Config, load_config
+from pipeline.engine.stage import Unit
+from pipeline.preflight import check
+from pipeline.stages.calls import shown_config
+from tests.behaviour.small import write_small_corpus
+from tests.features.clips import flat, write_movie
+from tests.features.emotion_models import small_model
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_small_corpus(tmp_path / "corpus", sessions=3)
+
+
+@pytest.fixture
+def filmed(corpus: Path) -> Path:
+    """The corpus with a film of one person."""
+    write_movie(corpus / "u.mp4", [flat()] * 5)
+    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
+    return corpus
+
+
+def config(corpus: Path, emotion_model: str = "auto") -> Config:
+    values = {"corpus": corpus, "output": corpus.parent / "run", "features": {"emotion_model": emotion_model}}
+    return Config.model_validate(values)
+
+
+def key(corpus: Path, emotion_model: str = "auto") -> str:
+    return assemble(config(corpus, emotion_model)).key("features", Unit("s00"))
+
+
+def test_a_path_is_relative_to_the_file_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    for written, meant in (
+        ("~nobody-at-all/m", str(tmp_path / "~nobody-at-all/m")),
+        ("m.onnx", str(tmp_path / "m.onnx")),
+        ("auto", "auto"),
+        ("none", "none"),
+        ("/m", "/m"),
+    ):
+        path.write_text(f'corpus = "c"\n[features]\nemotion_model = "{written}"\n')
+        assert load_config(path).features.emotion_model == meant
+    assert load_config(path).with_emotion_model("x.onnx", Path("/here")).features.emotion_model == "/here/x.onnx"
+    assert load_config(path).with_emotion_model("none", Path("/here")).features.emotion_model == "none"
+
+
+def test_the_key_of_the_features_knows_the_model_by_content(filmed: Path, tmp_path: Path) -> None:
+    one, same = small_model(tmp_path / "one.onnx"), small_model(tmp_path / "same.onnx")
+    without = key(filmed)
+    assert key(filmed, "none") == without
+    assert key(filmed, str(one)) == key(filmed, str(same)) != without
+    (tmp_path / "same.onnx.json").write_text('{"color": "bgr"}')
+    assert key(filmed, str(one)) != key(filmed, str(same))
+    small_model(one, outputs=10)
+    assert key(filmed, str(one)) != key(filmed, str(same))
+
+
+def test_a_run_with_video_and_no_model_says_so_once(filmed: Path) -> None:
+    warnings = check(config(filmed))
+    assert sum("apportion models fetch emotion" in warning for warning in warnings) == 1
+    engine = assemble(config(filmed))
+    assert sum("apportion models fetch emotion" in warning for warning in engine.facts["warnings"](engine)) == 1
+    assert not any("emotion" in warning for warning in check(config(filmed, "none")))
+
+
+def test_a_text_corpus_hears_nothing_of_emotion(corpus: Path) -> None:
+    assert not any("emotion" in warning for warning in check(config(corpus)))
+
+
+def test_a_model_that_cannot_be_used_stops_the_run_before_any_work(filmed: Path, tmp_path: Path) -> None:
+    for stages in (None, ["split"]):
+        with pytest.raises(InputError, match=r"none\.onnx.*no such file"):
+            check(config(filmed, str(tmp_path / "none.onnx")), stages)
+    (tmp_path / "bad.onnx").write_bytes(b"bad")
+    with pytest.raises(InputError, match="not an ONNX model"):
+        check(config(filmed, str(tmp_path / "bad.onnx")))
+    with pytest.raises(InputError, match="not an ONNX model"):
+        check(config(filmed, str(tmp_path / "bad.onnx")), ["describe"])
+    check(config(filmed, str(tmp_path / "bad.onnx")), ["split"])
+    check(config(filmed, str(small_model(tmp_path / "good.onnx"))))
+
+
+def test_a_corpus_that_brings_its_emotions_needs_no_model(filmed: Path, tmp_path: Path) -> None:
+    columns = ",".join(EMOTION_COLUMNS.values())
+    (filmed / "avf.csv").write_text(f"timedelta,user_id,{columns}\n00:00:00,user{',0.125' * 8}\n")
+    row = '{"session_id": "s00", "speaker": "user", "kind": "features", "path": "avf.csv"}\n'
+    with (filmed / "media.jsonl").open("a") as media:
+        media.write(row)
+    assert not any("emotion" in warning for warning in check(config(filmed)))
+    (tmp_path / "bad.onnx").write_bytes(b"bad")
+    check(config(filmed, str(tmp_path / "bad.onnx")))
+    # Gaze alone measures no emotion.
+    (filmed / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,user,1\n")
+    assert sum("apportion models fetch emotion" in warning for warning in check(config(filmed))) == 1
+    with pytest.raises(InputError, match="not an ONNX model"):
+        check(config(filmed, str(tmp_path / "bad.onnx")))
+
+
+def test_the_records_show_the_file_s_name_and_no_folder(filmed: Path, tmp_path: Path) -> None:
+    shown = shown_config(config(filmed, str(small_model(tmp_path / "mine.onnx"))))
+    assert shown["features"]["emotion_model"].startswith("mine.onnx (sha256 ")
+    assert str(tmp_path) not in str(shown)

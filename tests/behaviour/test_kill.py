@@ -1,0 +1,133 @@
+"""kill -9 at any moment, then again: the end is the same, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.behaviour.command import ROOT, apportion, config, environment
+from tests.behaviour.small import write_small_corpus
+
+SMALL = """
+corpus = "corpus"
+output = "{output}"
+[split]
+train = 0.5
+validation = 0.1
+test = 0.2
+policy = 0.2
+[decompose]
+methods = ["uniform", "sentiment", "rrd"]
+[train_reward]
+epochs = 2
+head_hidden = 8
+[evaluate]
+bootstrap = 100
+[align]
+steps = 2
+batch = 4
+minibatch = 2
+max_new_tokens = 6
+samples = 2
+[align.tiny]
+hidden = 32
+layers = 1
+vocabulary = 300
+warmup_steps = 3
+"""
+KILLS = 10
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every table, weight and page that a run leaves, by name; not the lock and not what only saves time."""
+    paths = [p for p in folder.rglob("*") if p.is_file() and "inputs" not in p.parts and p.suffix != ".lock"]
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(paths)
+        if not path.name.startswith(("llm_cache", ".lock"))
+    }
+
+
+def kill_ten_times(toml: Path, output: Path, expected: dict[str, str], seconds: float, seed: int) -> None:
+    """Kill KILLS runs with SIGKILL at random moments, each going on where the last one fell."""
+    chance = random.Random(seed)
+    command = [sys.executable, "-m", "apportion", "run", str(toml)]
+    killed = 0
+    while killed < KILLS:
+        process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=chance.uniform(0.02, 0.4) * seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+            continue
+        # It reached the end before its kill. Begin anew: a run with nothing left to do ends before any kill can hit it.
+        assert process.returncode == 0
+        assert digests(output) == expected
+        shutil.rmtree(output)
+
+
+def check_that_kills_change_nothing(tmp_path: Path, text: str, seed: int) -> None:
+    undisturbed = config(tmp_path, text.format(output="undisturbed"))
+    started = time.monotonic()
+    done = apportion("run", undisturbed)
+    seconds = time.monotonic() - started
+    assert done.returncode == 0, done.stderr
+    expected = digests(tmp_path / "undisturbed")
+    disturbed = tmp_path / "disturbed.toml"
+    disturbed.write_text(text.format(output="disturbed"), encoding="utf-8")
+    kill_ten_times(disturbed, tmp_path / "disturbed", expected, seconds, seed)
+    assert apportion("run", disturbed).returncode == 0
+    found = digests(tmp_path / "disturbed")
+    assert expected.keys() == found.keys()
+    assert {name for name in expected if expected[name] != found[name]} == set()
+    kinds = {Path(name).suffix for name in expected}
+    assert {".parquet", ".safetensors", ".html", ".json"} <= kinds
+
+
+def test_ten_kills_leave_the_same_bytes(tmp_path):
+    write_small_corpus(tmp_path / "corpus")
+    check_that_kills_change_nothing(tmp_path, SMALL, seed=1)
+
+
+@pytest.mark.slow
+def test_ten_kills_of_the_full_demo_leave_the_same_bytes(tmp_path):
+    demo = (ROOT / "demo" / "demo.toml").read_text(encoding="utf-8")
+    text = demo.replace('"corpus"', f'"{ROOT / "demo" / "corpus"}"')
+    text = text.replace('"llm_replies.jsonl"', f'"{ROOT / "demo" / "llm_replies.jsonl"}"')
+    text = text.replace("{", "{{").replace("}", "}}").replace('"../runs/demo"', '"{output}"')
+    check_that_kills_change_nothing(tmp_path, text, seed=2)
+
+
+@pytest.mark.slow
+def test_an_alignment_killed_after_any_step_goes_on_to_the_same_policy(tmp_path):
+    """`apportion align` with SIGKILL as soon as the checkpoint of each of its steps is there."""
+    write_small_corpus(tmp_path / "corpus")
+    text = SMALL.replace("steps = 2\n", "steps = 6\n")
+    assert apportion("align", config(tmp_path, text.format(output="undisturbed"))).returncode == 0
+    disturbed = tmp_path / "disturbed.toml"
+    disturbed.write_text(text.format(output="disturbed"), encoding="utf-8")
+    command = [sys.executable, "-m", "apportion", "align", str(disturbed)]
+    checkpoints = tmp_path / "disturbed" / "store" / "checkpoints"
+    killed = []
+    for step in range(6):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, env=environment(), **quiet)
+        while process.poll() is None and not any(checkpoints.glob(f"align/*/step-{step:06d}")):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        killed.append(process.wait())
+    assert killed.count(-signal.SIGKILL) >= 5
+    assert apportion("align", disturbed).returncode == 0
+    expected, found = digests(tmp_path / "undisturbed" / "policy"), digests(tmp_path / "disturbed" / "policy")
+    assert "adapter_model.safetensors" in expected and expected == found
+    assert not any(checkpoints.glob("align/*"))

@@ -1,0 +1,96 @@
+"""Tasks whose best policy is known: PPO and GRPO reach it from every seed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from rlhf.policy.lora import attach_adapter
+from rlhf.ppo.ppo import PPO
+from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings, TinySettings
+from rlhf.trainers.groups import train_groups
+from rlhf.training.metrics import History
+from rlhf.training.run import Run
+from rlhf.training.tiny_policy import build_tiny
+from tests.rlhf.toy import chats, contexts, quiet
+
+SEEDS = range(5)
+WINDOW = 5
+"""Steps over which replies are averaged: 240 of them."""
+REACHED = 0.95
+LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+SETTINGS = AlignSettings(
+    # Most runs are there within 50 steps.
+    steps=300,
+    batch=48,
+    minibatch=24,
+    group=8,
+    lr=3e-3,
+    lr_schedule="constant",
+    kl_coefficient=0.0,
+    max_context_tokens=64,
+    max_new_tokens=10,
+    temperature=1.0,
+    lora=LoraSettings(r=8, alpha=16, dropout=0.0, targets=LAYERS),
+    tiny=TinySettings(hidden=64, layers=1, vocabulary=320, warmup_steps=200, warmup_batch=4),
+    alarms=AlarmSettings(length_factor=0, entropy_share=0, repetition_rise=0, max_kl=0),
+)
+TASKS: dict[str, Callable[[str], float]] = {
+    # The best that a reply can earn is 1 in all of them.
+    "prefer a token": lambda reply: float(reply.startswith("w")),
+    "prefer short": lambda reply: 1 - len(reply) / 20,
+    "prefer a polite marker": lambda reply: float("pleasure" in reply),
+}
+
+
+class Reached(Exception):  # noqa: N818
+    """The optimum is reached; nothing more has to be seen."""
+
+
+def rewards(algorithm: str, task: str, seed: int) -> list[float]:
+    """Mean reward of each step's replies, up to where the last ``WINDOW`` steps reach the optimum."""
+    settings = SETTINGS.model_copy(update={"algorithm": algorithm})
+    policy = build_tiny(chats(4), settings, seed, History())
+    seen: list[float] = []
+
+    def watch(step, metrics):
+        seen.append(metrics["reward"])
+        if len(seen) >= WINDOW and statistics.fmean(seen[-WINDOW:]) >= REACHED:
+            raise Reached
+
+    def reward(histories, replies):
+        return [TASKS[task](reply) for reply in replies]
+
+    torch.manual_seed(seed)
+    try:
+        if algorithm == "ppo":
+            model = attach_adapter(policy.model, settings.lora)
+            PPO(policy, model, contexts(policy), reward, settings).run(History(), quiet, watch=(watch,))
+        else:
+            train_groups(policy, contexts(policy), reward, Run(settings, seed, watch=(watch,)))
+    except Reached:
+        pass
+    return seen
+
+
+def reaches(algorithm: str, task: str, seed: int) -> None:
+    seen = rewards(algorithm, task, seed)
+    # It is not there at the start, so that it has been learned.
+    assert statistics.fmean(seen[:2]) < 0.75
+    assert statistics.fmean(seen[-WINDOW:]) >= REACHED, seen
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "grpo"])
+def test_the_optimum_is_reached(algorithm):
+    reaches(algorithm, "prefer a token", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("algorithm", ["ppo", "grpo"])
+def test_the_optimum_is_reached_from_every_seed(algorithm, task, seed):
+    reaches(algorithm, task, seed)

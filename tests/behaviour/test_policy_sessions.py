@@ -1,0 +1,102 @@
+"""What the policy answers is disjoint from what its reward model learned from, in the sessions and in the bytes."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+import rlhf.align
+from corpus.corpus import Corpus
+from corpus.settings import SplitSettings
+from corpus.splits import split
+from pipeline.config import load_config
+from pipeline.engine.progress import StageProgress
+from pipeline.running.runner import run_stages
+from pipeline.running.shards import open_engine
+from rlhf.policy.contexts import make_contexts
+from tests.behaviour.command import config
+from tests.behaviour.small import write_small_corpus
+
+TEXT = """
+corpus = "{0}"
+output = "runs/{0}"
+[decompose]
+methods = ["rrd"]
+[train_reward]
+epochs = 2
+[align]
+steps = 1
+batch = 2
+minibatch = 2
+max_new_tokens = 4
+samples = 2
+[align.tiny]
+hidden = 32
+layers = 1
+vocabulary = 320
+warmup_steps = 2
+warmup_batch = 2
+"""
+
+
+def sessions_of(folder, *parts):
+    table = split(Corpus.open(folder), SplitSettings())
+    rows = zip(table["session_id"].to_pylist(), table["split"].to_pylist(), strict=True)
+    return {name for name, part in rows if part in parts}
+
+
+def change_policy_sessions(folder):
+    """Other words and scores, in the policy's sessions alone."""
+    corpus, own = Corpus.open(folder), sessions_of(folder, "policy")
+    utterances = [
+        {**row, "text": f"never heard {row['text'][::-1]}"} if row["session_id"] in own else row
+        for row in corpus.utterances.to_pylist()
+    ]
+    ratings = [
+        {**row, "score": row["low"] + row["high"] - row["score"]} if row["session_id"] in own else row
+        for row in corpus.ratings.to_pylist()
+    ]
+    tables = {
+        **corpus.tables,
+        "utterances": pa.Table.from_pylist(utterances, schema=corpus.utterances.schema),
+        "ratings": pa.Table.from_pylist(ratings, schema=corpus.ratings.schema),
+    }
+    Corpus.of(folder, tables).write(folder)
+
+
+@pytest.fixture
+def answered(monkeypatch):
+    """The sessions of each set of contexts that is made."""
+    made = []
+
+    def watching(episodes, *arguments, **options):
+        found = make_contexts(episodes, *arguments, **options)
+        made.append({context.session_id for context in found.contexts})
+        return found
+
+    monkeypatch.setattr(rlhf.align, "make_contexts", watching)
+    return made
+
+
+def test_the_reward_model_has_not_seen_what_the_policy_answers(tmp_path, answered):
+    weights, histories = [], []
+    for name in ("as_they_are", "changed"):
+        folder = write_small_corpus(tmp_path / name, sessions=20)
+        if name == "changed":
+            change_policy_sessions(folder)
+        chosen = load_config(config(tmp_path, TEXT.format(name)))
+        with ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
+            assert not run_stages(chosen, ["align"], progress, executor).quarantined
+        engine = open_engine(chosen)
+        (trained,) = engine.finished("train-reward").values()
+        (aligned,) = engine.finished("align").values()
+        weights.append((trained.folder / "model" / "model.safetensors").read_bytes())
+        histories.append(aligned.table("history"))
+        learned = sessions_of(folder, "train", "validation")
+        contexts, unseen = answered[-2:]
+        assert contexts and contexts <= sessions_of(folder, "policy") and not contexts & learned
+        assert unseen == sessions_of(folder, "test") and not unseen & learned
+    # Whatever is said and scored in the policy's sessions, the reward model is the same to the last bit; the policy,
+    # which answers in them, is not.
+    assert weights[0] == weights[1]
+    assert histories[0] != histories[1]

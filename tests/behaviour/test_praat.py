@@ -1,0 +1,52 @@
+"""Every prosody figure against the program Praat itself, where it is installed (Debian: apt-get install praat)."""
+
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from features.settings import FeatureSettings
+from features.voice.measures import measure_voice
+from tests.features.voice.test_measures import read
+from tests.shared import shared
+
+SCRIPT = """
+form Prosody
+  sentence file
+  positive floor
+  positive ceiling
+endform
+sound = Read from file: file$
+pitch = To Pitch: 0, floor, ceiling
+f0 = Get mean: 0, 0, "Hertz"
+selectObject: sound, pitch
+To PointProcess (cc)
+jitter = Get jitter (local): 0, 0, 0.0001, 0.02, 1.3
+selectObject: sound
+To Intensity: floor, 0, "yes"
+intensity = Get mean: 0, 0, "energy"
+selectObject: sound
+power = Get power: 0, 0
+appendInfoLine: f0, newline$, intensity, newline$, jitter, newline$, power
+"""
+
+
+@pytest.mark.parametrize("name", ["pyannote_sample.wav", "the_north_wind_and_the_sun.wav", "pyannote_trn01.wav"])
+@pytest.mark.parametrize(("floor_hz", "ceiling_hz"), [(75.0, 500.0), (100.0, 400.0)])
+def test_prosody_is_praats_to_four_digits(tmp_path: Path, name: str, floor_hz: float, ceiling_hz: float):
+    praat = shutil.which("praat")
+    if praat is None:
+        pytest.skip("the program praat is not installed: apt-get install praat")
+    (tmp_path / "prosody.praat").write_text(SCRIPT)
+    command = [praat, "--run", tmp_path / "prosody.praat", shared(f"media/{name}"), str(floor_hz), str(ceiling_hz)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    f0, intensity, jitter, power = (float(line) for line in done.stdout.split())
+    track = read(name)
+    settings = FeatureSettings(pitch_floor_hz=floor_hz, pitch_ceiling_hz=ceiling_hz)
+    found = measure_voice(track, settings).measure([(0.0, track.duration_s)], track.duration_s)
+    assert found["f0_hz"][0] == pytest.approx(f0, rel=5e-5)
+    assert found["intensity_db"][0] == pytest.approx(intensity, rel=5e-5)
+    assert found["jitter_local"][0] == pytest.approx(jitter, rel=5e-5)
+    assert found["log_energy_db"][0] == pytest.approx(10 * math.log10(power), rel=5e-5)

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
+from corpus.session import Episode
+from decompose.learning.fit import fit_decomposer
+from decompose.methods import find_method
+from decompose.projection import project
+from decompose.reactions.cues import CUES
+from decompose.reactions.model import learn
+from decompose.reactions.read import Reactions
+from decompose.settings import DecomposeSettings, ReactionSettings
+from foundation.errors import UnitError
+from tests.reward_model.tiny import episode, ignore, small, splits_of
+
+WIDTH = 6
+RNG = np.random.default_rng(3)
+
+
+def reacted(count: int = 120, late: float = 0.0, silent_end: bool = True) -> tuple[list[Episode], list[float]]:
+    """Sessions whose score is 3 plus the (later turns more) weighted mean of what the rater felt at each turn."""
+    episodes, felt = [], []
+    for number in range(count):
+        turns = int(RNG.integers(4, 9))
+        values = RNG.choice([-1.0, 0.0, 1.0], size=turns)
+        said = [part for i in range(turns) for part in (("bot", "w1"), ("user", f"w{i}"))]
+        weight = (0.1 + np.linspace(0, 1, turns)) ** late
+        score = 3.0 + float(weight @ values / weight.sum())
+        episodes.append(episode(f"s{number:03d}", said[: -1 if silent_end else None], score))
+        felt += values.tolist()
+    return episodes, felt
+
+
+def table_of(episodes: list[Episode], felt: list[float]) -> pa.Table:
+    """Reactions whose embedding shows the planted feeling; no model is needed."""
+    vectors = np.random.default_rng(1).normal(size=(len(felt), WIDTH)).astype(np.float32)
+    vectors[:, 0] += 2 * np.array(felt, dtype=np.float32)
+    replied = [bool(e.reply_positions(p)) for e in episodes for p in e.target_positions]
+    keys = [(*e.key, turn) for e in episodes for turn in e.target_turns]
+    columns = {name: pa.array([key[i] for key in keys]) for i, name in enumerate(EPISODE_KEY)}
+    return pa.table(
+        {
+            **columns,
+            "turn": pa.array([key[-1] for key in keys], pa.int32()),
+            "cues": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(len(felt) * len(CUES))), len(CUES)),
+            "embedding": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), WIDTH),
+            "replied": pa.array(replied),
+        }
+    )
+
+
+def fit(
+    episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
+) -> tuple[pa.Table, pa.Table]:
+    splits, settings = splits_of(episodes, train), DecomposeSettings()
+    return fit_decomposer("reaction", episodes, splits, None, settings, small(), seed, ignore, reactions=table)
+
+
+@pytest.mark.parametrize("late", [0.0, 1.0])
+def test_planted_feelings_are_found_from_scores_alone(late: float) -> None:
+    episodes, felt = reacted(300, late)
+    judgements, history = fit(episodes, table_of(episodes, felt))
+    assert judgements.schema.equals(REWARDS.arrow)
+    found = judgements.column("raw_reward").to_pylist()
+    known = [i for i, value in enumerate(found) if value is not None]
+    assert np.corrcoef([found[i] for i in known], [felt[i] for i in known])[0, 1] > 0.7
+    losses = history.column("value").to_pylist()
+    assert np.argmin(losses) == int(late)  # late = 0, 1, 2 are tried in this order
+    rewards, _ = project(judgements, episodes, splits_of(episodes), "relative", find_method("reaction"))
+    assert np.isfinite(rewards.column("reward").to_pylist()).all()
+
+
+def test_a_turn_that_nobody_replied_to_has_no_value() -> None:
+    episodes, felt = reacted(30)
+    found = fit(episodes, table_of(episodes, felt))[0].column("raw_reward").to_pylist()
+    last = np.cumsum([len(e.target_turns) for e in episodes]) - 1
+    assert [i for i, value in enumerate(found) if value is None] == last.tolist()
+
+
+def test_only_training_scores_are_seen_and_every_seed_gives_the_same() -> None:
+    episodes, felt = reacted(50)
+    table = table_of(episodes, felt)
+    changed = [
+        e if i < 30 else Episode(e.session_id, e.turns, replace(e.rating, score=1.0)) for i, e in enumerate(episodes)
+    ]
+    one, history = fit(episodes, table)
+    assert fit(changed, table)[0].equals(one)
+    other, again = fit(episodes, table, seed=4)
+    assert other.column("raw_reward").equals(one.column("raw_reward")) and again.equals(history)
+    assert set(other.column("seed").to_pylist()) == {4}
+
+
+def test_the_order_of_episodes_and_of_rows_changes_nothing() -> None:
+    episodes, felt = reacted(40)
+    table = table_of(episodes, felt)
+    splits = splits_of(episodes)
+    shuffled = table.take(pa.array(np.random.default_rng(0).permutation(len(table))))
+    given = (DecomposeSettings(), small(), 0, ignore)
+    one, _ = fit_decomposer("reaction", episodes, splits, None, *given, reactions=table)
+    two, _ = fit_decomposer("reaction", episodes[::-1], splits, None, *given, reactions=shuffled)
+    assert one.equals(two)
+
+
+def test_identical_scores_give_equal_values() -> None:
+    episodes, felt = reacted(20)
+    same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in episodes]
+    found = fit(same, table_of(same, felt))[0].column("raw_reward").to_pylist()
+    assert {value for value in found if value is not None} == {0.0}
+
+
+def test_sessions_of_one_turn_and_one_training_session() -> None:
+    said = [("bot", "w1"), ("user", "w2")]
+    episodes = [episode(f"s{i}", said, 2.0 + i % 3) for i in range(10)]
+    found, _ = fit(episodes, table_of(episodes, [float(i % 3) for i in range(10)]))
+    assert np.isfinite(found.column("raw_reward").to_pylist()).all()
+    found, _ = fit(episodes, table_of(episodes, [float(i % 3) for i in range(10)]), train=0.1)
+    assert set(found.column("raw_reward").to_pylist()) == {0.0}
+
+
+def test_nobody_ever_replies() -> None:
+    episodes = [episode(f"s{i}", [("bot", "w1"), ("bot", "w2")], 2.0 + i) for i in range(5)]
+    found, _ = fit(episodes, table_of(episodes, [0.0] * 10))
+    assert found.column("raw_reward").null_count == 10
+    rewards, projection = project(found, episodes, splits_of(episodes), "relative", find_method("reaction"))
+    assert projection.spread == 0.0
+    assert np.isfinite(rewards.column("reward").to_pylist()).all()
+
+
+def test_a_score_that_is_not_finite_is_named() -> None:
+    episodes, felt = reacted(10)
+    broken = Episode("s000", episodes[0].turns, replace(episodes[0].rating, score=math.nan))
+    with pytest.raises(UnitError, match="session s000: score nan; it must be finite"):
+        fit([broken, *episodes[1:]], table_of(episodes, felt))
+
+
+def test_no_training_session_is_said() -> None:
+    episodes, felt = reacted(10)
+    with pytest.raises(UnitError, match="no training session"):
+        fit(episodes, table_of(episodes, felt), train=0.0)
+
+
+def test_reactions_that_were_never_read_are_said() -> None:
+    with pytest.raises(UnitError, match="no reaction was read of any session"):
+        fit(reacted(4)[0], None)
+
+
+@pytest.mark.parametrize("late", [(-1.0,), (9.0,), (math.nan,), ()])
+def test_powers_out_of_range_are_refused(late: tuple[float, ...]) -> None:
+    with pytest.raises(ValidationError):
+        ReactionSettings(late=late)
+
+
+@hypothesis_settings(deadline=None, max_examples=20)
+@given(st.floats(0.1, 50), st.floats(-100, 100))
+def test_the_units_of_scores_scale_the_values(factor: float, shift: float) -> None:
+    episodes, felt = reacted(25)
+    moved = [
+        Episode(e.session_id, e.turns, replace(e.rating, score=factor * e.score + shift, low=-1e4, high=1e4))
+        for e in episodes
+    ]
+    cues = np.zeros((len(felt), len(CUES)))
+    vectors = np.random.default_rng(2).normal(size=(len(felt), WIDTH))
+    everyone = frozenset(e.session_id for e in episodes)
+    one, two = (
+        Reactions(tuple(e), cues, vectors, np.ones(len(felt), bool), np.zeros((len(felt), 0)))
+        for e in (episodes, moved)
+    )
+    settings = ReactionSettings()
+    expected = factor * learn(one, everyone, settings).values(one)
+    np.testing.assert_allclose(learn(two, everyone, settings).values(two), expected, rtol=1e-6, atol=1e-8 * factor)
+
+
+def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) -> pa.Table:
+    """The rater's smile shows the planted feeling, where it was measured; the target's own smile shows the opposite."""
+    rng = np.random.default_rng(5)
+    rows = []
+    keys = [(e.session_id, turn) for e in episodes for turn in e.target_turns]
+    for value, (session_id, turn) in zip(felt, keys, strict=True):
+        smile = value + 0.3 * rng.normal() if rng.random() < measured else None
+        for person, mean in (("user", smile), ("bot", -value)):
+            rows.append({"session_id": session_id, "turn": turn, "person": person, "window": "during"})
+            rows[-1].update(feature="smile", mean=mean, coverage=1.0)
+    return pa.Table.from_pylist(rows, schema=UTTERANCE_FEATURES.arrow)
+
+
+def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
+    episodes, felt = reacted(300)
+    blank = table_of(episodes, [0.0] * len(felt))  # the replies say nothing
+
+    def agreement(features: pa.Table | None) -> float:
+        found, _ = fit_decomposer(
+            "reaction", episodes, splits_of(episodes), None, DecomposeSettings(), small(), 0, ignore, features, blank
+        )
+        values = found.column("raw_reward").to_pylist()
+        known = [i for i, value in enumerate(values) if value is not None]
+        return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])
+
+    assert agreement(smiles(episodes, felt)) > 0.7
+    assert abs(agreement(None)) < 0.2
+    assert abs(agreement(smiles(episodes, felt, measured=0.0))) < 0.2
+    assert agreement(smiles(episodes, felt).slice(0, 0)) == agreement(None)

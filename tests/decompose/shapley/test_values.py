@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from decompose.shapley.values import default_budget, shapley_values
+from foundation.errors import InputError, UnitError
+
+Game = Callable[[frozenset[int]], float]
+
+
+def pairwise(players: int, seed: int = 0) -> Game:
+    """Each player's own worth, and one for each pair of players; v of no player is not 0."""
+    rng = np.random.default_rng(seed)
+    own, pairs = rng.normal(size=players), np.triu(rng.normal(size=(players, players)), 1)
+
+    def value(coalition: frozenset[int]) -> float:
+        member = np.isin(np.arange(players), list(coalition)).astype(float)
+        return float(0.7 + own @ member + member @ pairs @ member)
+
+    return value
+
+
+def saturating(players: int, seed: int = 0) -> Game:
+    gains = np.abs(np.random.default_rng(seed).normal(size=players))
+    return lambda coalition: 3 * math.tanh(sum(gains[i] for i in coalition) / 2)
+
+
+def by_matrix(value: Game) -> Callable[[NDArray[np.bool_]], NDArray[np.float64]]:
+    """A game as shapiq calls it."""
+    return lambda members: np.array([value(frozenset(np.flatnonzero(row).tolist())) for row in members])
+
+
+worths = st.floats(-5, 5)
+
+
+@given(worths, worths, worths)
+def test_savoir_s_worked_figure(first: float, third: float, both: float) -> None:
+    # Figure 3: phi_2 = (1.2 + 1.2 + 0.8 + 1.0 + 0.6 + 0.6) / 6, whatever the others are worth without it.
+    without = {(): 0.0, (0,): first, (2,): third, (0, 2): both}
+    adds = {(): 1.2, (0,): 0.8, (2,): 1.0, (0, 2): 0.6}
+
+    def value(coalition: frozenset[int]) -> float:
+        others = tuple(sorted(coalition - {1}))
+        return without[others] + (adds[others] if 1 in coalition else 0.0)
+
+    found = shapley_values(value, 3)
+    assert found.values[1] == pytest.approx(0.9, abs=1e-12)
+    assert found.estimator == "exact" and found.calls == 8
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 10**6), st.booleans())
+def test_up_to_six_players_it_is_shapiq_s_exact_computer(players: int, seed: int, saturates: bool) -> None:
+    from shapiq.game_theory.exact import ExactComputer
+
+    game = (saturating if saturates else pairwise)(players, seed)
+    found = shapley_values(game, players)
+    exact = ExactComputer(by_matrix(game), players)("SV", 1).get_n_order_values(1)
+    np.testing.assert_allclose(found.values, exact, rtol=0, atol=1e-9)
+    assert found.estimator == "exact" and found.calls == 2**players <= found.budget
+    assert not found.standard_errors.any()
+
+
+@pytest.mark.parametrize("players", [7, 10])
+def test_beyond_six_players_it_is_shapiq_s_paired_kernelshap(players: int) -> None:
+    from shapiq.approximator import KernelSHAP
+
+    game = saturating(players)
+    found = shapley_values(game, players, seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        shapiq = KernelSHAP(players, pairing_trick=True, random_state=3).approximate(found.budget, by_matrix(game))
+    # shapiq weights the sum's constraint with 1e8, here it is exact.
+    np.testing.assert_allclose(found.values, shapiq.get_n_order_values(1), atol=1e-5)
+    assert found.estimator.startswith("KernelSHAP, paired (drawn by shapiq 1.")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 13), st.integers(0, 10**6), st.sampled_from(["paired", "extreme-first"]), st.none() | st.just(40))
+def test_the_values_sum_to_what_all_add(players: int, seed: int, sampling: str, budget: int | None) -> None:
+    game = pairwise(players, seed)
+    found = shapley_values(game, players, budget=budget, sampling=sampling, seed=seed)  # type: ignore[arg-type]
+    assert found.values.shape == found.standard_errors.shape == (players,)
+    assert found.values.sum() == pytest.approx(found.whole - found.empty, abs=1e-8)
+    assert found.empty == game(frozenset()) and found.whole == game(frozenset(range(players)))
+    assert found.calls <= found.budget == (default_budget(players) if budget is None else budget)
+
+
+@pytest.mark.parametrize("sampling", ["paired", "extreme-first"])
+def test_every_coalition_is_asked_for_once_within_the_budget(sampling: str) -> None:
+    asked: list[frozenset[int]] = []
+
+    def value(coalition: frozenset[int]) -> float:
+        asked.append(coalition)
+        return float(len(coalition))
+
+    found = shapley_values(value, 12, budget=60, sampling=sampling)  # type: ignore[arg-type]
+    assert len(asked) == len(set(asked)) == found.calls == 60
+    assert asked[0] == frozenset() and asked[-1] == frozenset(range(12))
+    np.testing.assert_allclose(found.values, 1.0)
+
+
+def test_extreme_sizes_come_first() -> None:
+    sizes: list[int] = []
+
+    def value(coalition: frozenset[int]) -> float:
+        sizes.append(len(coalition))
+        return 0.0
+
+    shapley_values(value, 10, budget=60, sampling="extreme-first")
+    counts = np.bincount(sizes, minlength=11)
+    assert counts[[0, 1, 9, 10]].tolist() == [1, 10, 10, 1]
+    assert counts[2] + counts[8] == 38 and not counts[3:8].any()
+
+
+def test_many_players_are_drawn_without_listing_all_coalitions() -> None:
+    game = pairwise(60)
+    found = shapley_values(game, 60, sampling="extreme-first", budget=200)
+    assert found.calls == 200
+    assert found.values.sum() == pytest.approx(found.whole - found.empty)
+
+
+@pytest.mark.parametrize("sampling", ["paired", "extreme-first"])
+def test_equal_seeds_give_equal_values(sampling: str) -> None:
+    def run(seed: int) -> list[float]:
+        found = shapley_values(saturating(9), 9, sampling=sampling, seed=seed)  # type: ignore[arg-type]
+        return [*found.values, *found.standard_errors]
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_paired_draws_find_a_game_of_pairs_exactly() -> None:
+    game = pairwise(10)
+    exact = shapley_values(game, 10, budget=1024)
+    assert exact.estimator == "exact"
+    np.testing.assert_allclose(shapley_values(game, 10).values, exact.values, atol=1e-8)
+
+
+def test_a_smaller_budget_than_all_coalitions_is_kept_to() -> None:
+    found = shapley_values(pairwise(6), 6, budget=30)
+    assert found.calls == 30 and found.estimator.startswith("KernelSHAP")
+
+
+@pytest.mark.parametrize(("players", "noise"), [(5, 1.0), (9, 1.0), (9, 0.0)])
+def test_standard_errors_are_as_large_as_the_errors(players: int, noise: float) -> None:
+    game = saturating(players, 5)
+    true = shapley_values(game, players, budget=2**players).values
+    errors, variances = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        found = shapley_values(lambda s, rng=rng: game(s) + noise * rng.normal(size=2), players, seed=seed)
+        errors.append((found.values - true) ** 2)
+        variances.append(found.standard_errors**2)
+    assert 0.7 < math.sqrt(np.mean(errors) / np.mean(variances)) < 1.4
+
+
+def test_rollouts_are_averaged() -> None:
+    found = shapley_values(lambda s: [len(s) - 1.0, len(s) + 1.0], 3)
+    np.testing.assert_allclose(found.values, 1.0)
+    # Each mean has variance 1; the weights of Eq. 4 for n = 3: 1/3, 1/6, 1/6, 1/3 with v(S) and v(S + i) each.
+    np.testing.assert_allclose(found.standard_errors**2, 2 * (2 / 9 + 2 / 36))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, [], [1.0, math.nan], [[1.0], [2.0]]])
+def test_a_value_that_is_no_number_is_named_with_its_coalition(bad: object) -> None:
+    with pytest.raises(UnitError, match=r"coalition \[0, 2\]: its value is"):
+        shapley_values(lambda s: bad if s == {0, 2} else 0.0, 3)  # type: ignore[arg-type, return-value]
+
+
+def test_what_cannot_be_computed_is_refused() -> None:
+    with pytest.raises(InputError, match="players = -1"):
+        shapley_values(saturating(1), -1)
+    with pytest.raises(InputError, match="'paird'; allowed are 'paired' and 'extreme-first'"):
+        shapley_values(saturating(1), 1, sampling="paird")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"200 coalitions for 100 players; KernelSHAP needs 2n \+ 2 = 202"):
+        shapley_values(saturating(1), 100)
+
+
+def test_too_unlucky_a_draw_is_refused() -> None:
+    seed = next(seed for seed in range(200) if _fails(seed))
+    with pytest.raises(InputError, match="do not tell 40 players apart"):
+        shapley_values(pairwise(40), 40, budget=82, seed=seed)
+
+
+def _fails(seed: int) -> bool:
+    try:
+        shapley_values(lambda s: 0.0, 40, budget=82, seed=seed)
+    except InputError:
+        return True
+    return False
+
+
+def test_the_default_budget_is_savoir_s() -> None:
+    assert [default_budget(n) for n in (0, 6, 16, 17, 100)] == [2, 74, 194, 200, 200]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from features.emotion_model import choice as emotion_choice
+from features.emotion_model import published as model_files
+from features.emotion_model.choice import emotion_identity, emotion_label, missing_emotion, resolve_emotion_model
+from features.emotion_model.published import PinnedModel, git_blob, place
+from features.emotion_model.sidecar import sidecar_path
+from foundation.errors import InputError
+from tests.features.emotion_models import small_model
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PinnedModel, ...]:
+    """A first and a second published model; neither is in the cache."""
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
+    first, second = (small_model(tmp_path / f"{n}.onnx", outputs=n) for n in (8, 10))
+    models = tuple(
+        PinnedModel(name, git_blob(path), 32, 0.0, 0.0) for name, path in (("first", first), ("second", second))
+    )
+    for module in (emotion_choice, model_files):
+        monkeypatch.setattr(module, "MODELS", models)
+    return models
+
+
+def install(model: PinnedModel, source: Path) -> Path:
+    place(model).parent.mkdir(parents=True, exist_ok=True)
+    place(model).write_bytes(source.read_bytes())
+    return place(model)
+
+
+def test_auto_takes_the_first_that_is_there_and_verified(table: tuple[PinnedModel, ...], tmp_path: Path) -> None:
+    first, second = table
+    assert resolve_emotion_model("auto") is None
+    there = install(second, tmp_path / "10.onnx")
+    assert resolve_emotion_model("auto") == there
+    assert resolve_emotion_model("auto") == there
+    better = install(first, tmp_path / "8.onnx")
+    assert resolve_emotion_model("auto") == better
+    better.write_bytes(b"damaged")
+    assert resolve_emotion_model("auto") == there
+
+
+def test_none_and_paths(table: tuple[PinnedModel, ...], tmp_path: Path) -> None:
+    install(table[0], tmp_path / "8.onnx")
+    assert resolve_emotion_model("none") is None
+    assert resolve_emotion_model(str(tmp_path / "10.onnx")) == tmp_path / "10.onnx"
+    with pytest.raises(
+        InputError, match=r"emotion_model = 'Auto': no such file\. Allowed: 'auto' .*'none', or the path"
+    ):
+        resolve_emotion_model("Auto")
+    with pytest.raises(InputError, match="a folder"):
+        resolve_emotion_model(str(tmp_path))
+
+
+def test_the_identity_is_the_content_of_model_and_sidecar(tmp_path: Path) -> None:
+    one, same = small_model(tmp_path / "one.onnx"), small_model(tmp_path / "same.onnx")
+    identity = emotion_identity(str(one))
+    assert identity is not None and len(identity) == 64
+    assert emotion_identity(str(same)) == identity
+    assert emotion_identity(str(small_model(tmp_path / "other.onnx", outputs=10))) != identity
+    sidecar_path(one).write_text('{"color": "bgr"}')
+    assert emotion_identity(str(one)) != identity
+    assert emotion_identity("none") is None
+    sidecar_path(one).unlink()
+    sidecar_path(one).mkdir()
+    with pytest.raises(InputError, match="cannot be read"):
+        emotion_identity(str(one))
+
+
+def test_the_label_shows_no_path(tmp_path: Path) -> None:
+    path = small_model(tmp_path / "mine.onnx")
+    label = emotion_label(str(path))
+    assert label.startswith("mine.onnx (sha256 ") and str(tmp_path) not in label
+    assert emotion_label("none") == "none" and emotion_label("auto") == "auto"
+
+
+def test_a_missing_model_is_said_unless_it_was_not_wanted(table: tuple[PinnedModel, ...], tmp_path: Path) -> None:
+    said = missing_emotion("auto")
+    assert said is not None and said.startswith("no emotion model is installed")
+    assert "apportion models fetch emotion" in said and 'emotion_model = "none"' in said
+    assert missing_emotion("none") is None
+    install(table[0], tmp_path / "10.onnx")
+    said = missing_emotion("auto")
+    assert said is not None and said.startswith("the fetched emotion model first is damaged")
+    assert str(tmp_path) not in said
+    install(table[0], tmp_path / "8.onnx")
+    assert missing_emotion("auto") is None
+    assert missing_emotion(str(tmp_path / "8.onnx")) is None

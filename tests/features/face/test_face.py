@@ -1,0 +1,61 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.face.face import EYES, MOUTH_DOWN, Face, Reading, face_of_landmarks
+from tests.features.clips import flat
+
+PLACES = st.floats(-100, 100)
+SIDES = st.floats(10, 300)
+
+
+def test_crop_keeps_to_the_picture():
+    face = Face(10.0, 20.0, 30.0, identity=3)
+    assert face.centre == (25.0, 35.0)
+    assert face.crop(flat(width=64, height=48)).shape == (28, 30)
+    assert face.scaled(10.0).crop(flat(width=64, height=48)).size == 0
+    assert Face(-20.0, -20.0, 10.0).crop(flat()).size == 0
+    assert face.crop(np.zeros((48, 64, 3), np.uint8)).shape == (28, 30, 3)
+
+
+def test_towards_moves_and_sizes_and_takes_the_newer_reading():
+    reading = Reading(0.5, 0.0, 1.0, 2.0)
+    face = Face(20.0, 40.0, 60.0, identity=3)
+    # The square goes half of the way, the head a tenth of it, from (50, 70) towards (50, 50).
+    assert face.towards(Face(40.0, 40.0, 20.0, reading=reading), 0.5, 0.1) == Face(
+        30.0, 40.0, 40.0, identity=3, reading=reading, head=(50.0, 68.0)
+    )
+    seen = Face(0.0, 0.0, 10.0, ((0.0, 0.0), (2.0, 0.0)))
+    eyes = seen.towards(Face(0.0, 0.0, 10.0, ((1.0, 1.0), (3.0, 1.0))), 0.5, 0.5)
+    assert eyes.eyes == ((0.5, 0.5), (2.5, 0.5))
+
+
+@given(PLACES, PLACES, SIDES, st.floats(0.1, 8.0))
+def test_eyes_move_and_scale_with_the_face(x, y, side, factor):
+    plain = Face(x, y, side)
+    seen = Face(x, y, side, plain.eye_middles())
+    for changed in (lambda face: face.scaled(factor), lambda face: face.moved(3.0, -2.0)):
+        assert np.allclose(changed(seen).eye_middles(), changed(plain).eye_middles(), atol=1e-9 * 1e4)
+
+
+@given(PLACES, PLACES, SIDES)
+def test_a_square_comes_back_from_its_own_landmarks(x, y, side):
+    eyes = tuple((x + across * side, y + down * side) for across, down in EYES)
+    face = face_of_landmarks(eyes, (x + side / 2, y + MOUTH_DOWN * side))
+    assert (face.x, face.y, face.side) == pytest.approx((x, y, side), abs=1e-6)
+
+
+def test_a_turned_head_keeps_its_size():
+    turned = face_of_landmarks(((50.0, 50.0), (60.0, 50.0)), (55.0, 92.0))
+    assert turned.side == pytest.approx(100.0)
+
+
+@given(PLACES, PLACES, SIDES, PLACES, PLACES, SIDES)
+def test_overlap_is_symmetric_and_at_most_one(x, y, side, u, v, other):
+    a, b = Face(x, y, side), Face(u, v, other)
+    assert a.overlap(b) == pytest.approx(b.overlap(a))
+    assert 0.0 <= a.overlap(b) <= 1.0 + 1e-12
+    assert math.isclose(a.overlap(a), 1.0)

@@ -1,0 +1,334 @@
+"""What `probe` measures in one file, and that it is what the pipeline measures."""
+
+import io
+import json
+import warnings
+import wave as wave_file
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from corpus.session import Media, Session, Turn
+from features.extract import extract_session
+from features.names import EMOTION_FEATURES, SIGHT_FEATURES
+from features.probe.picture import PANELS, draw_probe
+from features.probe.probe import Probe, probe
+from features.settings import FeatureSettings
+from foundation.errors import InputError
+from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
+from tests.shared import shared
+
+PLAIN = FeatureSettings(emotion_model="none")
+
+
+def means(probed: Probe) -> dict[str, float | None]:
+    return {figure.feature: figure.mean for figure in probed.figures}
+
+
+def figures(probed: Probe) -> dict[str, tuple[float | None, float]]:
+    return {figure.feature: (figure.mean, figure.coverage) for figure in probed.figures}
+
+
+def pipeline(root: Path, start_s: float, end_s: float, *media: Media) -> dict[str, tuple[float | None, float]]:
+    """What `apportion features` gives one utterance of that length."""
+    session = Session("s", (Turn(0, media[0].speaker, "x", start_s, end_s),), media=media)
+    rows = extract_session(session, root, PLAIN)[1].to_pylist()
+    return {row["feature"]: (row["mean"], row["coverage"]) for row in rows if row["window"] == "during"}
+
+
+@pytest.fixture
+def voice(tmp_path: Path) -> Path:
+    return write_wav(tmp_path / "voice.wav", np.concatenate([tone(1.0, 150), tone(1.0, 220)]))
+
+
+@pytest.fixture(scope="module")
+def nodding(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight seconds: nods around 3 s, shakes around 6 s."""
+    times = [i / 25 for i in range(200)]
+    pictures = moving(astronaut(256), lambda t: (wave(t, 5.4, 3, 2.0, 8.0), wave(t, 2.4, 3, 2.0, 8.0)), times)
+    return write_movie(tmp_path_factory.mktemp("probe") / "nod.mp4", pictures, sound=tone(8.0, 150))
+
+
+# Figures
+
+
+def test_the_figures_of_the_reference_recording():
+    probed = probe(shared("media/pyannote_sample.wav"), FeatureSettings())
+    assert means(probed)["f0_hz"] == pytest.approx(198.10, abs=0.05)
+    assert means(probed)["jitter_local"] == pytest.approx(0.01241, abs=0.0001)
+    assert (probed.start_s, probed.end_s, probed.holds) == (0.0, 30.0, "audio (pcm_s16le)")
+    assert probed.emotion_model is None and probed.notes == () and probed.nods == {}
+
+
+def test_a_window_of_sound_has_the_figures_of_the_pipeline(voice: Path):
+    assert figures(probe(voice, PLAIN, 0.3, 1.4)) == pipeline(voice.parent, 0.3, 1.4, Media("p", "audio", "voice.wav"))
+
+
+def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
+    probed = probe(nodding, PLAIN)
+    assert probed.end_s == pytest.approx(8.0, abs=0.1)
+    expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
+    assert figures(probed) == expected
+    assert set(SIGHT_FEATURES) | set(EMOTION_FEATURES) < set(expected)
+
+
+def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
+    probed = probe(nodding, PLAIN)
+    assert (means(probed)["nod_yes"], means(probed)["nod_no"]) == (1.0, 1.0)
+    told = probed.to_json()["events"]
+    assert told["nod_yes"]["count"] == 1
+    assert told["nod_yes"]["per_minute"] == pytest.approx(60 / 8, rel=0.1)
+    assert 2.3 < told["nod_yes"]["at"][0]["start_s"] < told["nod_yes"]["at"][0]["end_s"] < 4.2
+    assert 5.3 < told["nod_no"]["at"][0]["start_s"] < told["nod_no"]["at"][0]["end_s"] < 7.2
+    part = probe(nodding, PLAIN, 4.5)
+    assert {name: len(spans) for name, spans in part.nods.items()} == {"nod_yes": 0, "nod_no": 1}
+    assert (means(part)["nod_yes"], means(part)["nod_no"]) == (0.0, 1.0)
+
+
+def test_pictures_are_not_decoded_far_beyond_the_end(tmp_path: Path):
+    path = write_movie(tmp_path / "long.mp4", [flat()] * 750)
+    seen: list[float] = []
+    short = probe(path, PLAIN, 1.0, 2.0, told=lambda done_s, total_s: seen.append(done_s))
+    assert 2.0 < max(seen) < 8.0
+    assert any("gaze is judged by the pictures up to" in note for note in short.notes)
+    whole = probe(path, PLAIN, told=lambda done_s, total_s: seen.append(done_s))
+    assert max(seen) > 29.0
+    assert whole.notes == ()
+
+
+def test_progress_hears_of_how_many_seconds(tmp_path: Path):
+    path = write_movie(tmp_path / "a.mp4", [flat()] * 50)
+    heard: list[tuple[float, float | None]] = []
+    probe(path, PLAIN, told=lambda done_s, total_s: heard.append((done_s, total_s)))
+    assert [done_s for done_s, _ in heard] == sorted(done_s for done_s, _ in heard)
+    assert {total_s for _, total_s in heard} == {2.0}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.floats(0, 1.9), st.floats(0.01, 3.0))
+def test_any_window_within_is_reported_as_asked(voice: Path, start_s: float, length_s: float):
+    probed = probe(voice, PLAIN, start_s, start_s + length_s)
+    assert probed.start_s == start_s
+    assert probed.end_s == min(start_s + length_s, 2.0)
+    assert all(0.0 <= figure.coverage <= 1.0 for figure in probed.figures)
+    assert all((figure.mean is None) == (figure.coverage == 0.0) for figure in probed.figures)
+    for series in probed.series.values():
+        assert ((series.times_s >= probed.start_s) & (series.times_s < probed.end_s)).all()
+    json.dumps(probed.to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", ["a.mkv", "a.mov", "a.ts"])
+def test_a_film_whose_clock_begins_late_is_told_on_its_clock(tmp_path: Path, name: str):
+    path = write_movie(tmp_path / name, [flat()] * 50, times_s=[30 + i / 25 for i in range(50)])
+    lenient = FeatureSettings(emotion_model="none", missing_tolerance_s=60.0)
+    end_s = 2.0 if name == "a.ts" else 32.0
+    assert probe(path, lenient).end_s == pytest.approx(end_s, abs=0.1)
+    with pytest.raises(InputError) as told:
+        probe(path, lenient, 70.0)
+    assert float(str(told.value).split(" ends at ")[1].split()[0]) == pytest.approx(end_s, abs=0.1)
+
+
+def test_an_end_beyond_the_file_is_the_files_end(voice: Path):
+    probed = probe(voice, PLAIN, 0.0, 99.0)
+    assert probed.end_s == 2.0
+    assert probed.notes == ("the recording ends at 2.00 s",)
+
+
+def test_without_an_emotion_model_a_film_says_so_once(tmp_path: Path):
+    path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
+    assert [note for note in probe(path, FeatureSettings()).notes if "emotion" in note] == [
+        "no emotion model: get one with `apportion models fetch emotion`"
+    ]
+    assert probe(path, PLAIN).notes == ()
+
+
+def test_an_emotion_model_is_used(tmp_path: Path):
+    onnx_models = pytest.importorskip("tests.features.emotion_models", reason="onnx is in the dev extra")
+    path = write_movie(tmp_path / "a.mp4", [astronaut(256)] * 50)
+    model = onnx_models.small_model(tmp_path / "tiny.onnx")
+    probed = probe(path, FeatureSettings(emotion_model=str(model)))
+    assert probed.emotion_model == str(model)
+    assert sum(means(probed)[name] for name in EMOTION_FEATURES) == pytest.approx(1.0, abs=1e-5)
+    assert (
+        Image.open(io.BytesIO(draw_probe(probed))).height
+        > Image.open(io.BytesIO(draw_probe(probe(path, PLAIN)))).height
+    )
+
+
+# Channels
+
+
+def test_channels_of_the_sound(tmp_path: Path):
+    path = write_wav(tmp_path / "two.wav", np.stack([tone(1.0, 120), tone(1.0, 240)]))
+    for name, hz in (("L", 120), ("0", 120), ("R", 240), ("1", 240)):
+        assert means(probe(path, PLAIN, channels=(name,)))["f0_hz"] == pytest.approx(hz, rel=0.01)
+
+
+def test_half_a_picture_has_its_own_person_and_no_sound_unless_named(tmp_path: Path):
+    both = np.concatenate([astronaut(256), flat(width=256, height=256)], axis=1)
+    path = write_movie(tmp_path / "both.mp4", [both] * 50, sound=tone(2.0, 150))
+    left, right = (probe(path, PLAIN, channels=(half,)) for half in ("left", "right"))
+    assert (figures(left)["smile"][1] > 0.9, figures(right)["smile"]) == (True, (None, 0.0))
+    assert "f0_hz" not in means(left)
+    assert any("everybody's" in note for note in left.notes)
+    told = probe(path, PLAIN, channels=("left", "L"))
+    assert means(told)["f0_hz"] == pytest.approx(150, rel=0.01)
+    assert told.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("channels", "message"),
+    [
+        (("x",), "'x': allowed are L, R or a number from 0"),
+        (("R",), r"does not have it\. Channels of its sound: 0 "),
+        (("left",), "no picture to halve"),
+        (("L", "R"), "at most one channel"),
+        (("left", "right"), "at most one channel"),
+    ],
+)
+def test_channels_that_are_not_there(voice: Path, channels, message):
+    with pytest.raises(InputError, match=message):
+        probe(voice, PLAIN, channels=channels)
+
+
+def test_a_channel_of_a_silent_film(tmp_path: Path):
+    path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
+    with pytest.raises(InputError, match="it has no sound"):
+        probe(path, PLAIN, channels=("L",))
+
+
+# Files that cannot be used
+
+
+def _data(path: Path) -> Path:
+    with av.open(str(path), "w") as container:
+        packet = av.Packet(b"hello")
+        packet.stream, packet.time_base = container.add_data_stream(), Fraction(1, 1000)
+        packet.pts, packet.dts, packet.duration = 0, 0, 900
+        container.mux(packet)
+    return path
+
+
+def test_files_that_cannot_be_used(tmp_path: Path):
+    (tmp_path / "empty.mp4").touch()
+    (tmp_path / "text.mp4").write_text("hello")
+    (tmp_path / "loop.wav").symlink_to("loop.wav")
+    with wave_file.open(str(tmp_path / "none.wav"), "wb") as none:
+        none.setparams((1, 2, 16000, 0, "NONE", "NONE"))
+    _data(tmp_path / "data.ts")
+    for name, message in (
+        ("gone.wav", "no such file"),
+        ("", "is a folder.*apportion import media"),
+        ("loop.wav", "loop"),
+        ("empty.mp4", "the file is empty"),
+        ("text.mp4", "cannot be opened as a recording"),
+        ("data.ts", "neither sound nor pictures in the file .it holds nothing that can be decoded"),
+        ("none.wav", "nothing in it could be decoded"),
+    ):
+        with pytest.raises(InputError, match=message):
+            probe(tmp_path / name, PLAIN)
+    with pytest.raises(InputError, match="not a regular file"):
+        probe(Path("/dev/null"), PLAIN)
+
+
+def test_a_file_that_is_cut_short(tmp_path: Path, voice: Path):
+    (tmp_path / "cut.wav").write_bytes(voice.read_bytes()[:20_000])
+    with pytest.raises(InputError, match="cut short"):
+        probe(tmp_path / "cut.wav", PLAIN)
+
+
+def test_a_link_is_followed(tmp_path: Path, voice: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link.wav").symlink_to(voice)
+    probed = probe(tmp_path / "elsewhere" / "link.wav", PLAIN)
+    assert (probed.file, figures(probed)) == (str(tmp_path / "elsewhere" / "link.wav"), figures(probe(voice, PLAIN)))
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "message"),
+    [
+        (-1.0, None, "0 or more"),
+        (float("nan"), None, "0 or more"),
+        (1.0, 1.0, "must be later than start = 1 s"),
+        (1.0, 0.5, "must be later"),
+        (0.0, float("nan"), "must be later"),
+        (0.0, float("inf"), "Leave it out"),
+        (2.0, None, r"ends at 2\.00 s"),
+        (50.0, 60.0, r"ends at 2\.00 s"),
+    ],
+)
+def test_windows_that_are_none(voice: Path, start_s, end_s, message):
+    with pytest.raises(InputError, match=message):
+        probe(voice, PLAIN, start_s, end_s)
+
+
+def test_a_detector_without_its_model(tmp_path: Path):
+    path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
+    with pytest.raises(InputError, match="yunet_model"):
+        probe(path, FeatureSettings(detector="yunet"))
+
+
+# The picture
+
+
+def _pixels(content: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), dtype=int)
+
+
+def test_a_panel_a_feature(voice: Path, nodding: Path):
+    sound, film = draw_probe(probe(voice, PLAIN)), draw_probe(probe(nodding, PLAIN))
+    assert sound[:8] == film[:8] == b"\x89PNG\r\n\x1a\n"
+    assert _pixels(film).shape[0] > 1.8 * _pixels(sound).shape[0]
+    assert _pixels(film).shape[1] == _pixels(sound).shape[1]
+    assert len(PANELS) == len({panel.title for panel in PANELS})
+
+
+def test_the_same_figures_give_the_same_bytes_whatever_the_users_style(
+    voice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import matplotlib
+
+    probed = probe(voice, PLAIN)
+    plain = draw_probe(probed)
+    with matplotlib.rc_context({"figure.facecolor": "black", "font.size": 30}):
+        assert draw_probe(probed) == plain
+    assert draw_probe(probed) == plain
+
+
+def test_nods_are_shaded_where_they_are(nodding: Path):
+    # Pale blue and pale orange occur nowhere else in the head's panel; columns are time.
+    pixels = _pixels(draw_probe(probe(nodding, PLAIN)))
+    blue = np.flatnonzero((np.abs(pixels - (214, 232, 243)).max(axis=2) < 4).sum(axis=0) > 40)
+    assert len(blue)
+    share = blue / pixels.shape[1]
+    assert 2.0 / 8 < share.min() < share.max() < 4.6 / 8
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path, voice: Path):
+    for name in ("a$x_{b}$\\frac{.wav", "zwei\nZeilen\x1b[31m.wav", "会議.wav", "n" * 200 + ".wav"):
+        path = tmp_path / name
+        path.write_bytes(voice.read_bytes())
+        probed = probe(path, PLAIN)
+        assert probed.shown_name.isprintable()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert draw_probe(probed)
+
+
+def test_a_film_in_which_nothing_is_seen_is_drawn(tmp_path: Path):
+    path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
+    probed = probe(path, PLAIN)
+    assert set(means(probed).values()) == {None}
+    assert draw_probe(probed)
+
+
+def test_silence_is_drawn(tmp_path: Path):
+    probed = probe(write_wav(tmp_path / "a.wav", np.zeros(16000)), PLAIN)
+    assert set(means(probed).values()) == {None}
+    assert draw_probe(probed)

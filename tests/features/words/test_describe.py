@@ -1,0 +1,167 @@
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
+from corpus.session import Rating, Session, Turn
+from features.names import FEATURES, VOICE_FEATURES
+from features.settings import DescriptorSettings, DescriptorThresholds
+from features.words.describe import describe_session
+
+SETTINGS = DescriptorSettings()
+TURNS = tuple(Turn(i, "ann" if i % 2 == 0 else "bob", "x", float(i), i + 0.9) for i in range(8))
+SESSION = Session("s", TURNS, (Rating("bob", "ann", "liking", 2.0, 1.0, 5.0),))
+Row = tuple[int, str, str, str, float | None, float]
+
+
+def _table(rows: list[Row], session_id: str = "s") -> pa.Table:
+    names = UTTERANCE_FEATURES.arrow.names
+    dicts = [dict(zip(names, (session_id, *row), strict=True)) for row in rows]
+    return pa.Table.from_pylist(dicts, schema=UTTERANCE_FEATURES.arrow)
+
+
+def _bob() -> list[Row]:
+    """Bob speaks at about 200 Hz in his own turns, smiles only in turn 2, nods twice in turn 4."""
+    rows: list[Row] = []
+    for turn, pitch in ((1, 200.0), (3, 230.0), (5, 195.0), (7, 205.0)):
+        rows += [(turn, "bob", "during", "f0_hz", pitch, 0.5), (turn - 1, "bob", "reply", "f0_hz", pitch, 0.5)]
+    for turn in range(8):
+        rows.append((turn, "bob", "during", "smile", 0.9 if turn == 2 else 0.1, 1.0))
+        rows.append((turn, "bob", "during", "nod_yes", 2.0 if turn == 4 else 0.0, 1.0))
+    return rows
+
+
+def _texts(table: pa.Table) -> dict[tuple[int, str, str], str]:
+    return {(r["turn"], r["person"], r["window"]): r["text"] for r in table.to_pylist()}
+
+
+def test_the_rater_is_described_in_the_targets_turns_and_replies():
+    found = describe_session(SESSION, _table(_bob()), SETTINGS)
+    assert found.schema.equals(DESCRIPTORS.arrow)
+    assert _texts(found) == {
+        (0, "bob", "during"): "as usual",
+        (0, "bob", "reply"): "as usual",
+        (2, "bob", "during"): "smiling",
+        (2, "bob", "reply"): "pitch above usual",
+        (4, "bob", "during"): "nods twice",
+        (4, "bob", "reply"): "as usual",
+        (6, "bob", "during"): "as usual",
+        (6, "bob", "reply"): "as usual",
+    }
+    assert [(r["turn"], r["window"]) for r in found.to_pylist()] == sorted(
+        (r["turn"], r["window"]) for r in found.to_pylist()
+    )
+
+
+def test_scores_change_nothing():
+    other = replace(SESSION, ratings=(Rating("bob", "ann", "liking", 5.0, 1.0, 5.0),))
+    assert describe_session(other, _table(_bob()), SETTINGS).equals(describe_session(SESSION, _table(_bob()), SETTINGS))
+
+
+def test_two_scales_of_one_pair_are_described_once():
+    twice = replace(SESSION, ratings=(*SESSION.ratings, Rating("bob", "ann", "warmth", 1.0, 1.0, 5.0)))
+    assert describe_session(twice, _table(_bob()), SETTINGS).num_rows == 8
+
+
+def test_what_was_hardly_seen_is_left_out():
+    rows = [(*row[:5], 0.05) for row in _bob()]
+    assert describe_session(SESSION, _table(rows), SETTINGS).num_rows == 0
+    lenient = DescriptorSettings(thresholds=DescriptorThresholds(voice_coverage=0.0, face_coverage=0.0))
+    assert describe_session(SESSION, _table(rows), lenient).num_rows == 8
+
+
+def test_loudness_without_a_voice_is_not_described():
+    noise = [(turn, "bob", "during", "intensity_db", 20.0 + 10 * turn, 1.0) for turn in range(8)]
+    silence = [(turn, "bob", "during", "f0_hz", None, 0.0) for turn in range(8)]
+    assert describe_session(SESSION, _table(noise + silence), SETTINGS).num_rows == 0
+
+
+@pytest.mark.parametrize("session", [replace(SESSION, ratings=()), replace(SESSION, session_id="other")])
+def test_no_rating_or_no_rows_gives_an_empty_table(session):
+    found = describe_session(session, _table(_bob()), SETTINGS)
+    assert found.num_rows == 0
+    assert found.schema.equals(DESCRIPTORS.arrow)
+
+
+def test_a_person_who_rates_themselves_has_no_listener():
+    own = replace(SESSION, ratings=(Rating("bob", "bob", "mood", 3.0, 1.0, 5.0),))
+    assert describe_session(own, _table(_bob()), SETTINGS).num_rows == 0
+
+
+def test_numeric_variant():
+    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="numeric")))
+    assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd); nod_yes 0"
+    assert texts[2, "bob", "reply"] == "f0_hz 230.0 (+1.4 sd)"
+
+
+def test_json_variant():
+    texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="json")))
+    assert texts[2, "bob", "during"] == '{"nod_yes":0,"smile":{"mean":0.9,"sd_from_usual":2.5}}'
+    assert texts[2, "bob", "reply"] == '{"f0_hz":{"mean":230.0,"sd_from_usual":1.4}}'
+
+
+def test_loudness_is_described_where_pitch_was_never_measured():
+    loud = [(turn, "bob", "during", "intensity_db", 80.0 if turn == 3 else 60.0 + turn, 1.0) for turn in range(8)]
+    loud.append((2, "bob", "reply", "intensity_db", 80.0, 1.0))
+    assert _texts(describe_session(SESSION, _table(loud), SETTINGS))[2, "bob", "reply"] == "voice louder than usual"
+
+
+def test_columns_of_other_people_are_not_told():
+    rows = [(turn, "bob", "during", "valence_precomputed", float(turn), 1.0) for turn in range(8)]
+    for variant in ("words", "numeric", "json"):
+        assert describe_session(SESSION, _table(rows), DescriptorSettings(variant=variant)).num_rows == 0
+
+
+def test_values_that_are_no_numbers_are_left_out():
+    rows = [(*row[:4], float("nan"), 1.0) for row in _bob()]
+    for variant in ("words", "numeric", "json"):
+        assert describe_session(SESSION, _table(rows), DescriptorSettings(variant=variant)).num_rows == 0
+
+
+MEANS = {name: st.floats(0.0, 1.0) for name in FEATURES} | {
+    "f0_hz": st.floats(60.0, 500.0),
+    "intensity_db": st.floats(20.0, 90.0),
+    "nod_yes": st.integers(0, 4).map(float),
+    "nod_no": st.integers(0, 4).map(float),
+}
+
+
+@st.composite
+def behaviour(draw) -> list[Row]:
+    """Everything that could be measured of Bob, each row seen well enough."""
+    rows: list[Row] = []
+    for turn in range(8):
+        for window in ("during", "reply") if turn % 2 == 0 else ("during",):
+            rows += [(turn, "bob", window, name, draw(mean), 0.9) for name, mean in MEANS.items()]
+    return rows
+
+
+@settings(max_examples=40, deadline=None)
+@given(behaviour(), st.sets(st.sampled_from(FEATURES)), st.booleans(), st.sampled_from(["words", "numeric", "json"]))
+def test_what_was_not_observed_is_as_if_it_were_not_in_the_table(rows, absent, null, variant):
+    if "f0_hz" in absent:  # Where no voice sounds, nothing is told of the voice.
+        absent = absent | set(VOICE_FEATURES)
+    chosen = DescriptorSettings(variant=variant)
+    hidden = [(*row[:4], None if null else row[4], 0.0 if null else 0.05) if row[3] in absent else row for row in rows]
+    left = [row for row in rows if row[3] not in absent]
+    assert describe_session(SESSION, _table(hidden), chosen).equals(describe_session(SESSION, _table(left), chosen))
+
+
+@settings(max_examples=40, deadline=None)
+@given(behaviour(), st.sampled_from([0.25, 0.5, 2.0, 4.0]))
+def test_a_person_with_a_higher_voice_is_described_in_the_same_words(rows, factor):
+    # Powers of two, so that no rounding moves a value over a threshold.
+    higher = [(*row[:4], row[4] * factor, row[5]) if row[3] == "f0_hz" else row for row in rows]
+    assert describe_session(SESSION, _table(higher), SETTINGS).equals(describe_session(SESSION, _table(rows), SETTINGS))
+
+
+@settings(max_examples=20, deadline=None)
+@given(behaviour(), behaviour())
+def test_somebody_else_changes_nothing(rows, others):
+    others = [(row[0], "ann", *row[2:]) for row in others]
+    assert describe_session(SESSION, _table(rows + others), SETTINGS).equals(
+        describe_session(SESSION, _table(rows), SETTINGS)
+    )

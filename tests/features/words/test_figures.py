@@ -1,0 +1,56 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.names import FEATURES
+from features.words.baseline import Baseline, Measure
+from features.words.figures import in_json, in_numbers
+
+USUAL = {"f0_hz": Baseline(200.0, 10.0), "jitter_local": Baseline(0.02, 0.002), "smile": Baseline(0.3, 0.2)}
+MEANS = {"nod_yes": 2.0, "f0_hz": 212.34, "jitter_local": 0.01999, "smile": 0.4, "intensity_db": None}
+MEASURES = {name: Measure(mean, 1.0) for name, mean in MEANS.items()}
+
+
+def test_numbers():
+    assert in_numbers(MEASURES, USUAL) == (
+        "nod_yes 2; f0_hz 212.3 (+1.2 sd); jitter_local 0.0200 (-0.0 sd); smile 0.40 (+0.5 sd)"
+    )
+    assert in_numbers(MEASURES, {}) == "nod_yes 2; f0_hz 212.3; jitter_local 0.0200; smile 0.40"
+    assert in_numbers({}, USUAL) is None
+
+
+def test_counts_and_their_rates_stand_side_by_side():
+    measures = {"nod_yes": Measure(2.0, 1.0), "nod_yes_per_min": Measure(12.34, 1.0)}
+    usual = {"nod_yes_per_min": Baseline(6.0, 3.0)}
+    assert in_numbers(measures, usual) == "nod_yes 2; nod_yes_per_min 12.3 (+2.1 sd)"
+    assert in_json(measures, usual) == '{"nod_yes":2,"nod_yes_per_min":{"mean":12.3,"sd_from_usual":2.1}}'
+
+
+def test_json_is_compact_and_in_the_order_of_the_features():
+    assert in_json(MEASURES, USUAL) == (
+        '{"f0_hz":{"mean":212.3,"sd_from_usual":1.2},"jitter_local":{"mean":0.02,"sd_from_usual":0.0},'
+        '"nod_yes":2,"smile":{"mean":0.4,"sd_from_usual":0.5}}'
+    )
+
+
+def test_json_of_nothing_is_nothing():
+    assert in_json({}, USUAL) is None
+    assert in_json({"smile": Measure(None, 0.0)}, USUAL) is None
+
+
+@given(
+    st.dictionaries(st.sampled_from(FEATURES), st.none() | st.floats(-1e6, 1e6)),
+    st.sets(st.sampled_from(FEATURES)),
+    st.randoms(),
+)
+def test_json_has_a_key_for_what_was_observed_whatever_the_order(means, known, chance):
+    usual = {name: Baseline(0.5, 0.1) for name in known}
+    measures = {name: Measure(mean, 1.0) for name, mean in means.items()}
+    shuffled = list(measures.items())
+    chance.shuffle(shuffled)
+    text = in_json(measures, usual)
+    assert in_json(dict(shuffled), usual) == text
+    found = {} if text is None else json.loads(text)
+    assert list(found) == [name for name in FEATURES if means.get(name) is not None]
+    assert all(("sd_from_usual" in v) == (n in known) for n, v in found.items() if isinstance(v, dict))

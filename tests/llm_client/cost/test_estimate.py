@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_client.cost.estimate import estimate
+from llm_client.cost.prices import Price
+from llm_client.cost.tokens import estimated_input_tokens
+from llm_client.request import ChatReply, ChatRequest, Message
+
+PRICE = Price(input=2.0, output=8.0)
+
+
+def request(text, **options):
+    return ChatRequest("m", (Message("user", text),), **options)
+
+
+def test_what_is_left_is_counted_and_priced():
+    asked = [(request("a" * 400), 50), (request("b" * 40), 50), (request("b" * 40), 50)]
+    found = estimate("m", asked, lambda r: None, PRICE)
+    tokens = sum(estimated_input_tokens(r) for r, _ in asked[:2])
+    assert (found.requests, found.answered, found.remaining) == (2, 0, 2)
+    assert (found.input_tokens, found.output_tokens) == (tokens, 100)
+    assert found.usd == pytest.approx((tokens * 2 + 100 * 8) / 1e6)
+
+
+def test_replies_that_are_there_say_how_long_the_others_will_be():
+    asked = [(request(str(n)), 100) for n in range(4)]
+    found = estimate("m", asked, lambda r: ChatReply("x", "m", 5, 20) if r == asked[0][0] else None, PRICE)
+    assert (found.answered, found.output_tokens) == (1, 3 * 20)
+    unsaid = estimate("m", asked, lambda r: ChatReply("x", "m") if r == asked[0][0] else None, PRICE)
+    assert unsaid.output_tokens == 3 * 100
+
+
+def test_no_reply_is_longer_than_asked_for():
+    assert estimate("m", [(request("a", max_tokens=30), 100)], lambda r: None, PRICE).output_tokens == 30
+
+
+def test_an_unknown_price_is_called_unknown():
+    found = estimate("m", [(request("a"), 1)], lambda r: None, None)
+    assert found.usd is None and "cost unknown" in found.text() and found.to_json()["remaining"] == 1
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), st.booleans())))
+def test_answered_and_remaining_make_up_all(texts):
+    there = {text for text, answered in texts if answered}
+    asked = [(request(text), 10) for text, _ in texts]
+    found = estimate("m", asked, lambda r: ChatReply("", "m") if r.messages[0].content in there else None, PRICE)
+    assert (found.answered, found.requests) == (len(there), len({text for text, _ in texts}))

@@ -1,0 +1,102 @@
+import pyarrow.parquet as pq
+import pytest
+
+from corpus.corpus import Corpus
+from foundation.errors import InputError
+from pipeline.config import Config
+from pipeline.engine.intake import take_in
+from pipeline.preflight import check
+from tests.behaviour.small import write_small_corpus
+
+
+def config(corpus, **values) -> Config:
+    return Config.model_validate({"corpus": corpus, "output": corpus / "run", **values})
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return write_small_corpus(tmp_path / "corpus", sessions=6)
+
+
+def test_the_only_rating_is_chosen(corpus):
+    intake = take_in(config(corpus))
+    assert intake.rating == "satisfaction"
+    assert list(intake.sessions) == [f"s{n:02d}" for n in range(6)]
+    assert intake.problems == ()
+
+
+def test_a_limit_keeps_the_first_sessions(corpus):
+    assert list(take_in(config(corpus, run={"limit": 2})).sessions) == ["s00", "s01"]
+
+
+def test_an_unknown_rating_names_those_there_are(corpus):
+    with pytest.raises(InputError, match=r"did you mean 'satisfaction'\? It has: satisfaction"):
+        take_in(config(corpus, rating="satisfction"))
+
+
+def with_ratings(corpus, change):
+    table = pq.read_table(corpus / "ratings.parquet")
+    rows = change(table.to_pylist())
+    pq.write_table(type(table).from_pylist(rows, schema=table.schema), corpus / "ratings.parquet")
+
+
+def test_several_ratings_must_be_chosen_from(corpus):
+    with_ratings(corpus, lambda rows: [*rows, {**rows[0], "name": "humour"}])
+    with pytest.raises(InputError, match=r"several ratings: humour, satisfaction. Choose one: rating = 'humour'"):
+        take_in(config(corpus))
+
+
+def test_no_rating_at_all(corpus):
+    with_ratings(corpus, lambda rows: [])
+    with pytest.raises(InputError, match="no ratings, so there is no score"):
+        take_in(config(corpus))
+
+
+def test_no_usable_session(corpus):
+    with_ratings(corpus, lambda rows: [{**row, "score": 99.0} for row in rows])
+    with pytest.raises(InputError, match="no session can be used"):
+        take_in(config(corpus))
+
+
+def test_the_limit_can_leave_no_rated_session(corpus):
+    with_ratings(corpus, lambda rows: rows[1:])
+    with pytest.raises(InputError, match="none of the 1 sessions used has a rating"):
+        take_in(config(corpus, run={"limit": 1}))
+
+
+def test_one_bad_session_is_told_and_left_out(corpus):
+    with_ratings(corpus, lambda rows: [{**rows[0], "score": 99.0}, *rows[1:]])
+    intake = take_in(config(corpus))
+    assert "s00" not in intake.sessions
+    assert "99" in str(intake.problems[0])
+
+
+def test_fatal_problems_say_so(corpus):
+    table = Corpus.open(corpus).ratings
+    with_ratings(corpus, lambda rows: [{**row, "name": ""} for row in rows])
+    try:
+        intake = take_in(config(corpus))
+    except InputError as error:
+        assert "ratings" in str(error)
+    else:
+        assert intake.rating == ""
+    assert len(table) == 6
+
+
+def test_without_a_test_split_the_run_is_warned(corpus):
+    split = {"train": 0.8, "validation": 0.1, "test": 0.0, "policy": 0.1}
+    warnings = check(config(corpus, split=split))
+    assert any("split.test = 0" in warning for warning in warnings)
+
+
+def test_a_method_to_align_with_must_be_made(corpus):
+    with pytest.raises(InputError, match=r"align.reward_method = 'llm': not among decompose.methods \(uniform\)"):
+        check(config(corpus, decompose={"methods": ["uniform"]}, align={"reward_method": "llm"}))
+
+
+@pytest.mark.parametrize("name", ["affect", "rrd-va"])
+def test_a_method_that_looks_at_faces_needs_some(corpus, name):
+    chosen = config(corpus, decompose={"methods": ["uniform", name]})
+    with pytest.raises(InputError, match=f"decompose.methods: '{name}' look at the rater's face, and no session"):
+        check(chosen)
+    assert check(chosen, ["split"]) is not None

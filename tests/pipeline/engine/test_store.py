@@ -1,0 +1,167 @@
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.errors import UnitError
+from pipeline.engine.store import Store, canonical_json, digest, write_atomically
+
+KEY = "a" * 64
+
+
+def committed(store: Store, **documents):
+    scratch = store.scratch()
+    (scratch / "model").mkdir()
+    (scratch / "model" / "weights.bin").write_bytes(b"\0\1\2")
+    return store.commit("stage", KEY, scratch, {"t": pa.table({"a": [1, 2]})}, documents or {"d": {"x": 1.5}})
+
+
+def test_an_artifact_comes_back_as_it_was_written(tmp_path):
+    committed(Store(tmp_path))
+    found = Store(tmp_path).find("stage", KEY)
+    assert found is not None
+    assert found.table("t").to_pydict() == {"a": [1, 2]}
+    assert found.document("d") == {"x": 1.5}
+    assert sorted(found.files) == ["d.json", "model/weights.bin", "t.parquet"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+def test_a_table_is_read_by_no_thread_of_arrows(tmp_path):
+    """One that still held the file's bytes, a Python object, while Python ended aborted the whole process."""
+    committed(Store(tmp_path))
+    script = textwrap.dedent(
+        """
+        import os, sys
+        from pathlib import Path
+        from pipeline.store import Store
+        artifact = Store(Path(sys.argv[1])).find("stage", "a" * 64)
+        before = os.listdir("/proc/self/task")
+        assert artifact.table("t").to_pydict() == {"a": [1, 2]}
+        assert os.listdir("/proc/self/task") == before
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[2])
+    assert done.returncode == 0
+
+
+def test_equal_content_has_equal_bytes_and_hash(tmp_path):
+    one, other = committed(Store(tmp_path / "1")), committed(Store(tmp_path / "2"))
+    assert one.output_hash == other.output_hash
+    assert (one.folder / "t.parquet").read_bytes() == (other.folder / "t.parquet").read_bytes()
+
+
+def test_a_missing_artifact_is_none(tmp_path):
+    assert Store(tmp_path).find("stage", KEY) is None
+
+
+@pytest.mark.parametrize("damage", ["change", "shorten", "remove", "manifest", "no manifest"])
+def test_a_damaged_artifact_is_found_out_and_made_anew(tmp_path, damage):
+    folder = committed(Store(tmp_path)).folder
+    if damage == "change":
+        (folder / "model" / "weights.bin").write_bytes(b"\0\1\3")
+    elif damage == "shorten":
+        (folder / "t.parquet").write_bytes((folder / "t.parquet").read_bytes()[:-1])
+    elif damage == "remove":
+        (folder / "d.json").unlink()
+    elif damage == "manifest":
+        (folder / "manifest.json").write_text("{")
+    else:
+        (folder / "manifest.json").unlink()
+    assert Store(tmp_path).find("stage", KEY) is None
+    committed(Store(tmp_path))
+    assert Store(tmp_path).find("stage", KEY) is not None
+
+
+def test_a_table_changed_after_it_was_verified_is_refused(tmp_path):
+    artifact = committed(Store(tmp_path))
+    (artifact.folder / "t.parquet").write_bytes(b"no")
+    with pytest.raises(UnitError, match="does not hold what was written there"):
+        artifact.table("t")
+
+
+def test_the_second_writer_of_the_same_artifact_keeps_the_first(tmp_path):
+    first = committed(Store(tmp_path))
+    second = committed(Store(tmp_path))
+    assert first.folder == second.folder
+    assert not any((tmp_path / "tmp").iterdir())
+
+
+def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path):
+    """The child kills itself with SIGKILL at the n-th file operation of a commit, for every n until it survives."""
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        from pathlib import Path
+        import pyarrow as pa
+        from pipeline import store as module
+        left = int(sys.argv[2])
+        def counted(call):
+            def wrapper(*a, **k):
+                global left
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return call(*a, **k)
+            return wrapper
+        module.os.fsync = counted(os.fsync)
+        Path.rename = counted(Path.rename)
+        Path.write_text = counted(Path.write_text)
+        s = module.Store(Path(sys.argv[1]))
+        s.commit("stage", "a" * 64, s.scratch(), {"t": pa.table({"a": [1, 2]})}, {"d": 1})
+        """
+    )
+    for step in range(1, 30):
+        store = tmp_path / str(step)
+        done = subprocess.run([sys.executable, "-c", script, str(store), str(step)], cwd=Path(__file__).parents[2])
+        found = Store(store).find("stage", KEY)
+        assert found is None or found.table("t").to_pydict() == {"a": [1, 2]}
+        if done.returncode == 0:
+            assert found is not None
+            break
+    else:
+        pytest.fail("the child never survived")
+    assert step > 5
+
+
+def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp_path):
+    left_by_killed = (
+        "import sys; from pathlib import Path; from pipeline.store import Store; Store(Path(sys.argv[1])).scratch()"
+    )
+    subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[2], check=True)
+    store = Store(tmp_path)
+    (left,) = (tmp_path / "tmp").iterdir()
+    own = store.scratch()
+    store.clear_scratch()
+    assert not left.exists()
+    assert own.exists()
+
+
+def test_write_atomically_replaces_and_leaves_nothing_else(tmp_path):
+    write_atomically(tmp_path / "a" / "f.txt", "one")
+    write_atomically(tmp_path / "a" / "f.txt", b"two")
+    assert (tmp_path / "a" / "f.txt").read_text() == "two"
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["f.txt"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(json_values)
+def test_a_digest_depends_on_the_value_alone(value):
+    again = json.loads(canonical_json(value))
+    assert digest(again) == digest(value)
+
+
+def test_a_digest_refuses_nan():
+    with pytest.raises(ValueError):
+        digest({"x": float("nan")})

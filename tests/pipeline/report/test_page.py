@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from corpus.schema import DESCRIPTORS
+from corpus.session import Episode, Turn
+from pipeline.report.page import ReportInputs, Sample, render_report
+from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+
+class Outline(HTMLParser):
+    """Checks that every tag is closed in its order, and collects tags, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.ids: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+def outline(page: str) -> Outline:
+    found = Outline()
+    found.feed(page)
+    found.close()
+    assert found.open == []
+    return found
+
+
+@pytest.fixture(scope="module")
+def inputs() -> ReportInputs:
+    return made_up_inputs()
+
+
+@pytest.fixture(scope="module")
+def page(inputs: ReportInputs) -> str:
+    return render_report(inputs)
+
+
+def test_the_page_is_well_formed_and_asks_nobody_for_anything(page: str) -> None:
+    found = outline(page)
+    assert len(found.ids) == len(set(found.ids))
+    assert not {"script", "link", "iframe", "img", "object", "base", "form"} & set(found.tags)
+    assert not re.search(r"https?://|//[a-z]+\.[a-z]+/|url\(|@import", page)
+    assert not [name for name, _ in found.attributes if name.startswith("on") or name == "style"]
+    links = [value for name, value in found.attributes if name == "href"]
+    assert links and all(link and link[0] == "#" and link[1:] in found.ids for link in links)
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(drawing)
+
+
+def test_everything_that_a_report_promises_is_there(page: str) -> None:
+    text = outline(page).text
+    for part in (
+        "The data is made up for a test.", "LLM replies are recorded", "60 scores give 9 test sessions",
+        "Global loss", "Mean", "Mode", "Random", "One annotator", "95% percentile bootstrap", "Paired differences",
+        "chat-000", "smiles, looks away", "the customer warms up", "Reward models", "Policy", "KL divergence",
+        "I am sorry, I will help.", "left.mp4 ends after 0 bytes", '"seeds": [0]', "2.13.0",
+    ):  # fmt: skip
+        assert part in text, part
+    for method in METHODS:
+        assert method in text
+
+
+def test_equal_inputs_give_equal_pages(page: str) -> None:
+    assert render_report(made_up_inputs()) == page
+
+
+def test_sums_are_checked_against_the_score(inputs: ReportInputs, page: str) -> None:
+    assert page.count('class="badge exact"') == 12 * len(METHODS) and 'class="badge off"' not in page
+    wrong = render_report(replace(inputs, rewards=made_up_rewards(tuple(inputs.episodes), 3.0, 0.2, METHODS)))
+    assert 'class="badge off"' in wrong and " off score" in wrong
+    whole = render_report(replace(inputs, rewards=made_up_rewards(tuple(inputs.episodes), 0.0, 0.0, METHODS)))
+    assert "= score</span>" in whole and 'class="badge off"' not in whole
+
+
+def spoiled(inputs: ReportInputs) -> ReportInputs:
+    """Everything that comes from outside holds markup."""
+
+    def bad(episode: Episode) -> Episode:
+        turns = tuple(Turn(t.turn, t.speaker + EVIL, EVIL, t.start_s, t.end_s) for t in episode.turns)
+        rating = replace(episode.rating, rater="customer" + EVIL, target="agent" + EVIL, name=EVIL)
+        return Episode(episode.session_id + EVIL, turns, rating)
+
+    episodes = tuple(bad(episode) for episode in inputs.episodes)
+    rewards = made_up_rewards(episodes, 3.0, 0.0, ("llm" + EVIL, "rrd"))
+    rationales = pa.array([EVIL] * rewards.num_rows)
+    rewards = rewards.set_column(rewards.schema.get_field_index("rationale"), "rationale", rationales)
+    names = pa.array([name + EVIL for name in inputs.splits["session_id"].to_pylist()])
+    evaluation = {**inputs.evaluation, "rating": EVIL, "warnings": [EVIL], "reward_models": ()}
+    model = dict(inputs.evaluation["reward_models"][0])
+    evaluation["reward_models"] = [{**model, "method": EVIL, "spearman": {"reason": EVIL}}]
+    assert inputs.histories is not None
+    metric = pa.array([EVIL] * inputs.histories.num_rows)
+    seen = {"session_id": episodes[0].session_id, "turn": 0, "person": EVIL, "window": EVIL, "text": EVIL}
+    return replace(
+        inputs,
+        evaluation=evaluation,
+        episodes=episodes,
+        rewards=rewards,
+        splits=inputs.splits.set_column(0, "session_id", names),
+        descriptors=pa.Table.from_pylist([seen], schema=DESCRIPTORS.arrow),
+        histories=inputs.histories.set_column(4, "metric", metric).set_column(0, "stage", metric),
+        samples=(Sample(EVIL, EVIL, EVIL, 0.0, None),),
+        quarantine=({"stage": EVIL, "session_id": EVIL, "unit": EVIL, "status": EVIL, "cause": EVIL},),
+        warnings=(EVIL,),
+        config=EVIL,
+        versions={EVIL: EVIL},
+        notes=(EVIL,),
+    )
+
+
+def test_markup_from_outside_is_shown_and_never_run(inputs: ReportInputs, tmp_path: Path) -> None:
+    page = render_report(spoiled(inputs))
+    found = outline(page)
+    assert "script" not in found.tags and "img" not in found.tags
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert found.text.count("<script>alert(1)</script>") > 40
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(drawing)
+
+
+def test_characters_that_a_page_cannot_hold_are_dropped(inputs: ReportInputs) -> None:
+    odd = "a\x00b\x1bc\ud800d\u202ee\ufffff"
+    page = render_report(replace(inputs, notes=(odd,), config=odd))
+    page.encode("utf-8")
+    assert ">abcdef<" in page
+
+
+def test_the_policy_names_the_style_that_is_there(page: str) -> None:
+    import base64
+    import hashlib
+
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert style and policy
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy[1].replace("&#39;", "'").replace("&#43;", "+")
+    assert "default-src 'none'" in policy[1] and "unsafe" not in policy[1]
+
+
+def test_many_sessions_stay_under_two_megabytes() -> None:
+    page = render_report(made_up_inputs(84))
+    assert page.count('<article class="session"') == 84
+    assert len(page.encode()) < 2_000_000
+
+
+def test_what_is_too_much_is_cut_and_said(inputs: ReportInputs) -> None:
+    from pipeline.report import sessions
+
+    many = made_up_inputs(sessions.MAX_SESSIONS + 20)
+    page = render_report(replace(many, quarantine=inputs.quarantine * 300, samples=tuple(inputs.samples) * 40))
+    text = " ".join(outline(page).text.split())
+    assert f"{sessions.MAX_SESSIONS} of {sessions.MAX_SESSIONS + 20} scored sessions are shown" in text
+    assert "200 of 300 are shown" in text and "50 of 80 are shown" in text
+
+
+def test_a_session_of_thousands_of_turns_is_cut_and_its_sum_is_whole(inputs: ReportInputs) -> None:
+    long = inputs.episodes[0]
+    turns = tuple(Turn(i, "agent" if i % 2 == 0 else "customer", "x" * 5000) for i in range(5000))
+    episode = replace(long, turns=turns)
+    rewards = made_up_rewards((episode,), 3.0, 0.0, ("uniform",))
+    page = render_report(replace(inputs, episodes=(episode, *inputs.episodes[1:]), rewards=rewards))
+    text = " ".join(outline(page).text.split())
+    assert "The first 200 of 5,000 turns" in text
+    assert len(page) < 400_000
+
+
+def test_a_run_without_training_samples_or_behaviour(inputs: ReportInputs) -> None:
+    bare = replace(inputs, descriptors=None, histories=None, samples=(), quarantine=(), warnings=(), notes=())
+    text = outline(render_report(bare)).text
+    assert "Nothing was skipped." in text and "Policy" not in text and "Before" not in text
+
+
+def test_several_seeds_are_averaged(inputs: ReportInputs) -> None:
+    one = inputs.rewards.filter(pa.array([m == "rrd" for m in inputs.rewards["method"].to_pylist()]))
+    other = one.set_column(one.schema.get_field_index("seed"), "seed", pa.array([1] * one.num_rows, pa.int32()))
+    both = render_report(replace(inputs, rewards=pa.concat_tables([one, other.cast(one.schema)])))
+    assert both.count('class="badge exact"') == 12
+    assert both == render_report(replace(inputs, rewards=one))
+
+
+def test_missing_rewards_draw_nothing(inputs: ReportInputs) -> None:
+    nothing = render_report(replace(inputs, rewards=inputs.rewards.slice(0, 0)))
+    assert "No session has rewards." in outline(nothing).text
+    row = inputs.rewards.slice(0, 1)
+    empty = row.set_column(row.schema.get_field_index("reward"), "reward", pa.array([None], pa.float64()))
+    outline(render_report(replace(inputs, rewards=empty)))
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_applies_the_style_and_runs_nothing(inputs: ReportInputs, tmp_path: Path) -> None:
+    def complaints(html: str) -> str:
+        (tmp_path / "report.html").write_text(html, encoding="utf-8")
+        command = [
+            str(CHROMIUM),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+        ]
+        command += ["--enable-logging=stderr", "--dump-dom", (tmp_path / "report.html").as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert "From one score to turn rewards" in done.stdout
+        return "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+
+    page = render_report(spoiled(inputs))
+    assert complaints(page) == ""
+    assert "Content Security Policy" in complaints(page.replace("<style>", "<style>/* another style */"))

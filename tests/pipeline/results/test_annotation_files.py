@@ -1,0 +1,235 @@
+"""Exports of a run folder: what is read, written, refused and told."""
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from apportion.cli import main
+from corpus.corpus import Corpus
+from corpus.schema import MEDIA, RATINGS, SESSIONS, UTTERANCES
+from foundation.errors import InputError
+from pipeline.engine.progress import StageProgress
+from pipeline.engine.store import file_digest
+from pipeline.results.annotation_files import ExportReport, export_run, open_run
+from pipeline.results.publish import session_file_name
+from tests.features.clips import tone, write_wav
+from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION
+
+TEXT_ONLY = "text-only"
+HOSTILE = "../../etc/passwd"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A corpus of three sessions (one measured, one of a hostile name, one without times), its run, its config."""
+    turns = {
+        SESSION.session_id: SESSION.turns,
+        HOSTILE: SESSION.turns[:2],
+        TEXT_ONLY: tuple(replace(turn, start_s=None, end_s=None) for turn in SESSION.turns),
+    }
+    media = [("ann", "audio", "media/ann.wav", -0.25), ("bob", "audio", "media/bob.wav", 0.5)]
+    media += [("ann", "video", "media/ann.wav", -0.25), ("bob", "video", "../outside.mp4", 0.0)]
+    rating = ("bob", "ann", "liking", None, 2.0, 1.0, 5.0, True)
+    tables = {
+        SESSIONS: [(name, "test", 30.0, "en") for name in turns],
+        UTTERANCES: [(name, t.turn, t.speaker, t.text, t.start_s, t.end_s) for name in turns for t in turns[name]],
+        RATINGS: [(name, *rating) for name in turns],
+        MEDIA: [(SESSION.session_id, *row, None) for row in media],
+    }
+    corpus = tmp_path / "corpus"
+    (corpus / "media").mkdir(parents=True)
+    for name in ("ann", "bob"):
+        write_wav(corpus / "media" / f"{name}.wav", tone(0.1))
+    Corpus.of(
+        corpus,
+        {
+            schema.name: pa.Table.from_pylist(
+                [dict(zip(schema.arrow.names, row, strict=True)) for row in rows], schema=schema.arrow
+            )
+            for schema, rows in tables.items()
+        },
+    ).write(corpus)
+    run = tmp_path / "run"
+    (run / "frames").mkdir(parents=True)
+    pq.write_table(MEANS, run / "utterance_features.parquet")
+    pq.write_table(DESCRIPTOR_TABLE, run / "descriptors.parquet")
+    pq.write_table(FRAME_TABLE, run / "frames" / f"{session_file_name(SESSION.session_id)}.parquet")
+    record = {"config": {"features": {"reply_max_s": 10.0}}, "inputs": {}}
+    record["inputs"] = {path.name: file_digest(path) for path in corpus.iterdir() if path.is_file()}
+    (run / "run.json").write_text(json.dumps(record))
+    (tmp_path / "config.toml").write_text('corpus = "corpus"\noutput = "run"\n')
+    return tmp_path
+
+
+def export(folder: Path, kind: str = "eaf", *sessions: str, force: bool = False, source: str = "config.toml"):
+    run = open_run(folder / source, None if source.endswith("toml") else folder / "corpus")
+    return export_run(run, kind, folder / "out", sessions, force, StageProgress(quiet=True))
+
+
+def test_one_file_a_session_from_a_config_and_from_a_run_folder(folder):
+    report = export(folder)
+    names = sorted(path.name for path in (folder / "out").iterdir())
+    assert names == sorted([f"{session_file_name(HOSTILE)}.eaf", "s.eaf"])
+    assert {path.name for path in report.written} == set(names)
+    assert report.untimed_sessions == [TEXT_ONLY]
+    assert report.unmeasured_sessions == [HOSTILE]
+    assert report.untimed_turns == 1
+    again = export(folder, source="run")
+    assert (again.written, len(again.unchanged)) == ([], 2)
+    assert sorted(path.name for path in (folder / "out").iterdir()) == names
+    assert not (folder.parent / "etc").exists()
+
+
+def test_all_tiers_of_the_measured_session(folder):
+    export(folder)
+    root = ET.parse(folder / "out" / "s.eaf").getroot()
+    names = [tier.get("TIER_ID") for tier in root.iter("TIER")]
+    assert {"utterance@ann", "f0_hz@ann", "happiness@ann", "nod_yes@bob", "descriptor reply@bob"} <= set(names)
+
+
+def test_recordings_are_linked_once_with_their_offset_and_never_from_outside(folder):
+    report = export(folder, "eaf", "s")
+    root = ET.parse(folder / "out" / "s.eaf").getroot()
+    assert [dict(d.attrib) for d in root.iter("MEDIA_DESCRIPTOR")] == [
+        {
+            "MEDIA_URL": "./../corpus/media/ann.wav",
+            "MIME_TYPE": "audio/x-wav",
+            "RELATIVE_MEDIA_URL": "./../corpus/media/ann.wav",
+            "TIME_ORIGIN": "250",
+        },
+        {
+            "MEDIA_URL": "./../corpus/media/bob.wav",
+            "MIME_TYPE": "audio/x-wav",
+            "RELATIVE_MEDIA_URL": "./../corpus/media/bob.wav",
+        },
+    ]
+    assert (folder / "out" / "./../corpus/media/ann.wav").is_file()
+    assert any("begins 0.5 s into the session" in note for note in report.notes)
+    assert any("../outside.mp4" in note for note in report.notes)
+    assert "outside" not in (folder / "out" / "s.eaf").read_text()
+
+
+def test_a_textgrid_reaches_to_the_sessions_end(folder):
+    report = export(folder, "textgrid", "s")
+    assert [path.name for path in report.written] == ["s.TextGrid"]
+    assert "xmax = 30 " in (folder / "out" / "s.TextGrid").read_text()
+    assert report.notes == []
+
+
+def test_a_changed_file_is_replaced_only_by_force(folder):
+    export(folder)
+    (folder / "out" / "s.eaf").write_text("my own annotations")
+    others = [path for path in (folder / "out").glob("*.eaf") if path.name != "s.eaf"]
+    for path in others:
+        path.unlink()
+    kept = export(folder)
+    assert [path.name for path in kept.refused] == ["s.eaf"]
+    assert "kept: 1 file that differs from what would be written (s.eaf). Use --force" in str(kept)
+    assert (folder / "out" / "s.eaf").read_text() == "my own annotations"
+    assert sorted(kept.written) == sorted(others)  # one annotated file does not keep back the others
+    report = export(folder, force=True)
+    assert [path.name for path in report.written] == ["s.eaf"]
+
+
+def test_a_damaged_table_fails_its_session_and_the_others_go_on(folder):
+    (folder / "run" / "frames" / "s.parquet").write_bytes(b"damaged")
+    report = export(folder)
+    assert list(report.failed) == ["s"]
+    assert "s.parquet: not a readable table" in report.failed["s"]
+    assert len(report.written) == 1
+    assert "failed: s:" in str(report)
+
+
+def test_a_run_without_features_shows_utterances(folder):
+    for path in ("utterance_features.parquet", "descriptors.parquet", "frames/s.parquet"):
+        (folder / "run" / path).unlink()
+    assert export(folder).unmeasured_sessions == [HOSTILE, "s"]
+
+
+def test_nothing_with_times_is_an_error(folder):
+    with pytest.raises(InputError, match=r"none of 1 session has a turn with start_s and end_s"):
+        export(folder, "eaf", TEXT_ONLY)
+    assert not (folder / "out").exists()
+
+
+def test_an_unknown_session_writes_nothing(folder):
+    with pytest.raises(InputError, match=r"no session 'S'"):
+        export(folder, "eaf", "s", "S")
+    assert not (folder / "out").exists()
+
+
+def test_a_folder_that_is_a_file(folder):
+    (folder / "out").write_text("")
+    with pytest.raises(InputError, match=r"cannot be written .*--out"):
+        export(folder)
+
+
+def test_other_utterances_are_refused(folder):
+    corpus = Corpus.open(folder / "corpus")
+    tables = {**corpus.tables, "utterances": corpus.utterances.slice(1)}
+    Corpus.of(folder / "corpus", tables).write(folder / "corpus")
+    with pytest.raises(InputError, match=r"utterances\.parquet: not the utterances that the run .* was made from"):
+        export(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"config": {"features": {"reply_max_s": "x"}}, "inputs": {}}'])
+def test_a_damaged_record_is_named(folder, text):
+    (folder / "run" / "run.json").write_text(text)
+    with pytest.raises(InputError, match=r"run\.json: not the record of a run"):
+        export(folder)
+
+
+def test_a_record_that_cannot_be_read(folder):
+    (folder / "run" / "run.json").unlink()
+    (folder / "run" / "run.json").mkdir()
+    with pytest.raises(InputError, match=r"run\.json: cannot be read"):
+        export(folder)
+
+
+def test_what_is_no_run_is_refused(folder):
+    shutil.rmtree(folder / "run")
+    with pytest.raises(InputError, match=r"nothing has been run into this folder"):
+        export(folder)
+    with pytest.raises(InputError, match=r"no such file"):
+        export(folder, source="none.toml")
+    (folder / "run").mkdir()
+    with pytest.raises(InputError, match=r"--corpus FOLDER"):
+        open_run(folder / "run", None)
+
+
+def test_report_in_words():
+    report = ExportReport("eaf", Path("out"), untimed_turns=2, untimed_sessions=list("abcd"))
+    report.unchanged = [Path("out/x.eaf")]
+    assert str(report).splitlines() == [
+        "wrote 0 files (.eaf) to out; 1 file had the same content already",
+        "left out: 2 turns without usable times",
+        "left out: 4 sessions (a, b, c, …) without any times: no file",
+        "next: open out/x.eaf in ELAN",
+    ]
+
+
+def _command(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["export", *(str(argument) for argument in arguments)])
+    return (ended.value.code, *capsys.readouterr())
+
+
+def test_the_command(folder, capsys):
+    arguments = (folder / "config.toml", "--format", "textgrid", "--out", folder / "out")
+    code, out, err = _command(capsys, *arguments, "--session", "s")
+    assert code == 0
+    assert f"wrote 1 file (.TextGrid) to {folder / 'out'}" in out
+    assert "in Praat" in out
+    code, out, err = _command(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["unchanged"] == [str(folder / "out" / "s.TextGrid")]
+    (folder / "run" / "frames" / "s.parquet").write_bytes(b"")
+    assert _command(capsys, *arguments)[0] == 1
+    assert _command(capsys, folder / "run", "--format", "eaf", "--out", folder / "out")[0] == 2
+    assert _command(capsys, folder / "config.toml", "--format", "csv", "--out", folder / "out")[0] == 2

@@ -1,0 +1,50 @@
+"""The local runner: any executor, any number of workers, the same artifacts; a run that cannot go on says so."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from foundation.errors import InputError
+from pipeline.config import load_config
+from pipeline.engine.progress import StageProgress
+from pipeline.running.local import run_locally
+from pipeline.running.runner import run_stages
+from tests.behaviour.command import config
+from tests.behaviour.small import write_small_corpus
+
+TEXT = 'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+
+
+def artifacts(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in (folder / "store").rglob("*.parquet")}
+
+
+def test_worker_counts_and_executors_change_nothing(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    for name, workers in (("one", 1), ("three", 3)):
+        chosen = load_config(config(tmp_path, TEXT.format(name))).with_run(workers=workers)
+        run_locally(chosen, ["rewards"], quiet=True)
+    threads = load_config(config(tmp_path, TEXT.format("threads")))
+    with ThreadPoolExecutor(2) as executor, StageProgress(quiet=True) as progress:
+        result = run_stages(threads, ["rewards"], progress, executor)
+    assert result.counts() == {"split": {"done": 1}, "judge": {"done": 12}, "rewards": {"done": 2}}
+    expected = artifacts(tmp_path / "one")
+    assert len(expected) == 15
+    assert artifacts(tmp_path / "three") == expected
+    assert artifacts(tmp_path / "threads") == expected
+
+
+def test_what_stops_one_unit_for_good_stops_the_run(tmp_path, monkeypatch):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    chosen = load_config(config(tmp_path, TEXT.format("run")))
+
+    def fails(*args):
+        raise InputError("no space left")
+
+    monkeypatch.setattr("pipeline.running.runner.run_units", fails)
+    with (
+        ThreadPoolExecutor(1) as executor,
+        StageProgress(quiet=True) as progress,
+        pytest.raises(InputError, match="no space left"),
+    ):
+        run_stages(chosen, ["rewards"], progress, executor)

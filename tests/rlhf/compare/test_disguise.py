@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.corpus import Corpus
+from corpus.schema import RATINGS, SESSIONS, UTTERANCES
+from foundation.errors import InputError
+from rlhf.compare.disguise import disguised, speakers
+from rlhf.compare.pairs import Pair
+
+
+def pair(context: str, left: str, right: str, session_id: str = "s") -> Pair:
+    return Pair(session_id, 1, 0, context, "new", "old", left, right)
+
+
+WORDS = st.lists(
+    st.sampled_from(["Mary", "mary's", "MARY", "Alex", "Robin", "ann", "Annette", "at", "nine,"]), max_size=6
+)
+
+
+@given(context=WORDS, left=WORDS, right=WORDS)
+def test_the_way_back_gives_what_was_said_and_equal_responses_stay_equal(context, left, right):
+    said = pair(f"user: {' '.join(context)}", " ".join(left), " ".join(right))
+    found = disguised(said, ["Mary Ann"], [])
+    shown = found.pair
+    assert not {"mary", "ann"} & {word.strip("',s").lower() for word in f"{shown.left_text} {shown.context}".split()}
+    for text, was in ((shown.context, said.context), (shown.left_text, said.left_text)):
+        assert found.renaming.back(text).lower() == was.lower()
+    assert shown.same == said.same and (shown.left, shown.right, shown.place) == (said.left, said.right, said.place)
+    assert disguised(said, ["Mary Ann"], []) == found
+
+
+def test_without_anybody_to_replace_nothing_changes():
+    said = pair("user: I am Mary", "yes", "no")
+    assert disguised(said, [], []).pair == said
+    assert disguised(said, ["user", "assistant"], []).pair == said
+    assert "Mary" not in disguised(said, [], ["Mary"]).pair.context
+
+
+def corpus(tmp_path) -> Corpus:
+    rows = {
+        SESSIONS: [{"session_id": "s", "source": "test", "language": "en"}],
+        UTTERANCES: [{"session_id": "s", "turn": 0, "speaker": "Mary", "text": "Hello."}],
+        RATINGS: [
+            {"session_id": "s", "rater": "Ann", "target": "Mary", "name": "n", "score": 1.0, "low": 0.0, "high": 1.0,
+             "higher_is_better": True}
+        ],
+    }  # fmt: skip
+    return Corpus.of(
+        tmp_path, {schema.name: pa.Table.from_pylist(of, schema=schema.arrow) for schema, of in rows.items()}
+    )
+
+
+def test_everybody_of_a_session_is_known_and_a_session_that_is_not_there_is_named(tmp_path):
+    assert speakers(corpus(tmp_path), [pair("user: a", "b", "c")]) == {"s": ("Mary", "Ann")}
+    with pytest.raises(InputError, match=r"it has no session 'other'\. Give the corpus from which"):
+        speakers(corpus(tmp_path), [pair("user: a", "b", "c", "other")])

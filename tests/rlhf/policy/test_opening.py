@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from foundation.errors import InputError
+from rlhf.policy.opening import check_policy, open_policy, policy_digest
+from tests.rlhf.saved import save_aligned, save_model
+from tests.rlhf.toy import SMALL
+
+
+def logits(policy) -> torch.Tensor:
+    with torch.no_grad():
+        return policy.model.eval()(input_ids=torch.arange(8)[None]).logits
+
+
+def test_adapters_are_put_on_the_base_beside_them_or_on_the_one_they_name(tmp_path):
+    folder = save_aligned(tmp_path / "policy")
+    after, before = open_policy(str(folder), SMALL, "after"), open_policy(str(folder / "base"), SMALL, "before")
+    assert (after.name, before.name) == ("after", "before")
+    assert not torch.equal(logits(after), logits(before))
+    (folder / "base").rename(tmp_path / "elsewhere")
+    config = json.loads((folder / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = str(tmp_path / "elsewhere")
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    assert torch.equal(logits(open_policy(str(folder), SMALL, "moved")), logits(after))
+
+
+@pytest.mark.parametrize("config", ["{", "[]", "{}", '{"base_model_name_or_path": ""}'])
+def test_adapters_without_a_base(tmp_path, config):
+    folder = save_aligned(tmp_path / "policy")
+    (folder / "adapter_config.json").write_text(config)
+    with pytest.raises(InputError, match="names no base_model_name_or_path"):
+        open_policy(str(folder), SMALL, "p")
+
+
+def test_other_weights_are_another_policy(tmp_path):
+    one, same, other = (save_model(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
+    assert policy_digest(str(one)) == policy_digest(str(same)) != policy_digest(str(other))
+    assert policy_digest("some/name") == "some/name"
+
+
+def test_a_base_that_is_not_beside_its_adapters(tmp_path):
+    folder = save_aligned(tmp_path / "policy")
+    shutil.rmtree(folder / "base")
+    for opened in (lambda: open_policy(str(folder), SMALL, "p"), lambda: check_policy(str(folder), SMALL)):
+        with pytest.raises(InputError, match=r"the folder 'base' with its base is not in it\. Copy the whole folder"):
+            opened()
+
+
+def _wider(folder: Path) -> None:
+    weights = load_file(folder / "adapter_model.safetensors")
+    save_file({name: weight.repeat(2, 2) for name, weight in weights.items()}, folder / "adapter_model.safetensors")
+
+
+def _fewer(folder: Path) -> None:
+    weights = load_file(folder / "adapter_model.safetensors")
+    weights.pop(next(iter(weights)))
+    save_file(weights, folder / "adapter_model.safetensors")
+
+
+def _more(folder: Path) -> None:
+    weights = load_file(folder / "adapter_model.safetensors")
+    name, weight = next(iter(weights.items()))
+    save_file({**weights, name.replace("layers.0", "layers.9"): weight.clone()}, folder / "adapter_model.safetensors")
+
+
+def _cut(folder: Path) -> None:
+    (folder / "adapter_model.safetensors").write_bytes(b"cut")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (_wider, "size mismatch"),
+        (_fewer, "1 weights do not match; the file lacks"),
+        (_more, r"1 weights do not match; the base has no place for .*layers\.9"),
+        (_cut, "header"),
+    ],
+)
+def test_adapters_that_are_another_models_or_damaged(tmp_path, change, problem):
+    folder = save_aligned(tmp_path / "policy")
+    change(folder)
+    told = f"its adapters cannot be put on the base .*{problem}.*They belong to another model, or a file is damaged"
+    with pytest.raises(InputError, match=told):
+        open_policy(str(folder), SMALL, "p")
+
+
+def test_adapters_without_their_tokenizer(tmp_path):
+    folder = save_aligned(tmp_path / "policy")
+    for file in [*folder.glob("tokenizer*"), folder / "chat_template.jinja"]:
+        file.unlink()
+    with pytest.raises(InputError, match="the folder has no tokenizer"):
+        open_policy(str(folder), SMALL, "p")

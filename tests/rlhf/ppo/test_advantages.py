@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlhf.ppo.advantages import estimate_advantages, whiten
+
+NUMBER = st.floats(-5, 5)
+REPLIES = st.lists(st.lists(st.tuples(NUMBER, NUMBER), min_size=1, max_size=6), min_size=1, max_size=4)
+
+
+def padded(rows: list[list[float]], length: int, filler: float) -> torch.Tensor:
+    return torch.tensor([row + [filler] * (length - len(row)) for row in rows], dtype=torch.float64)
+
+
+def scalar_gae(rewards: list[float], values: list[float], gamma: float, lam: float) -> list[float]:
+    """The sum of the definition, term by term: A_t = sum_k (gamma lambda)^k delta_(t+k)."""
+    following = [*values[1:], 0.0]
+    deltas = [r + gamma * n - v for r, n, v in zip(rewards, following, values, strict=True)]
+    return [math.fsum((gamma * lam) ** k * delta for k, delta in enumerate(deltas[t:])) for t in range(len(deltas))]
+
+
+@given(REPLIES, st.floats(0, 1), st.floats(0, 1))
+def test_advantages_equal_the_scalar_definition_whatever_lies_outside_the_mask(replies, gamma, lam):
+    length = max(len(reply) for reply in replies)
+    rewards = padded([[r for r, _ in reply] for reply in replies], length, 99.0)
+    values = padded([[v for _, v in reply] for reply in replies], length, -77.0)
+    mask = padded([[1.0] * len(reply) for reply in replies], length, 0.0).bool()
+    advantages, returns = estimate_advantages(rewards, values, mask, gamma, lam)
+    for row, reply in enumerate(replies):
+        expected = scalar_gae([r for r, _ in reply], [v for _, v in reply], gamma, lam)
+        assert advantages[row, : len(reply)].tolist() == pytest.approx(expected, abs=1e-9)
+        assert returns[row, : len(reply)].tolist() == (advantages + values)[row, : len(reply)].tolist()
+    assert not advantages[~mask].any() and not returns[~mask].any()
+
+
+def test_with_lambda_and_gamma_one_the_return_is_the_sum_of_what_follows():
+    rewards, values = torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([[0.3, -0.7, 5.0]])
+    _, returns = estimate_advantages(rewards, values, torch.ones(1, 3, dtype=torch.bool), 1.0, 1.0)
+    torch.testing.assert_close(returns, torch.tensor([[7.0, 6.0, 4.0]]))
+
+
+def test_whitening_looks_at_masked_tokens_alone():
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    white = whiten(torch.tensor([[1.0, 2.0, 1e6], [6.0, -1e6, 0.0]]), mask)
+    assert abs(float(white[mask].mean())) < 1e-6 and abs(float(white[mask].var(unbiased=False)) - 1) < 1e-5
+    assert not white[~mask].any()
+
+
+def test_equal_advantages_whiten_to_zero():
+    mask = torch.ones(2, 2, dtype=torch.bool)
+    assert not whiten(torch.full((2, 2), 3.0), mask).any()
+
+
+@given(REPLIES, st.floats(0, 1), st.floats(0, 1), st.randoms())
+def test_what_the_other_side_says_in_between_is_stepped_over(replies, gamma, lam, chance):
+    """Gaps anywhere in the rows: the policy's tokens get the advantages that they get without gaps."""
+    length = 2 * max(len(reply) for reply in replies)
+    rewards, values = torch.full((len(replies), length), 99.0), torch.full((len(replies), length), -77.0)
+    rewards, values = rewards.double(), values.double()
+    mask = torch.zeros(len(replies), length, dtype=torch.bool)
+    for row, reply in enumerate(replies):
+        places = sorted(chance.sample(range(length), len(reply)))
+        mask[row, places] = True
+        rewards[row, places], values[row, places] = torch.tensor(reply, dtype=torch.float64).unbind(dim=1)
+    advantages, returns = estimate_advantages(rewards, values, mask, gamma, lam)
+    for row, reply in enumerate(replies):
+        expected = scalar_gae([r for r, _ in reply], [v for _, v in reply], gamma, lam)
+        assert advantages[row][mask[row]].tolist() == pytest.approx(expected, abs=1e-9)
+        assert returns[row][mask[row]].tolist() == (advantages + values)[row][mask[row]].tolist()
+    assert not advantages[~mask].any() and not returns[~mask].any()

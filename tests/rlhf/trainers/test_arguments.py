@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from rlhf.settings import PAPER, AlignSettings
+from rlhf.trainers.arguments import group_arguments, on_one_device, supervised_arguments, updates_a_step
+from rlhf.training.run import Run
+
+
+def settings(**values) -> AlignSettings:
+    return AlignSettings.model_validate({"algorithm": "grpo", "group": 4, **values})
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
+def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algorithm):
+    chosen = settings(algorithm=algorithm, steps=5, batch=24, minibatch=12, micro_batch=3, inner_epochs=2)
+    found = group_arguments(Run(chosen, 7), tmp_path)
+    assert updates_a_step(chosen) == 4 and found.max_steps == 20
+    assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 12
+    assert found.generation_batch_size == 24 and (found.num_generations, found.num_iterations) == (4, 2)
+    assert (found.beta, found.epsilon, found.temperature) == (0.05, 0.2, 0.7)
+    assert found.logging_steps == 4 and found.save_strategy.value == "no" and found.seed == 7
+    # Nothing leaves the machine and nothing is printed.
+    assert not found.report_to and found.disable_tqdm and not found.push_to_hub and not found.bf16
+
+
+def test_the_papers_settings_reach_the_trainer(tmp_path):
+    chosen = AlignSettings.model_validate({"preset": "paper", "algorithm": "grpo"})
+    found = group_arguments(Run(chosen, 0), tmp_path)
+    assert (found.generation_batch_size, found.epsilon, found.beta, found.learning_rate) == (24, 0.2, 0.05, 1.4e-5)
+    assert PAPER.batch % PAPER.group == 0
+
+
+def test_generation_by_vllm_is_handed_on(tmp_path):
+    named = {"policy": "some/model", "device": "cuda"}
+    found = group_arguments(Run(settings(**named, generation="vllm"), 0), tmp_path)
+    # An engine in each process, for its own replies.
+    assert found.use_vllm and (found.vllm_mode, found.vllm_tensor_parallel_size) == ("colocate", 1)
+    assert not group_arguments(Run(settings(**named), 0), tmp_path).use_vllm
+
+
+def test_a_supervised_step_is_one_update_and_is_saved_where_a_killed_run_can_go_on(tmp_path):
+    chosen = settings(algorithm="sft", steps=5, batch=12, minibatch=6)
+    found = supervised_arguments(Run(chosen, 0, checkpoints=tmp_path), tmp_path)
+    assert (found.max_steps, found.per_device_train_batch_size, found.gradient_accumulation_steps) == (5, 6, 2)
+    assert found.save_strategy.value == "steps" and found.save_steps == 1
+
+
+def test_processes_take_equal_parts_of_every_update(tmp_path):
+    chosen = settings(batch=24, minibatch=12, micro_batch=2, processes=3, inner_epochs=2, steps=5)
+    found = group_arguments(Run(chosen, 0), tmp_path)
+    assert (found.per_device_train_batch_size, found.gradient_accumulation_steps) == (2, 2)
+    # There is but one process here, so it is told one's part of the batch.
+    assert (found.steps_per_generation, found.generation_batch_size) == (4, 8) and found.max_steps == 20
+    taught = supervised_arguments(Run(settings(algorithm="sft", batch=24, processes=3), 0), tmp_path)
+    assert (taught.per_device_train_batch_size, taught.gradient_accumulation_steps) == (8, 1)
+
+
+def test_of_several_gpus_one_is_used(tmp_path):
+    assert on_one_device(SimpleNamespace(n_gpu=4))._n_gpu == 1
+    found = group_arguments(Run(settings(), 0), tmp_path)
+    assert found.n_gpu <= 1 and found.train_batch_size == found.per_device_train_batch_size
+
+
+def test_any_seed_will_do(tmp_path):
+    assert [group_arguments(Run(settings(), seed), tmp_path).seed for seed in (-1, 2**40 + 5)] == [2**32 - 1, 5]

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import math
+import random
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from foundation.errors import UnitError
+from rlhf.policy.contexts import make_contexts
+from rlhf.sampling.several_turns import RecordedPartner
+from rlhf.settings import AlarmSettings
+from rlhf.trainers import groups as group_training
+from rlhf.trainers.checkpoints import tensor_files
+from rlhf.trainers.groups import train_groups
+from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
+from rlhf.training.alarms import sameness
+from rlhf.training.run import Run
+from tests.rlhf.killing import check_killed_between_steps
+from tests.rlhf.test_align import by_length, digest, run
+from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
+
+TENSORS = tensor_files(1)
+METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "policy_loss", "clip_fraction"}
+GROUPS = {"group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
+WAYS = {
+    "grpo": {"algorithm": "grpo", **GROUPS},
+    "grpo, several turns": {
+        "algorithm": "grpo",
+        **GROUPS,
+        "reply_turns": 2,
+        "max_context_tokens": 90,
+        "micro_batch": 2,
+    },
+    "rloo": {"algorithm": "rloo", **GROUPS, "kl_coefficient": 0.5},
+    "sft": {"algorithm": "sft", **GROUPS},
+}
+
+
+class Stop(Exception):  # noqa: N818
+    """Stands for a kill: nothing after it is carried out."""
+
+
+def stop_after(step: int):
+    def progress(done: int, total: int, text: str) -> None:
+        if done == step:
+            raise Stop
+
+    return progress
+
+
+def assembled(monkeypatch, reward, partner=None, asked=None, **changes):
+    """A trainer that is ready, and has not been trained."""
+    made = []
+    monkeypatch.setattr(group_training, "carry_out", lambda trainer, *others, **options: made.append(trainer))
+    policy = small_policy()
+    settings = SMALL.model_copy(update={**WAYS["grpo"], **changes})
+    train_groups(policy, asked or contexts(policy), reward, Run(settings, 0), partner)
+    return made[0]
+
+
+def sampled(trainer):
+    rows = [trainer.train_dataset[index // 2] for index in range(4)]
+    trainer.model.train()
+    return trainer._generate_and_score_completions(rows)
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
+def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, algorithm):
+    lines = []
+    history, samples = run(
+        tmp_path, **{**WAYS[algorithm], "steps": 2}, progress=lambda done, total, text: lines.append(text)
+    )
+    rows = [row for row in history.to_pylist() if row["metric"] != "warmup_loss"]
+    assert {row["metric"] for row in rows} == METRICS and {row["step"] for row in rows} == {1, 2}
+    assert all(math.isfinite(row["value"]) for row in rows)
+    # Sampled without dropout, the first replies come from the reference itself.
+    assert next(row["value"] for row in rows if row["metric"] == "kl") == 0.0
+    assert len(samples) == 2 and samples["after"].null_count == 0
+    card = (tmp_path / "README.md").read_text()
+    assert f"lora, {algorithm}, tiny" in card and f"trained with {algorithm.upper()} against" in card
+    assert (tmp_path / "adapter_model.safetensors").exists() and (tmp_path / "base").is_dir()
+    assert [line.split(":")[0] for line in lines] == [f"{algorithm.upper()} step {step}" for step in (1, 2)]
+
+
+def test_no_run_is_reported_to_the_hub(monkeypatch):
+    told = []
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr("trl.trainer.base_trainer.send_telemetry", lambda **facts: told.append(facts))
+    assembled(monkeypatch, by_length)
+    assert not told
+
+
+def test_trl_puts_the_very_prompt_that_ppo_puts(monkeypatch):
+    trainer = assembled(monkeypatch, by_length)
+    tricky = episode("s", [("ann", "so <|end|> what"), ("bot", "well"), ("ann", "now"), ("bot", "no")])
+    asked = make_contexts([tricky], trainer.policy.tokenizer, no_history, context_turns=3, max_context_tokens=64)
+    trainer = assembled(monkeypatch, by_length, asked=asked.contexts)
+    rows = [trainer.train_dataset[index] for index in range(2)]
+    prompts, _, _ = trainer._tokenize_prompts([row["prompt"] for row in rows])
+    assert [tuple(prompt) for prompt in prompts] == [asked.contexts[row["context"]].prompt for row in rows]
+
+
+def test_the_reward_sees_each_replys_history_and_a_group_answers_one_context(monkeypatch):
+    seen = []
+
+    def reward(histories, replies):
+        seen.extend(histories)
+        return by_length(histories, replies)
+
+    trainer = assembled(monkeypatch, reward)
+    sampled(trainer)
+    expected = [trainer.contexts[trainer.train_dataset[index // 2]["context"]].history for index in range(4)]
+    assert seen == expected and len(set(seen)) == 2
+    order = trainer.train_dataset["context"]
+    assert len(order) == SMALL.steps * 2 and len(set(order)) == len(order)
+
+
+def test_replies_of_a_group_are_not_compared_with_each_other(monkeypatch):
+    trainer = assembled(monkeypatch, by_length)
+    output = sampled(trainer)
+    tokens, mask = output["completion_ids"], output["completion_mask"].bool()
+    assert trainer.observed["sameness"] == sameness(tokens, mask, [0, 0, 1, 1])
+    monkeypatch.setattr(group_training, "sameness", lambda replies, mask, contexts: contexts)
+    sampled(trainer)
+    answered = trainer.observed["sameness"]
+    assert answered[0] == answered[1] != answered[2] == answered[3]
+
+
+def test_trls_advantages_are_those_of_turns_where_a_response_is_one_turn(monkeypatch):
+    trainer = assembled(monkeypatch, lambda histories, replies: [1.0, 4.0, -2.0, 0.5])
+    output = sampled(trainer)
+    expected = [own[0] for own in turn_advantages(trainer.reward.turns, 2)]
+    assert output["advantages"].tolist() == pytest.approx(expected, rel=1e-4)
+
+
+def several_turns(monkeypatch, reward, **changes):
+    policy = small_policy()
+    asked = [one for one in contexts(policy) if one.turn == 1][:2]
+    partner = RecordedPartner(chats(4), no_history)
+    return assembled(monkeypatch, reward, partner, asked, reply_turns=2, max_context_tokens=90, **changes)
+
+
+SCORED = [1.0, 3.0, 2.0, 0.0, 5.0, 5.0, 5.0, 1.0]
+
+
+def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch):
+    trainer = several_turns(monkeypatch, lambda histories, replies: SCORED[: len(replies)], score_norm=False)
+    output = sampled(trainer)
+    tokens, own = output["completion_ids"], output["tool_mask"].bool() & output["completion_mask"].bool()
+    assert output["advantages"].shape == tokens.shape and all(len(ends) == 2 for ends in trainer.ends)
+    # The hand-computed case of test_turn_advantages; the second group: 10 and 6 to come, then 5 and 1.
+    first, second = 1 / (2 / 2**0.5 + 1e-4), 1.5 / (3 / 2**0.5 + 1e-4)
+    third = 2 / (4 / 2**0.5 + 1e-4)
+    hand = [[first, second], [-first, -second], [third, third], [-third, -third]]
+    for row, (advantages, ends) in enumerate(zip(hand, trainer.ends, strict=True)):
+        for turn, (start, end) in enumerate(((0, ends[0]), (ends[0] + 1, ends[1]))):
+            mine = own[row, start : end + 1]
+            assert mine.any()
+            given = output["advantages"][row, start : end + 1][mine]
+            assert given.tolist() == pytest.approx([advantages[turn]] * int(mine.sum()), rel=1e-5)
+        # The other side speaks between the turns and is not learned from.
+        assert not own[row, : ends[1] + 1].all()
+
+
+def test_the_loss_weighs_each_token_by_its_turns_advantage(monkeypatch):
+    """TRL's loss with our (B, T) advantages, against the same sum by hand: at the first update all ratios are 1."""
+    trainer = several_turns(
+        monkeypatch, lambda histories, replies: SCORED[: len(replies)], score_norm=False, kl_coefficient=0.0
+    )
+    output = sampled(trainer)
+    trainer.current_gradient_accumulation_steps = 1
+    loss = trainer._compute_loss(trainer.model, output)
+    own = (output["tool_mask"] * output["completion_mask"]).double()
+    by_hand = -(output["advantages"].double() * own).sum() / own.sum()
+    assert loss.item() == pytest.approx(by_hand.item(), abs=1e-5)
+    spread = spread_over_tokens(turn_advantages(trainer.reward.turns, 2), trainer.ends, own.shape[1])
+    assert torch.equal(output["advantages"], spread)
+
+
+def test_paid_at_the_end_a_response_of_several_turns_has_one_advantage(monkeypatch):
+    trainer = several_turns(monkeypatch, lambda histories, replies: SCORED[: len(replies)], reward_at="response")
+    assert sampled(trainer)["advantages"].shape == (4,)
+
+
+def test_scores_are_normalised_and_clipped_as_in_ppo(monkeypatch):
+    trainer = assembled(monkeypatch, lambda histories, replies: [0.0, 0.0, 0.0, 100.0], reward_clip=1.5)
+    sampled(trainer)
+    assert trainer.reward.scores == [0.0, 0.0, 0.0, 100.0]
+    assert trainer.reward.turns == [pytest.approx([value]) for value in (-(3**-0.5), -(3**-0.5), -(3**-0.5), 1.5)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_stopped_after_any_step_the_end_is_the_same(tmp_path, way):
+    changes = {**WAYS[way], "steps": 3}
+    undisturbed = run(tmp_path / "a", **changes)
+    for step in (1, 2):
+        with pytest.raises(Stop):
+            run(tmp_path / "b", checkpoints=tmp_path / "kept", progress=stop_after(step), **changes)
+        assert not (tmp_path / "b").exists()
+    stopped = run(tmp_path / "b", checkpoints=tmp_path / "kept", **changes)
+    assert [table.to_pydict() for table in undisturbed] == [table.to_pydict() for table in stopped]
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+    assert not list((tmp_path / "kept").glob("tmp.*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["grpo", "sft"])
+def test_killed_between_any_two_steps_the_final_policy_is_the_same(tmp_path, way):
+    check_killed_between_steps(tmp_path, steps=4, **WAYS[way])
+
+
+def test_random_numbers_outside_are_left_alone_and_the_same_seed_gives_the_same(tmp_path):
+    def drawn():
+        return random.random(), float(np.random.rand()), float(torch.rand(1))
+
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    expected = drawn()
+    random.setstate(states[0]), np.random.set_state(states[1]), torch.set_rng_state(states[2])
+    one = run(tmp_path / "1", **WAYS["grpo"])
+    assert drawn() == expected
+    assert run(tmp_path / "2", **WAYS["grpo"]) == one and digest(tmp_path / "1") == digest(tmp_path / "2")
+    assert run(tmp_path / "3", seed=1, **WAYS["grpo"])[0] != one[0]
+
+
+def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp_path):
+    calls = []
+
+    def reward(histories, replies):
+        calls.append(1)
+        return [math.nan if len(calls) == 3 else float(len(reply)) for reply in replies]
+
+    match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 steps, .*step-000001"
+    with pytest.raises(UnitError, match=match):
+        run(tmp_path / "out", checkpoints=tmp_path / "kept", reward=reward, **{**WAYS["grpo"], "steps": 4})
+    assert (tmp_path / "kept" / "step-000001" / "adapter_model.safetensors").is_file()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
+def test_an_alarm_stops_the_run(tmp_path, algorithm):
+    alarms = AlarmSettings(patience=1, max_kl=1e-9)
+    match = rf"{algorithm.upper()} step \d: stopped, the policy games its reward. KL blow-up"
+    with pytest.raises(UnitError, match=match):
+        run(tmp_path / "out", **{**WAYS[algorithm], "steps": 6, "alarms": alarms, "lr": 0.1})
+
+
+@pytest.mark.parametrize("damage", ["state.json", "trainer_state.json", "adapter_model.safetensors", *TENSORS])
+def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path, damage):
+    with pytest.raises(Stop):
+        run(tmp_path / "out", checkpoints=tmp_path / "kept", progress=stop_after(1), **WAYS["grpo"])
+    (tmp_path / "kept" / "step-000001" / damage).write_bytes(b"\x80\x04 half")
+    with pytest.raises(UnitError, match=r"checkpoint .*step-000001 cannot be read .* Delete this folder to go on"):
+        run(tmp_path / "out", checkpoints=tmp_path / "kept", progress=quiet, **WAYS["grpo"])
+
+
+def test_a_checkpoint_holds_no_pickled_objects_and_a_pickle_in_it_is_not_run(tmp_path):
+    with pytest.raises(Stop):
+        run(tmp_path / "out", checkpoints=tmp_path / "kept", progress=stop_after(1), **WAYS["grpo"])
+    folder = tmp_path / "kept" / "step-000001"
+    assert not (folder / "training_args.bin").exists()
+    assert {path.name for path in folder.iterdir()} == {
+        "adapter_model.safetensors", "adapter_config.json", "state.json", "trainer_state.json", *TENSORS,
+    }  # fmt: skip
+    shutil.copy(folder / "optimizer.pt", tmp_path / "good.pt")
+    torch.save({"planted": Planted(tmp_path / "owned")}, folder / "optimizer.pt")
+    with pytest.raises(UnitError, match="cannot be read"):
+        run(tmp_path / "out", checkpoints=tmp_path / "kept", **WAYS["grpo"])
+    assert not (tmp_path / "owned").exists()
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return (type(self.path).touch, (self.path,))

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from rlhf.settings import AlarmSettings
+from rlhf.training.alarms import Alarms, repetition, sameness
+
+CALM = {"kl": 0.0, "response_tokens": 12.0, "repetition": 0.1, "sameness": 0.3, "entropy": 2.0}
+HACKS = [
+    ("kl", 51.0, "max_kl", r"KL blow-up: 51.0 nats a reply \(align.alarms.max_kl = 50\)"),
+    ("response_tokens", 49.0, "length_factor", r"length drift: 49.0 tokens a reply, 12.0 at the start"),
+    ("response_tokens", 2.9, "length_factor", r"length drift: 2.9 tokens a reply, 12.0 at the start"),
+    ("repetition", 0.51, "repetition_rise", r"repetition: 51% of a reply's token pairs said before, 10% at the start"),
+    ("entropy", 0.19, "entropy_share", r"entropy collapse: 0.190 nats a token, 2.000 at the start"),
+]
+
+
+@pytest.mark.parametrize(("metric", "value", "setting", "reason"), HACKS)
+def test_a_limit_passed_three_times_in_a_row_gives_the_reason(metric, value, setting, reason):
+    hacked = {**CALM, metric: value}
+    alarms = Alarms(AlarmSettings())
+    assert alarms.check(CALM) is None and alarms.calm
+    assert alarms.check(hacked) is None and not alarms.calm
+    assert alarms.check(hacked) is None
+    assert alarms.check(CALM) is None and alarms.calm
+    assert [alarms.check(hacked) for _ in range(2)] == [None, None]
+    found = alarms.check(hacked)
+    assert found is not None
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(found)
+    off = Alarms(AlarmSettings(**{setting: 0}))
+    assert not any(off.check(metrics) for metrics in (CALM, *[hacked] * 9))
+
+
+def test_the_demo_metrics_at_their_limits_are_calm():
+    alarms = Alarms(AlarmSettings(patience=1))
+    edge = {"kl": 50.0, "response_tokens": 48.0, "repetition": 0.5, "sameness": 1.0, "entropy": 0.2}
+    assert not any(alarms.check(metrics) for metrics in (CALM, edge, {**edge, "response_tokens": 3.0}))
+
+
+def test_several_reasons_are_all_told():
+    alarms = Alarms(AlarmSettings(patience=1))
+    alarms.check(CALM)
+    found = alarms.check({**CALM, "kl": 99.0, "entropy": 0.0}) or ""
+    assert "KL blow-up" in found and "; entropy collapse" in found
+
+
+def test_repetition_counts_pairs_that_a_reply_says_again():
+    replies = torch.tensor([[1, 2, 1, 2, 1], [1, 2, 3, 4, 9], [7, 7, 7, 7, 9], [5, 0, 0, 0, 0]])
+    mask = torch.tensor([[True] * 5, [True] * 5, [True] * 4 + [False], [True] + [False] * 4])
+    assert repetition(replies, mask) == pytest.approx((0.5 + 0.0 + 2 / 3 + 0.0) / 4)
+
+
+def test_one_reply_for_all_stops_a_run_where_a_limit_is_set():
+    off, on = Alarms(AlarmSettings(patience=1)), Alarms(AlarmSettings(patience=1, sameness_rise=0.3))
+    steps = [{**CALM, "sameness": value} for value in (0.3, 0.6, 0.61)]
+    assert not any(off.check(metrics) for metrics in steps)
+    assert [bool(on.check(metrics)) for metrics in steps] == [False, False, True]
+    assert on.check(steps[-1]) == (
+        "sameness: 61% of a reply's token pairs are in a reply to another context, 30% at the start "
+        "(align.alarms.sameness_rise = 0.3)"
+    )
+
+
+def test_sameness_is_the_share_that_a_reply_to_another_context_has_too():
+    replies = torch.tensor([[1, 2, 3, 4], [1, 2, 3, 9], [7, 8, 1, 2], [5, 0, 0, 0]])
+    mask = torch.tensor([[True] * 4] * 3 + [[True] + [False] * 3])
+    # 2 of 3 pairs of the first two, (1, 2) of the third, nothing of the fourth.
+    assert sameness(replies, mask, [0, 1, 2, 3]) == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 0) / 4)
+    # Replies to one context may be as alike as they like.
+    assert sameness(replies, mask, [0, 0, 2, 3]) == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
+    assert sameness(replies, mask, [0, 0, 0, 0]) == 0.0
+    alike = torch.tensor([[5, 5], [5, 6], [5, 7]])
+    first = torch.tensor([[True, False]] * 3)
+    assert sameness(alike, first, [0, 1, 2]) == 1.0

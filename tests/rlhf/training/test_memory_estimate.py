@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from rlhf.policy.lora import attach_adapter, trained_weights
+from rlhf.settings import PAPER, AlignSettings, LoraSettings
+from rlhf.training.memory_estimate import LLAMA_2_7B, Shape, estimate, table
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "align.md"
+MARGIN = 0.2
+"""What docs/align.md says that the estimate may be off by."""
+
+# A policy of 8 million weights, so that tensors rather than libraries are what the process holds.
+SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from transformers import LlamaConfig, LlamaForCausalLM
+from rlhf.contexts import DialogueContext
+from rlhf.lora import attach_adapter
+from rlhf.memory_estimate import Shape, estimate
+from rlhf.policies import Policy
+from rlhf.ppo import PPO
+from rlhf.settings import AlignSettings, LoraSettings
+from tests.rlhf.toy import small_policy
+
+def held(name):
+    return int(Path("/proc/self/status").read_text().split(name + ":")[1].split()[0]) * 1024
+
+def train(policy, settings, contexts):
+    model = attach_adapter(policy.model, settings.lora)
+    ppo = PPO(policy, model, contexts, lambda histories, replies: [float(len(reply)) for reply in replies], settings)
+    for step in range(1, int(sys.argv[2]) + 1):
+        ppo.step(step)
+
+settings = AlignSettings(
+    policy="random", batch=32, minibatch=32, inner_epochs=1, max_context_tokens=96, max_new_tokens=16,
+    lora=LoraSettings(r=8, alpha=16), gradient_checkpointing=sys.argv[1] == "checkpointing",
+)
+contexts = [DialogueContext("s", i, (), (1, *range(3, 98)), "") for i in range(32)]
+# What the libraries load when they are first used is not the policy's.
+small = small_policy()
+train(small, settings, contexts)
+Path("/proc/self/clear_refs").write_text("5")
+start = held("VmRSS")
+config = LlamaConfig(
+    vocab_size=4000, hidden_size=256, intermediate_size=704, num_hidden_layers=8, num_attention_heads=4,
+    num_key_value_heads=4,
+)
+train(Policy.of("random", LlamaForCausalLM(config), small.tokenizer), settings, contexts)
+print("MEASURED", held("VmHWM") - start, estimate(Shape.of(config), settings).peak)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory as Linux tells it")
+@pytest.mark.parametrize(
+    ("how", "steps"),
+    [
+        ("plain", 1),
+        pytest.param("plain", 2, marks=pytest.mark.slow),
+        pytest.param("checkpointing", 2, marks=pytest.mark.slow),
+    ],
+)
+def test_the_estimate_is_near_what_a_process_takes(how: str, steps: int) -> None:
+    # Freed memory leaves the process at once, so that its peak is what was in use.
+    freeing = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    command = [sys.executable, "-c", SCRIPT, how, str(steps)]
+    done = subprocess.run(command, capture_output=True, text=True, env=freeing, check=True)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("MEASURED"))
+    measured, expected = (float(part) for part in line.split()[1:])
+    assert expected == pytest.approx(measured, rel=MARGIN), f"measured {measured / 1e6:.0f} MB"
+
+
+def test_weights_are_counted_as_the_model_has_them() -> None:
+    config = LlamaConfig(
+        vocab_size=100, hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    shape = Shape.of(config)
+    assert shape.layers * shape.layer_weights + shape.outer_weights == model.num_parameters()
+    lora = LoraSettings(r=3, alpha=6, targets=("q_proj", "k_proj", "v_proj", "o_proj", "up_proj", "down_proj"))
+    adapted = attach_adapter(model, lora)
+    head = 32 + 1
+    assert shape.adapter_weights(AlignSettings(lora=lora)) == trained_weights(adapted) + head
+
+
+def test_llama_2_7b_has_the_papers_numbers() -> None:
+    assert LLAMA_2_7B.layers * LLAMA_2_7B.layer_weights + LLAMA_2_7B.outer_weights == 6_738_415_616
+    assert LLAMA_2_7B.adapter_weights(PAPER) == 12_582_912 + 4096 + 1
+
+
+def test_what_saves_memory_lowers_the_estimate() -> None:
+    plain = PAPER.model_copy(update={"device": "cuda", "dtype": "bfloat16"})
+    peak = estimate(LLAMA_2_7B, plain).peak
+    for saver in ({"gradient_checkpointing": True}, {"micro_batch": 4}, {"processes": 4}, {"max_context_tokens": 64}):
+        assert estimate(LLAMA_2_7B, plain.model_copy(update=saver)).peak < peak, saver
+    whole = plain.model_copy(update={"processes": 4})
+    dealt = whole.model_copy(update={"accelerate": "fsdp"})
+    assert estimate(LLAMA_2_7B, dealt).weights < 0.4 * estimate(LLAMA_2_7B, whole).weights
+    assert estimate(LLAMA_2_7B, whole.model_copy(update={"dtype": "float32"})).weights == 4 * 6_738_415_616
+
+
+def test_the_page_shows_the_table_as_it_is_computed() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    assert all(line in page for line in table())
+    assert f"{MARGIN:.0%}" in page

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from foundation.errors import InputError
+from rlhf.training.weights_and_biases import check_wandb, wandb_run
+from tests.rlhf.toy import SMALL
+
+
+class FakeWandb(types.ModuleType):
+    """Stands for the package wandb; nothing is sent anywhere."""
+
+    def __init__(self, trouble: Exception | None = None) -> None:
+        super().__init__("wandb")
+        self.trouble = trouble
+        self.calls: list[tuple[str, object]] = []
+
+    def Settings(self, **options):  # noqa: N802
+        return options
+
+    def init(self, **options):
+        if self.trouble:
+            raise self.trouble
+        self.calls.append(("init", options["project"]))
+        return self
+
+    def log(self, values, step):
+        self.calls.append((f"log {step}", values))
+
+    def finish(self, exit_code):
+        self.calls.append(("finish", exit_code))
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    module = FakeWandb()
+    monkeypatch.setitem(sys.modules, "wandb", module)
+    monkeypatch.setattr("foundation.extras.find_spec", lambda name: True)
+    return module
+
+
+def test_every_metric_of_every_step_is_sent_and_a_failed_run_is_closed_as_failed(fake, tmp_path):
+    with wandb_run("mine", tmp_path / "files", SMALL, 0) as (watch,):
+        watch(1, {"reward": 0.5, "kl": 0.0})
+        watch(2, {"reward": 0.75})
+    assert fake.calls == [
+        ("init", "mine"),
+        ("log 1", {"align/reward": 0.5, "align/kl": 0.0}),
+        ("log 2", {"align/reward": 0.75}),
+        ("finish", 0),
+    ]
+    assert (tmp_path / "files").is_dir()
+    with pytest.raises(KeyboardInterrupt), wandb_run("mine", tmp_path / "files", SMALL, 0):
+        raise KeyboardInterrupt
+    assert fake.calls[-1] == ("finish", 1)
+
+
+def test_no_project_sends_nothing(fake, tmp_path):
+    with wandb_run(None, tmp_path / "files", SMALL, 0) as watch:
+        assert watch == ()
+    assert fake.calls == [] and not (tmp_path / "files").exists()
+
+
+def test_what_keeps_it_from_starting_is_told(fake, tmp_path):
+    fake.trouble = RuntimeError("api_key not configured\n(no-tty)")
+    with (
+        pytest.raises(
+            InputError, match=r"does not start \(RuntimeError: api_key not configured \(no-tty\)\).*wandb log"
+        ),
+        wandb_run("mine", tmp_path, SMALL, 0),
+    ):
+        pass
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr("foundation.extras.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs wandb. Install it with `pip install 'apportion\[wandb\]'`"):
+        check_wandb()
+
+
+def test_the_real_package_keeps_a_run_on_this_machine_where_it_is_told_to(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason="the extra `wandb` is not installed")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    with wandb_run("mine", tmp_path / "files", SMALL, 0) as (watch,):
+        watch(1, {"reward": 0.5})
+    (kept,) = (tmp_path / "files").rglob("*.wandb")
+    assert b"align/reward" in kept.read_bytes()
