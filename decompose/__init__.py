@@ -22,15 +22,15 @@ from foundation.lazy import lazy_names
 if TYPE_CHECKING:
     from decompose.conversation import Decomposition, TurnReward, decompose
     from decompose.settings import DecomposeSettings
-    from llm_client.asker import Tools
+    from llm_client.asker import Asker
 
-__all__ = ["DecomposeSettings", "Decomposition", "Tools", "TurnReward", "decompose"]
+__all__ = ["Asker", "DecomposeSettings", "Decomposition", "TurnReward", "decompose"]
 
 _HOMES = {
     "Decomposition": "decompose.conversation",
     "TurnReward": "decompose.conversation",
     "decompose": "decompose.conversation",
     "DecomposeSettings": "decompose.settings",
-    "Tools": "llm_client.asker",
+    "Asker": "llm_client.asker",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -23,9 +23,10 @@ from pathlib import Path
 from decompose.audit.ask import audit_cases
 from decompose.judging.llm import requests_for
 from decompose.methods import METHODS
-from decompose.prompting.reply import ReplyMistakeError, parse_reply
+from decompose.prompting.reply import parse_reply
 from foundation.errors import InputError
 from llm_client.kept.recorded import RecordingHeader
+from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatRequest
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Unit
@@ -100,9 +101,9 @@ def collect_audit(config: Config, folder: Path, model: str, date: str) -> None:
             try:
                 parse_reply(answer["text"], turns, None, None)
             except ReplyMistakeError as mistake:
-                print(f"{path.name}: {request.label}: {mistake}")
+                print(f"{path.name}: {request.subject}: {mistake}")
             entry = {"key": answer["key"], "reply": answer["text"], "model": model, "date": date}
-            entries[answer["key"]] = {**entry, "label": f"{request.label}, audit: {path.stem}"}
+            entries[answer["key"]] = {**entry, "label": f"{request.subject}, audit: {path.stem}"}
     _write(entries, model, date)
     print(f"{len(known.keys() & entries.keys())} of {len(known)} requests of the audit answered in {RECORDING}")
 
@@ -141,7 +142,7 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
             reply = json.dumps(answer["reply"], ensure_ascii=False)
             parse_reply(reply, turns, None, None)
             key = request.key()
-            entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.label}
+            entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.subject}
     _write(entries, model, date)
     print(f"{len(entries)} of {len(known)} requests answered in {RECORDING}")
 

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from features.emotion_model.choice import missing_emotion
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from pipeline.config import Config
 from pipeline.engine.engine import Engine
 from pipeline.engine.intake import take_in
@@ -32,7 +32,7 @@ def assemble(config: Config) -> Engine:
         corpus=intake.corpus,
         sessions=intake.sessions,
         plan=Plan(STAGES, chosen, intake.sessions),
-        tools=Tools(
+        tools=Asker(
             chosen.decompose.llm,
             cache=chosen.llm_cache,
             recorded=chosen.run.recorded,

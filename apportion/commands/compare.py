@@ -245,12 +245,12 @@ class _Question:
 
     def ask(self, quiet: bool) -> Judged:
         """Verdicts on the pairs as they are, reasons with the real names."""
-        from llm_client.asker import Tools
+        from llm_client.asker import Asker
         from pipeline.engine.progress import StageProgress
         from rlhf.compare.judge import judge
 
         options = self.options
-        tools = Tools(
+        tools = Asker(
             self.settings,
             cache=self.cache,
             recorded=options["recorded"],

@@ -12,14 +12,14 @@ from decompose.audit.case import Case, cases_of, shifted
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
 from decompose.judging.llm import judge
 from decompose.settings import DecomposeSettings
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from llm_client.request import ChatReply, ChatRequest
 
 
-class _LaterSamples(Tools):
-    """Borrowed tools whose requests are for later samples: the same question, asked anew."""
+class _LaterSamples(Asker):
+    """Borrowed asker whose requests are for later samples: the same question, asked anew."""
 
-    def __init__(self, lent: Tools, samples: int) -> None:
+    def __init__(self, lent: Asker, samples: int) -> None:
         self._lent, self._samples = lent, samples
 
     def complete(self, request: ChatRequest) -> ChatReply:
@@ -36,7 +36,7 @@ def judge_session(
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
-    tools: Tools,
+    asker: Asker,
 ) -> pa.Table:
     """Judge every target turn of ``session`` once more, with the question changed in one way.
 
@@ -55,7 +55,7 @@ def judge_session(
     """
     rows = []
     for case, clean in audit_cases(perturbation, session, rating_name, descriptors, settings):
-        rows += _rows(perturbation, case, clean, tools)
+        rows += _rows(perturbation, case, clean, asker)
     return pa.Table.from_pylist(rows, schema=AUDIT.arrow)
 
 
@@ -88,8 +88,8 @@ def audit_cases(
             yield case, clean
 
 
-def _rows(perturbation: str, case: Case, clean: Case, tools: Tools) -> list[dict[str, object]]:
-    asked = _LaterSamples(tools, case.first_sample) if case.first_sample else tools
+def _rows(perturbation: str, case: Case, clean: Case, asker: Asker) -> list[dict[str, object]]:
+    asked = _LaterSamples(asker, case.first_sample) if case.first_sample else asker
     judgements = judge(case.episode, case.descriptors, case.settings, asked)
     names = dict(zip(EPISODE_KEY, clean.episode.key, strict=True))
     return [

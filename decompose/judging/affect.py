@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from corpus.session import Episode
 from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 FACES = ("happiness", "smile")
 """What tells affect, the best first: the emotion model's probability of a happy face, else the share of smiling."""
@@ -21,7 +21,7 @@ WINDOWS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """How happy the rater looks at each target turn (T), from 0 to 1; None where the face was not seen.
 
     The local visual feedback of LLM-GELI's Eq. 7 as a number rather than as yes or no. The rationale names the

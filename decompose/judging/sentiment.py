@@ -13,7 +13,7 @@ from corpus.session import Episode
 from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 Classifier = Callable[[Sequence[str]], list[float]]
 """Texts (N) to valences (N) from -1 (bad) to 1 (good)."""
@@ -28,7 +28,7 @@ VALENCE: Mapping[str, float] = {
 _STARS = re.compile(r"([1-5]) stars?")
 
 
-def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """The valence of the rater's next reply after each target turn (T); None where no reply follows.
 
     Raises

@@ -37,7 +37,7 @@ class ReplayTools:
         """
         reply = self._cache.get(request.key())
         if reply is None:
-            raise UnitError(f"{request.label}: its reply is not in the cache.")
+            raise UnitError(f"{request.subject}: its reply is not in the cache.")
         self._recorder.add(request, reply)
         return reply
 

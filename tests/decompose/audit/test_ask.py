@@ -7,7 +7,7 @@ from decompose.audit.ask import audit_requests, judge_session
 from decompose.audit.perturbations import PERTURBATIONS
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.audit.cases import SEEN, TALK
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -24,8 +24,8 @@ def answer(body):
 
 def judged(name, server, cache=None, **llm):
     settings = DecomposeSettings(llm={"model": "m", "base_url": server.url, "max_retries": 0, **llm})
-    with Tools(settings.llm, cache=cache) as tools:
-        return judge_session(name, TALK, "mood", SEEN, settings, tools)
+    with Asker(settings.llm, cache=cache) as asker:
+        return judge_session(name, TALK, "mood", SEEN, settings, asker)
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)

@@ -12,7 +12,7 @@ from decompose.prompting.parts import BYTES_A_TOKEN, divide, parts_of, reconcile
 from decompose.prompting.prompt import load_prompt
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import of_length, session
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -43,12 +43,15 @@ def answered(body, offset=lambda turns: 0.0, evidence="e"):
 def labelled(server, cache=None, **options):
     with serving(server):
         settings = small_context(server, **options)
-        with Tools(settings.llm, cache=cache) as tools:
-            return judge_session("llm", session(turns=LONG), "satisfaction", None, settings, tools).judgements
+        with Asker(settings.llm, cache=cache) as asker:
+            return judge_session("llm", session(turns=LONG), "satisfaction", None, settings, asker).judgements
 
 
 def test_a_session_that_fits_is_asked_about_whole():
-    assert parts_of(load_prompt("default"), of_length("s", 4.0, 80), None, None, 32_768, 8) == [None]
+    episode = of_length("s", 4.0, 80)
+    (whole,) = parts_of(load_prompt("default"), episode, None, None, 32_768, 8)
+    assert whole.turns == episode.target_turns
+    assert whole.messages == load_prompt("default").messages(episode)
     (request, meta), *others = requests_for(session(turns=LONG), None, None, DecomposeSettings())
     assert (others, meta.part, meta.parts, len(meta.turns)) == ([], 0, 1, 80)
     assert "Only turns" not in request.messages[1].content
@@ -63,7 +66,7 @@ def test_a_session_that_does_not_fit_is_asked_about_in_overlapping_parts():
         assert meta.turns[-8:] == following.turns[:8]
     for number, (request, meta) in enumerate(found):
         assert (meta.part, meta.parts) == (number, len(found))
-        assert request.label.endswith(f"sample 0, part {number + 1} of {len(found)}")
+        assert request.subject.endswith(f"sample 0, part {number + 1} of {len(found)}")
         size = sum(len(message.content.encode()) for message in request.messages)
         assert size + BYTES_A_TOKEN * 40 * len(meta.turns) <= BYTES_A_TOKEN * 4096
         # The reply to the last turn that is judged is shown.
