@@ -10,6 +10,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from foundation.errors import InputError
 
 ENTRY_POINTS = "apportion.methods"
@@ -21,18 +23,25 @@ class Method:
 
     ``kind`` is ``judge`` (one session is enough: ``decompose.judging.sessions.Judge``) or ``fit`` (on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
-    that many run at once. ``uses_reactions`` asks for what was read of the replies; such a fit is called as
-    `decompose.reactions.model.fit_reactions` is.
+    behaviour in words, ``uses_features`` for it in numbers. ``uses_reactions`` asks for what was read of the replies;
+    such a fit is called as `decompose.reactions.model.fit_reactions` is.
+    ``requests`` says that it asks a language model: it names what lists the first requests that judging a session
+    makes (`decompose.judging.requests.Requests`), so that a run can count, price and show them, hand them
+    in as a batch, and have many sessions wait for the server at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
-    the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
-    (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads what the
-    local method has judged in the same run, which has to be configured beside it. ``version`` goes up when the code
-    gives other values for the same settings: it and the name, not the place of the code, decide whether finished work
-    is used again.
+    the part of ``DecomposeSettings`` that it reads, and ``settings`` the class of a part that is not one of ours, a
+    frozen pydantic model that forbids unknown keys, as ``module:Class``. A mixed objective names the fit method of its
+    global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
+    what the local method has judged in the same run, which has to be configured beside it. ``version`` goes up when
+    the code gives other values for the same settings: it and the name, not the place of the code, decide whether
+    finished work is used again.
+
+    >>> length = Method("length", "judge", "Length of the utterance", "my_package.methods:judge")
+    >>> length.asks, METHODS["llm"].asks
+    (False, True)
     """
 
     name: str
@@ -41,18 +50,28 @@ class Method:
     load: str
     uses_descriptors: bool = False
     uses_reactions: bool = False
-    concurrent: bool = False
+    requests: str | None = None
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     highest: float | None = None
     width: float | None = None
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction", "blend"] | None = None
+    section: str | None = None
+    settings: str | None = None
     uses_features: bool = False
     whole: str | None = None
     local: str | None = None
     uses_judgements: bool = False
     version: int = 1
+
+    def __post_init__(self) -> None:
+        if self.settings is not None and self.section is None:
+            raise InputError(f"method {self.name!r}: settings without a section, decompose.SECTION; name it.")
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a language model."""
+        return self.requests is not None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -62,12 +81,43 @@ class Method:
         InputError
             The module or the attribute cannot be imported.
         """
-        module, _, attribute = self.load.partition(":")
+        return self._named(self.load)
+
+    def resolve_requests(self) -> Any:
+        """The object that ``requests`` names (`decompose.judging.requests.Requests`); None where nothing is asked.
+
+        Raises
+        ------
+        InputError
+            The module or the attribute cannot be imported.
+        """
+        return None if self.requests is None else self._named(self.requests)
+
+    def settings_class(self) -> type[BaseModel] | None:
+        """The class that ``settings`` names; None where ``section`` is one of ours.
+
+        Raises
+        ------
+        InputError
+            It cannot be imported, or is no pydantic model.
+        """
+        if self.settings is None:
+            return None
+        named = self._named(self.settings)
+        if not (isinstance(named, type) and issubclass(named, BaseModel)):
+            raise InputError(
+                f"method {self.name!r}: {self.settings!r} is no pydantic model, so that decompose.{self.section} "
+                "cannot be read. The method's declaration must be corrected."
+            )
+        return named
+
+    def _named(self, place: str) -> Any:
+        module, _, attribute = place.partition(":")
         try:
             return getattr(import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
             raise InputError(
-                f"method {self.name!r}: cannot load {self.load!r} ({error}). Install the package it comes from, or "
+                f"method {self.name!r}: cannot load {place!r} ({error}). Install the package it comes from, or "
                 "leave the method out of decompose.methods."
             ) from None
 
@@ -97,7 +147,13 @@ _OURS = (
         section="affect",
     ),
     Method(
-        "llm", "judge", "LLM-GELI, text", "decompose.judging.llm:judge", concurrent=True, null="zero", section="llm"
+        "llm",
+        "judge",
+        "LLM-GELI, text",
+        "decompose.judging.llm:judge",
+        requests="decompose.judging.llm:requests_for",
+        null="zero",
+        section="llm",
     ),
     Method(
         "llm-multimodal",
@@ -105,7 +161,7 @@ _OURS = (
         "LLM-GELI, multimodal",
         "decompose.judging.llm:judge",
         uses_descriptors=True,
-        concurrent=True,
+        requests="decompose.judging.llm:requests_for",
         null="zero",
         section="llm",
     ),
@@ -150,23 +206,36 @@ _OURS = (
 class _Registry(Mapping[str, Method]):
     """Our methods, then those that installed packages bring; a package's code is imported when it is asked for."""
 
-    _ours: Mapping[str, Method] = {method.name: method for method in _OURS}
+    ours: Mapping[str, Method] = {method.name: method for method in _OURS}
 
     def __getitem__(self, name: str) -> Method:
-        return self._ours[name] if name in self._ours else _brought(_entry_points()[name])
+        return self.ours[name] if name in self.ours else _brought(_entry_points()[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ours or name in _entry_points()
+        return name in self.ours or name in _entry_points()
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._ours
-        yield from (name for name in _entry_points() if name not in self._ours)
+        yield from self.ours
+        yield from (name for name in _entry_points() if name not in self.ours)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
 METHODS: Mapping[str, Method] = _Registry()
+
+
+def section_classes() -> dict[str, type[BaseModel]]:
+    """The classes of the settings that packages' methods bring, by their section.
+
+    Raises
+    ------
+    InputError
+        A package's method cannot be loaded, or declares settings that cannot be used.
+    """
+    brought = [METHODS[name] for name in METHODS if name not in _Registry.ours]
+    classes = {str(method.section): method.settings_class() for method in brought}
+    return {section: made for section, made in classes.items() if made is not None}
 
 
 def find_method(name: str) -> Method:

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from decompose.audit.ask import audit_cases
-from decompose.judging.llm import requests_for
+from decompose.judging.requests import session_requests
 from decompose.methods import METHODS
 from decompose.prompting.reply import parse_reply
 from foundation.errors import InputError
@@ -49,12 +49,12 @@ def requests(config: Config) -> dict[str, tuple[ChatRequest, tuple[int, ...]]]:
     found = {}
     for name in config.decompose.methods:
         method = METHODS[name]
-        for session in engine.sessions.values() if method.concurrent else ():
+        for session in engine.sessions.values() if method.asks else ():
             described = engine.artifact("describe", Unit(session.session_id)) if method.uses_descriptors else None
             if method.uses_descriptors and session.media and described is None:
                 raise InputError(f"{session.session_id} has no descriptors yet: run `apportion describe` first")
             descriptors = described.table("descriptors") if described else None
-            for request, meta in requests_for(session, engine.config.rating, descriptors, config.decompose):
+            for request, meta in session_requests(method, session, engine.config.rating, descriptors, config.decompose):
                 found[request.key()] = (request, meta.turns)
     return found
 
@@ -69,7 +69,10 @@ def audit_requests(config: Config) -> dict[str, dict[str, tuple[ChatRequest, tup
         if session.media and described is None:
             raise InputError(f"{session.session_id} has no descriptors yet: run `apportion describe` first")
         descriptors = described.table("descriptors") if described else None
-        asked = audit_cases(str(unit.perturbation), session, engine.config.rating, descriptors, config.decompose)
+        method = METHODS[str(unit.method)]
+        asked = audit_cases(
+            str(unit.perturbation), method, session, engine.config.rating, descriptors, config.decompose
+        )
         for case, _ in asked:
             for request in case.requests():
                 found.setdefault(str(unit.perturbation), {})[request.key()] = (request, case.episode.target_turns)

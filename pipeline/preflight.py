@@ -46,9 +46,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
     audits = "audit" in names and bool(engine.plan.units["audit"])
     judging = [METHODS[name] for name in config.decompose.methods] if "judge" in names else []
-    if audits or any(method.section == "llm" for method in judging):
+    if audits or any(method.asks for method in judging):
         load_prompt(config.decompose.llm.prompt)
-    if audits or any(method.concurrent for method in judging):
         lacking = _lacking(engine, sends)
     _check_faces(engine, names)
     chosen = config.align.reward_method
@@ -114,7 +113,7 @@ def _not_read(config: Config) -> tuple[str, ...]:
 
 def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:
     llm = config.decompose.llm
-    asked = "judge" in stages and any(METHODS[name].section == "llm" for name in config.decompose.methods)
+    asked = "judge" in stages and any(METHODS[name].asks for name in config.decompose.methods)
     if not asked or llm.provider == "recorded" or llm.samples == 1 or llm.temperature > 0:
         return ()
     return (

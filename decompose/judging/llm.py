@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from corpus.session import Episode, Session
 from decompose.judgement import Judgement
+from decompose.judging.requests import RequestMeta
 from decompose.prompting.disguise import Disguised, disguise
 from decompose.prompting.parts import parts_of, reconcile
 from decompose.prompting.prompt import Prompt, prompt_for
@@ -27,23 +28,6 @@ from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 _SHOWN_OF_A_REPLY = 1000
 """Characters of a bad reply that an error quotes."""
-
-
-@dataclass(frozen=True)
-class RequestMeta:
-    """Which episode and which sample a request is about, and the turns it asks for (T numbers).
-
-    ``part`` counts the parts of a dialogue that is too long for the model's context, of which there are ``parts``.
-    """
-
-    session_id: str
-    rater: str
-    target: str
-    name: str
-    sample: int
-    turns: tuple[int, ...]
-    part: int = 0
-    parts: int = 1
 
 
 def requests_for(

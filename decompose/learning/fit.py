@@ -118,7 +118,7 @@ def _from_reactions(
         raise UnitError(
             f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
         )
-    section = None if method.section is None else getattr(settings, method.section)
+    section = settings.section_of(method)
     fit = method.resolve()
     found: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
     return found
@@ -138,7 +138,7 @@ def _blended(
         raise UnitError(
             f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
         )
-    section = None if method.section is None else getattr(settings, method.section)
+    section = settings.section_of(method)
     blend = method.resolve()
     blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *found, judgements, section, seed)
     return blended
@@ -150,7 +150,7 @@ def _objective(method: Method, settings: DecomposeSettings) -> Objective:
     load = method.resolve()
     parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
     if method.section is not None:
-        parts.append(getattr(settings, method.section))
+        parts.append(settings.section_of(method))
     objective: Objective = load(*parts)
     return objective
 

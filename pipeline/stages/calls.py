@@ -82,12 +82,13 @@ def audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from decompose.audit.ask import judge_session
     from decompose.methods import METHODS
 
-    described = METHODS[_method(inputs.unit)].uses_descriptors
+    method = METHODS[_method(inputs.unit)]
     judgements = judge_session(
         _perturbation(inputs.unit),
+        method,
         inputs.session,
         config.rating,
-        inputs.table("describe", "descriptors") if described else None,
+        inputs.table("describe", "descriptors") if method.uses_descriptors else None,
         config.decompose,
         work.tools,
     )

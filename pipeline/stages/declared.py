@@ -124,7 +124,7 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """A method's own settings only: another method's must not make its judgements stale."""
     method = METHODS[_method(unit)]
     own = settings_identity(method, config.decompose)
-    return {"rating": config.rating, "own": own, "recorded": _recorded_digest(config) if method.concurrent else None}
+    return {"rating": config.rating, "own": own, "recorded": _recorded_digest(config) if method.asks else None}
 
 
 def _recorded_digest(config: Config) -> str | None:
@@ -185,7 +185,7 @@ def _report_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _llm_concurrency(config: Config, unit: Unit) -> int:
-    return config.decompose.llm.concurrency if METHODS[_method(unit)].concurrent else 1
+    return config.decompose.llm.concurrency if METHODS[_method(unit)].asks else 1
 
 
 def _method(unit: Unit) -> str:

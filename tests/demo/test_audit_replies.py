@@ -5,6 +5,7 @@ from pathlib import Path
 
 from decompose.audit.ask import audit_cases, judge_session
 from decompose.audit.perturbations import PERTURBATIONS
+from decompose.methods import METHODS
 from llm_client.asker import Asker
 from llm_client.kept.recorded import RecordedReplies
 from pipeline.config import load_config
@@ -21,7 +22,14 @@ def test_every_question_of_the_audit_about_the_chats_is_answered_as_it_was_writt
     assert len({unit.session_id for unit in chats}) == 16
     with Asker(config.decompose.llm, recorded=DEMO / "llm_replies.jsonl") as asker:
         for unit in chats:
-            given = (unit.perturbation, engine.sessions[unit.session_id], config.rating, None, config.decompose)
+            given = (
+                unit.perturbation,
+                METHODS[unit.method],
+                engine.sessions[unit.session_id],
+                config.rating,
+                None,
+                config.decompose,
+            )
             ((case, _),) = audit_cases(*given)
             (request,) = case.requests()
             said = {entry["turn"]: entry["value"] for entry in json.loads(recorded.find(request).text)["turns"]}
