@@ -11,8 +11,8 @@ import pyarrow as pa
 import torch
 
 from corpus.session import Episode
-from decompose.learning.learner import Task, learner_of, rewards_of
 from decompose.learning.local_values import local_values
+from decompose.learning.network import Task, network_of, rewards_of
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
@@ -92,15 +92,15 @@ def fit_decomposer(
         turn_rewards = local_values(
             find_method(declared.local), windows, episodes, features, train_rows, shares, settings
         )
-    learner = learner_of(
+    network = network_of(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
-    data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
-    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
+    data = Dataset(windows, network.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
+    history = train(network.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
     everything = Batch(
         torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards
     )
-    rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
+    rewards = rewards_of(objective, torch.from_numpy(predict(network.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
 
 

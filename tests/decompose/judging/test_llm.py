@@ -6,6 +6,7 @@ import pytest
 from corpus.session import Rating
 from decompose.judging.llm import requests_for
 from decompose.judging.sessions import judge_session
+from decompose.prompting.prompt import Prompt
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
 from llm_client.asker import Asker
@@ -167,6 +168,25 @@ def test_requests_can_be_seen_without_being_sent(tmp_path):
     assert (meta.session_id, meta.rater, meta.target, meta.name) == ("s1", "USER", "SYSTEM", "satisfaction")
     assert (meta.turns, meta.sample, other_meta.sample) == ((1, 3, 5), 0, 1)
     assert request.key() != other.key()
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_each_prompt_is_rendered_once(monkeypatch, samples):
+    rendered = []
+    render = Prompt.messages
+    monkeypatch.setattr(Prompt, "messages", lambda self, *given: rendered.append(given) or render(self, *given))
+    requests = requests_for(session(), None, None, settings(samples=samples))
+    assert (len(requests), len(rendered)) == (samples, 1)
+    judged(OpenAIServer(answer=good), samples=samples)
+    assert len(rendered) == 2
+
+
+def test_judging_asks_what_is_listed():
+    server = OpenAIServer(answer=good)
+    judged(server, samples=2)
+    listed = [request for request, _ in requests_for(session(), None, None, settings(samples=2))]
+    sent = [[message["content"] for message in body["messages"]] for body in server.requests]
+    assert sent == [[message.content for message in request.messages] for request in listed]
 
 
 def test_a_recording_of_the_requests_is_all_that_is_needed(tmp_path):
