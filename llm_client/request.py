@@ -24,6 +24,10 @@ class ChatMessage:
 class ChatRequest:
     """Everything that decides what a model answers.
 
+    >>> request = ChatRequest("qwen3", (ChatMessage("user", "Hello?"),), subject="a greeting")
+    >>> request.key()[:8]
+    '746774f1'
+
     ``schema`` is the JSON schema of the reply. ``sample`` counts independent replies to the same question.
     ``subject`` says in errors and recordings what the request is about; it is no part of the request's identity.
     The server's address is none either: a model's name is taken to mean the same model everywhere.
