@@ -117,16 +117,16 @@ def decompose(
     UnitError
         The language model gave no usable reply; ``evidence`` holds what it did reply.
     """
-    chosen = settings or DecomposeSettings()
-    declared = _declared(method, chosen)
+    configuration = settings or DecomposeSettings()
+    declared = _declared(method, configuration)
     turns = _turns(messages)
     rater, target = _speakers(turns, rater, target)
     session = Session(_SESSION, turns, (_rating(rater, target, rating, score, scale, higher_is_better),))
     (episode,) = session.episodes()
     if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
         raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
-    with nullcontext(asker) if asker is not None else Asker(chosen.llm) as lent:
-        judged = judge_session(method, session, None, None, chosen, lent).judgements
+    with nullcontext(asker) if asker is not None else Asker(configuration.llm) as lent:
+        judged = judge_session(method, session, None, None, configuration, lent).judgements
     if spread is None:
         spread = _spread(declared, judged, episode)
     table, projection = apply_constants(judged, [episode], mean_score, spread, declared)

@@ -206,17 +206,17 @@ _OURS = (
 class _Registry(Mapping[str, Method]):
     """Our methods, then those that installed packages bring; a package's code is imported when it is asked for."""
 
-    ours: Mapping[str, Method] = {method.name: method for method in _OURS}
+    _ours: Mapping[str, Method] = {method.name: method for method in _OURS}
 
     def __getitem__(self, name: str) -> Method:
-        return self.ours[name] if name in self.ours else _brought(_entry_points()[name])
+        return self._ours[name] if name in self._ours else _brought(_entry_points()[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in self.ours or name in _entry_points()
+        return name in self._ours or name in _entry_points()
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.ours
-        yield from (name for name in _entry_points() if name not in self.ours)
+        yield from self._ours
+        yield from (name for name in _entry_points() if name not in self._ours)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -233,7 +233,7 @@ def section_classes() -> dict[str, type[BaseModel]]:
     InputError
         A package's method cannot be loaded, or declares settings that cannot be used.
     """
-    brought = [METHODS[name] for name in METHODS if name not in _Registry.ours]
+    brought = [METHODS[name] for name in METHODS if name not in _Registry._ours]
     classes = {str(method.section): method.settings_class() for method in brought}
     return {section: made for section, made in classes.items() if made is not None}
 

@@ -32,15 +32,15 @@ def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSetti
     behaviour : pa.Table, optional
         UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
     """
-    chosen = settings.affect
-    faces = _faces(episode, behaviour, FACES if chosen.feature == "auto" else (chosen.feature,))
+    affect = settings.affect
+    faces = _faces(episode, behaviour, FACES if affect.feature == "auto" else (affect.feature,))
     feature = next((name for name in FACES if any(face == name for face, _, _ in faces)), "")
     judgements = []
     for turn in episode.target_turns:
-        seen = [faces[feature, turn, window] for window in WINDOWS[chosen.window] if (feature, turn, window) in faces]
+        seen = [faces[feature, turn, window] for window in WINDOWS[affect.window] if (feature, turn, window) in faces]
         value = sum(seen) / len(seen) if seen else None
-        said = None if value is None else f"{feature} {value:.2f} ({chosen.window})"
-        judgements.append(Judgement(turn, value, rationale=said))
+        rationale = None if value is None else f"{feature} {value:.2f} ({affect.window})"
+        judgements.append(Judgement(turn, value, rationale=rationale))
     return judgements
 
 

@@ -85,14 +85,14 @@ def _hugging_face(name: str) -> Classifier:
 
 
 def _valences(name: str, labels: Any) -> dict[str, float]:
-    found = {text: _valence(str(text).lower().strip()) for text in labels}
-    unknown = sorted(str(text) for text, valence in found.items() if valence is None)
-    if unknown or len(set(found.values())) < 2:
+    valences = {text: _valence(str(text).lower().strip()) for text in labels}
+    unknown = sorted(str(text) for text, valence in valences.items() if valence is None)
+    if unknown or len(set(valences.values())) < 2:
         raise InputError(
-            f"decompose.sentiment.classifier = {name!r}: its labels {', '.join(map(str, found))} do not say what is "
+            f"decompose.sentiment.classifier = {name!r}: its labels {', '.join(map(str, valences))} do not say what is "
             f"good and bad. Known are {', '.join(VALENCE)} and '1 star' to '5 stars'; choose a model with such labels."
         )
-    return {text: valence for text, valence in found.items() if valence is not None}
+    return {text: valence for text, valence in valences.items() if valence is not None}
 
 
 def _valence(text: str) -> float | None:

@@ -70,13 +70,13 @@ def fit_decomposer(
     InputError
         No such method, one that is not fitted, or nothing can work before a setting is changed.
     UnitError
-        No training session, a score or loss that is not finite, no local label for any training turn.
+        No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
     if declared.uses_judgements:
         whole = find_method(declared.whole or "")
-        found = _from_reactions(whole, episodes, splits, reactions, settings, seed, features)
-        return _blended(declared, episodes, splits, found, judgements, settings, seed)
+        fitted = _from_reactions(whole, episodes, splits, reactions, settings, seed, features)
+        return _blended(declared, episodes, splits, fitted, judgements, settings, seed)
     if declared.uses_reactions:
         return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
     objective = _objective(declared, settings)
@@ -120,15 +120,15 @@ def _from_reactions(
         )
     section = settings.section_of(method)
     fit = method.resolve()
-    found: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
-    return found
+    fitted: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
+    return fitted
 
 
 def _blended(
     method: Method,
     episodes: Sequence[Episode],
     splits: pa.Table,
-    found: tuple[pa.Table, pa.Table],
+    fitted: tuple[pa.Table, pa.Table],
     judgements: pa.Table | None,
     settings: DecomposeSettings,
     seed: int,
@@ -140,7 +140,7 @@ def _blended(
         )
     section = settings.section_of(method)
     blend = method.resolve()
-    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *found, judgements, section, seed)
+    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *fitted, judgements, section, seed)
     return blended
 
 

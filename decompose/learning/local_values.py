@@ -56,11 +56,11 @@ def local_values(
         No training turn has a judgement.
     """
     behaviour = _by_session(features) if method.uses_features and features is not None else {}
-    chosen = {episode.key: episode for episode in episodes}
+    by_key = {episode.key: episode for episode in episodes}
     judged: dict[tuple[tuple[str, str, str, str], int], float] = {}
     with Asker(settings.llm) as asker:
         for key in windows.keys:
-            for judgement in judge_episode(method, chosen[key], behaviour.get(key[0]), settings, asker):
+            for judgement in judge_episode(method, by_key[key], behaviour.get(key[0]), settings, asker):
                 if judgement.value is not None:
                     judged[key, judgement.turn] = judgement.value
     values = np.array([judged.get(pair, np.nan) for pair in turn_keys(windows)], dtype=np.float64)

@@ -70,8 +70,8 @@ def parse_reply(
     for answer in answers:
         _check_value(answer, low, high)
         if whole and (answer.value is None or not answer.value.is_integer()):
-            said = "null" if answer.value is None else f"{answer.value:g}"
-            raise ReplyMistakeError(f"the value {said} of turn {answer.turn} is no whole number")
+            given = "null" if answer.value is None else f"{answer.value:g}"
+            raise ReplyMistakeError(f"the value {given} of turn {answer.turn} is no whole number")
     by_turn = {answer.turn: answer for answer in answers}
     return [by_turn[turn] for turn in turns]
 

@@ -118,8 +118,8 @@ class Recorder:
         key = request.key()
         if key in self._known:
             return
-        said = asdict(reply)
-        entry = {"key": key, "reply": said.pop("text"), **said, "date": today(), "label": request.subject}
+        answer = asdict(reply)
+        entry = {"key": key, "reply": answer.pop("text"), **answer, "date": today(), "label": request.subject}
         try:
             self._append(entry)
         except OSError as error:

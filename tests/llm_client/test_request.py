@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 REQUEST = ChatRequest(
-    "m", (ChatMessage("system", "s"), ChatMessage("user", "u")), {"type": "object"}, 0.5, 10, 1, "label"
+    "m", (ChatMessage("system", "s"), ChatMessage("user", "u")), {"type": "object"}, 0.5, 10, 1, "about"
 )
 
 

@@ -27,7 +27,7 @@ def given(episode, behaviour, settings, asker):
 def brought(monkeypatch):
     def bring(*judgements, **options):
         method = Method("mine", "judge", "Mine", "tests.decompose.judging.test_sessions:given", **options)
-        monkeypatch.setitem(methods._Registry.ours, "mine", method)
+        monkeypatch.setitem(methods._Registry._ours, "mine", method)
         GIVEN["judgements"] = list(judgements)
 
     return bring

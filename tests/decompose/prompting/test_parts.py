@@ -40,7 +40,7 @@ def answered(body, offset=lambda turns: 0.0, evidence="e"):
     return completion(json.dumps({"turns": values}))
 
 
-def labelled(server, cache=None, **options):
+def judged(server, cache=None, **options):
     with serving(server):
         settings = small_context(server, **options)
         with Asker(settings.llm, cache=cache) as asker:
@@ -75,7 +75,7 @@ def test_a_session_that_does_not_fit_is_asked_about_in_overlapping_parts():
 
 def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
     server = OpenAIServer(answer=lambda body: answered(body, lambda turns: turns[0] / 50))
-    table = labelled(server)
+    table = judged(server)
     assert table["turn"].to_pylist() == list(range(0, 160, 2))
     levels = [
         value - truth(turn) for turn, value in zip(range(0, 160, 2), table["raw_reward"].to_pylist(), strict=True)
@@ -88,10 +88,10 @@ def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
 def test_each_part_is_kept_by_itself(tmp_path):
     bad = OpenAIServer(answer=lambda body: completion("no") if asked(body)[0] else answered(body))
     with pytest.raises(UnitError, match=r"sample 0, part 2 of \d+: no usable reply"):
-        labelled(bad, cache=tmp_path / "cache.sqlite", attempts=1)
+        judged(bad, cache=tmp_path / "cache.sqlite", attempts=1)
     assert len(bad.requests) == 2
     good = OpenAIServer(answer=answered)
-    labelled(good, cache=tmp_path / "cache.sqlite", attempts=2)
+    judged(good, cache=tmp_path / "cache.sqlite", attempts=2)
     assert 0 not in [asked(body)[0] for body in good.requests]  # the first part was there already
     assert "cannot be used" in good.requests[0]["messages"][-1]["content"]
     assert [len(body["messages"]) for body in good.requests[1:]] == [2] * (len(good.requests) - 1)
@@ -103,7 +103,7 @@ def test_attributions_of_parts_stay_within_their_scale():
         high = 3 if turns[0] else 0
         return completion(json.dumps({"turns": [{"turn": t, "value": high, "evidence": None} for t in turns]}))
 
-    values = labelled(OpenAIServer(answer=answer), prompt="attribution")["raw_reward"].to_pylist()
+    values = judged(OpenAIServer(answer=answer), prompt="attribution")["raw_reward"].to_pylist()
     assert min(values) >= 0
     assert max(values) <= 3
 
