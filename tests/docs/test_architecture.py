@@ -18,8 +18,9 @@ def read(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_path_that_is_named_exists(page):
     named = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.[a-z]+)?|[a-z_]+/)[:`]", read(page))
-    missing = [path for path in named if not (ROOT / path).exists() and not path.startswith(("viewer/app", "runs/"))]
-    assert len(named) >= (0 if page.endswith("README.md") else 20) and not missing
+    whole = [path for path in named if (ROOT / path.partition("/")[0]).is_dir() and path != "viewer/app.py"]
+    assert len(whole) >= (0 if page.endswith("README.md") else 20)
+    assert not [path for path in whole if not (ROOT / path).exists()]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -36,7 +37,8 @@ def test_every_page_is_in_the_index():
 
 def test_every_package_is_on_the_ladder():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "demo", "benchmarks"}
-    assert packages == set(re.findall(r"^\| `([a-z_]+)/` \| [^·]*\|$", read("docs/architecture.md"), re.MULTILINE))
+    ladder = read("docs/architecture.md").partition("Inside the larger packages")[0]
+    assert packages == set(re.findall(r"^\| `([a-z_]+)/` \|", ladder, re.MULTILINE))
 
 
 def test_the_picture_shows_the_stages():
