@@ -18,6 +18,7 @@ BREAKS = {
     "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),
     "Pages need no trainer; what they read may load one when it is used": ("viewer/__init__.py", "import peft"),
 }
+TRAINERS = {"torch", "transformers", "trl", "peft"}
 
 
 def lint(folder):
@@ -44,6 +45,6 @@ def test_each_contract_is_broken_by_what_it_forbids(copy):
 
 @pytest.mark.parametrize("package", ["environments", "viewer", "foundation", "corpus", "decompose", "reward_model"])
 def test_a_package_is_imported_without_a_trainer(package):
-    code = f"import {package}, sys; sys.exit(', '.join({{'torch', 'transformers', 'trl', 'peft'}} & set(sys.modules)) or None)"
+    code = f"import {package}, sys; sys.exit(', '.join({TRAINERS} & set(sys.modules)) or None)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
