@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,9 +9,9 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from foundation.errors import InputError
+from foundation.nearest import nearest
+from foundation.settings import Settings
 
 ENTRY_POINTS = "apportion.methods"
 
@@ -33,7 +32,7 @@ class Method:
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads, and ``settings`` the class of a part that is not one of ours, a
-    frozen pydantic model that forbids unknown keys, as ``module:Class``. A mixed objective names the fit method of its
+    `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
     what the local method has judged in the same run, which has to be configured beside it. ``version`` goes up when
     the code gives other values for the same settings: it and the name, not the place of the code, decide whether
@@ -93,21 +92,21 @@ class Method:
         """
         return None if self.requests is None else self._named(self.requests)
 
-    def settings_class(self) -> type[BaseModel] | None:
+    def settings_class(self) -> type[Settings] | None:
         """The class that ``settings`` names; None where ``section`` is one of ours.
 
         Raises
         ------
         InputError
-            It cannot be imported, or is no pydantic model.
+            It cannot be imported, or is no `foundation.settings.Settings`.
         """
         if self.settings is None:
             return None
         named = self._named(self.settings)
-        if not (isinstance(named, type) and issubclass(named, BaseModel)):
+        if not (isinstance(named, type) and issubclass(named, Settings)):
             raise InputError(
-                f"method {self.name!r}: {self.settings!r} is no pydantic model, so that decompose.{self.section} "
-                "cannot be read. The method's declaration must be corrected."
+                f"method {self.name!r}: {self.settings!r} is no class of settings (foundation.settings.Settings), so "
+                f"that decompose.{self.section} cannot be read. The method's declaration must be corrected."
             )
         return named
 
@@ -225,7 +224,7 @@ class _Registry(Mapping[str, Method]):
 METHODS: Mapping[str, Method] = _Registry()
 
 
-def section_classes() -> dict[str, type[BaseModel]]:
+def section_classes() -> dict[str, type[Settings]]:
     """The classes of the settings that packages' methods bring, by their section.
 
     Raises
@@ -257,8 +256,8 @@ def unknown_method(name: str) -> str | None:
     if name in METHODS:
         return None
     allowed = sorted(METHODS)
-    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    near = nearest(name, allowed)
+    hint = f"; did you mean {near!r}?" if near else "."
     return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError
+from foundation.nearest import nearest
 
 _SECTION = re.compile(r"^\[(\w+)\][ \t]*\n", re.MULTILINE)
 _LARGEST_FILE = 1_000_000
@@ -66,8 +66,8 @@ class PromptKind:
         if name in brought:
             return _brought(brought[name])
         allowed = self.names()
-        near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        near = nearest(name, allowed)
+        hint = f"; did you mean {near!r}?" if near else "."
         raise InputError(
             f"{self.setting}: no prompt {name!r}{hint} Allowed: {', '.join(allowed)}, or the path of a text file."
         )

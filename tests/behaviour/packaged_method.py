@@ -1,15 +1,14 @@
 """A method that a package brings, written by what docs/decompose.md says: it asks a language model turn by turn."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from decompose import Judgement, Method, RequestMeta
+from foundation.settings import Settings
 from llm_client import ChatMessage, ChatRequest, ReplyMistakeError, ask_until_usable, strict_json
 
 
-class KindnessSettings(BaseModel):
+class KindnessSettings(Settings):
     """How kindness is asked about."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     highest: int = Field(default=10, ge=1, description="end of the scale")
 

@@ -137,7 +137,7 @@ def test_a_section_that_is_not_declared_as_it_must_be_is_told(section, settings)
 
 def test_settings_that_are_no_class_of_settings_are_told():
     wrong = replace(KINDNESS, settings="tests.behaviour.packaged_method:judge")
-    with pytest.raises(InputError, match=r"no pydantic model, so that decompose\.kindness cannot be read"):
+    with pytest.raises(InputError, match=r"no class of settings .*, so that decompose\.kindness cannot be read"):
         DecomposeSettings().section_of(wrong)
     with pytest.raises(InputError, match="settings without a section"):
         Method("kindness", "judge", "Kind", "x:y", settings="x:Settings")
