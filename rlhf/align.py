@@ -35,12 +35,11 @@ from rlhf.policy.writing import write_policy
 from rlhf.ppo.checkpoints import Checkpoints
 from rlhf.ppo.ppo import PPO
 from rlhf.sampling.before_after import compare_replies
-from rlhf.sampling.several_turns import Partner, RecordedPartner
+from rlhf.sampling.partner import Partner, RecordedPartner
 from rlhf.settings import AlignSettings
 from rlhf.training.checkpoint_folders import StepFolders
-from rlhf.training.isolation import own_randomness
+from rlhf.training.isolation import own_randomness, quiet_transformers
 from rlhf.training.metrics import History
-from rlhf.training.quiet import quiet_transformers
 from rlhf.training.reward import ModelReward, Reward
 from rlhf.training.run import Progress, Run, Watcher
 

@@ -300,7 +300,7 @@ def _questions(
     from rlhf.compare.questions import make_questions
     from rlhf.policy.loading import check_device
     from rlhf.policy.opening import check_policy, open_tokenizer
-    from rlhf.training.quiet import quiet_transformers
+    from rlhf.training.isolation import quiet_transformers
 
     check_device(settings)
     with quiet_transformers():

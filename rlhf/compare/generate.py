@@ -23,7 +23,7 @@ from rlhf.policy.opening import open_policy, policy_digest
 from rlhf.policy.out_of_memory import memory_advice
 from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import AlignSettings
-from rlhf.training.quiet import quiet_transformers
+from rlhf.training.isolation import quiet_transformers
 
 Progress = Callable[[int, int, str], None]
 

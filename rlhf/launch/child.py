@@ -1,6 +1,6 @@
-"""One of several processes that align a policy together; `accelerate launch -m rlhf.launched FOLDER` starts them.
+"""One of several processes that align a policy together; `accelerate launch -m rlhf.launch.child FOLDER` starts them.
 
-`rlhf.launch.parent` writes FOLDER and starts this when `align.processes` is more than 1.
+`rlhf.launch.parent` writes FOLDER and starts this when more than one process is asked for.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from foundation.errors import ApportionError
-from rlhf.launch.job import FAILURE, Job, write_result
-
-TOLD = "APPORTION "
-"""What a line for the parent begins with; JSON follows."""
+from rlhf.launch.job import FAILURE, TOLD, Job, write_result
 
 
 def main(folder: Path) -> None:

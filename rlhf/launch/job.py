@@ -16,6 +16,8 @@ from rlhf.settings import AlignSettings
 
 JOB, EPISODES, SPLITS = "job.json", "episodes.json", "splits.parquet"
 HISTORY, SAMPLES, FAILURE = "history.parquet", "samples.parquet", "failure.json"
+TOLD = "APPORTION "
+"""What a line from a process to its parent begins with; JSON follows."""
 
 
 @dataclass(frozen=True)

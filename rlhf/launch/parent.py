@@ -15,9 +15,8 @@ import pyarrow as pa
 import torch
 
 from foundation.errors import ApportionError, InputError, UnitError
-from rlhf.launch.child import TOLD
 from rlhf.launch.config import CONFIGS, check_config, config_file
-from rlhf.launch.job import FAILURE, Job, read_result
+from rlhf.launch.job import FAILURE, TOLD, Job, read_result
 from rlhf.settings import AlignSettings
 from rlhf.training.run import Progress, Watcher
 

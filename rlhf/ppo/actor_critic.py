@@ -9,7 +9,6 @@ import torch
 from peft import PeftModel
 from torch import Tensor, nn
 
-from rlhf.ppo.value_head import ValueHead
 from rlhf.sampling.rollout import Rollout
 
 
@@ -20,6 +19,21 @@ class ReplyStats:
     logp: Tensor
     entropy: Tensor
     values: Tensor
+
+
+class ValueHead(nn.Module):
+    """One linear layer on the shared backbone; it starts at 0, the mean of normalised scores."""
+
+    def __init__(self, width: int, device: torch.device | None = None, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self.out = nn.Linear(width, 1, device=device, dtype=dtype)
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Values [shape=(B, L)] of hidden states [shape=(B, L, width)]."""
+        values: Tensor = self.out(hidden.to(self.out.weight.dtype)).squeeze(-1)
+        return values
 
 
 class ActorCritic(nn.Module):

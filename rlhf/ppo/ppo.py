@@ -24,18 +24,19 @@ from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.ppo.advantages import estimate_advantages, whiten
 from rlhf.ppo.experience import Experience, micro_batches, minibatches
 from rlhf.ppo.kl_control import KLControl
-from rlhf.ppo.losses import PPOLoss, masked_mean, ppo_loss, sampled_divergence
+from rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
 from rlhf.ppo.token_rewards import token_rewards
+from rlhf.sampling.partner import Partner
 from rlhf.sampling.rollout import Rollout, join_rollouts, sample_replies
-from rlhf.sampling.several_turns import Partner, sample_dialogues
+from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.training.alarms import Alarms, gamed, repetition, sameness
+from rlhf.training.masked import masked_mean
 from rlhf.training.metrics import History
 from rlhf.training.progress_line import progress_line
-from rlhf.training.reward import Reward
+from rlhf.training.reward import Reward, finite_scores
 from rlhf.training.run import Progress, Watcher
 from rlhf.training.score_norm import ScoreNorm
-from rlhf.training.scoring import finite_scores
 from rlhf.training.shuffled import Shuffled
 
 if TYPE_CHECKING:

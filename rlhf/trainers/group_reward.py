@@ -10,9 +10,8 @@ from foundation.processes import Team
 from rlhf.policy.contexts import DialogueContext
 from rlhf.settings import AlignSettings
 from rlhf.trainers.arguments import updates_a_step
-from rlhf.training.reward import Reward
+from rlhf.training.reward import Reward, finite_scores
 from rlhf.training.score_norm import ScoreNorm
-from rlhf.training.scoring import finite_scores
 
 
 class GroupReward:

@@ -18,14 +18,15 @@ from trl import GRPOTrainer, RLOOTrainer
 from rlhf.policy.contexts import DialogueContext, as_chat
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import adapter_config
-from rlhf.ppo.losses import masked_mean
-from rlhf.sampling.several_turns import Partner, sample_dialogues
+from rlhf.sampling.partner import Partner
+from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.trainers.arguments import group_arguments
 from rlhf.trainers.group_reward import GroupReward
 from rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from rlhf.training.alarms import repetition, sameness
+from rlhf.training.masked import masked_mean
 from rlhf.training.reward import Reward
 from rlhf.training.run import Run
 from rlhf.training.score_norm import ScoreNorm

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from foundation.processes import Team
 from rlhf.policy.sharding import is_sharded, sharding_asked, take_over
 from rlhf.sampling import several_turns as dialogue
-from rlhf.sampling.several_turns import RecordedPartner
+from rlhf.sampling.partner import RecordedPartner
 from rlhf.settings import AlignSettings, LoraSettings
 from rlhf.trainers import groups as group_training
 from rlhf.trainers import running as trainer_run

@@ -10,7 +10,7 @@ import torch
 
 from foundation.errors import UnitError
 from rlhf.policy.contexts import make_contexts
-from rlhf.sampling.several_turns import RecordedPartner
+from rlhf.sampling.partner import RecordedPartner
 from rlhf.settings import AlarmSettings
 from rlhf.trainers import groups as group_training
 from rlhf.trainers.checkpoints import tensor_files
