@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from foundation.errors import ApportionError, InputError, UnitError
-from foundation.processes import Team
+from foundation.processes import Processes
 from reward_model.dataset import Dataset
 from reward_model.model import RewardModel
 from reward_model.objective import Objective
@@ -117,7 +117,7 @@ def _work(
             seed,
             (lambda *step: told.put(step)) if first else (lambda *step: None),
             state,
-            Team(accelerator),
+            Processes(accelerator),
         )
     except ApportionError as error:
         (out / FAILURE).write_text(json.dumps([type(error).__name__, str(error)]))

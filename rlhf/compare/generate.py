@@ -136,7 +136,7 @@ def generate(
         PartialTable(out, made) as partial,
         torch.random.fork_rng(),
         quiet_transformers(),
-        memory_advice(drawing.settings),
+        memory_advice(drawing.settings.placement, f"batch (now {drawing.batch}), or take smaller policies"),
     ):
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None
@@ -145,7 +145,7 @@ def generate(
                 chosen = contexts[start : start + drawing.batch]
                 texts = partial.read(number, start)
                 if texts is None:
-                    opened = opened or open_policy(source, drawing.settings, name)
+                    opened = opened or open_policy(source, drawing.settings.window, drawing.settings.placement, name)
                     texts = _answers(opened, chosen, drawing, start)
                     partial.write(number, start, texts)
                 rows.extend(_rows(questions.shared[start:], name, texts, drawing.seed))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from corpus.session import Episode, Turn
-from rlhf.policy.contexts import DialogueContext, HistoryText, Message, merge_turns
+from rlhf.policy.contexts import DialogueContext, HistoryText, Said, merge_turns
 
 
 class Partner(Protocol):
@@ -45,10 +45,10 @@ class RecordedPartner:
 
     def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
         """The other side's words between the target's turn that the last reply stands for and its next one."""
-        said = self._messages(context)
+        messages = self._messages(context)
         # The target's turn, the answer to it, the target's next turn, and so on.
         here = 2 * len(replies) - 1
-        return said[here].text if len(said) > here + 1 else None
+        return messages[here].text if len(messages) > here + 1 else None
 
     def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
         """The session up to the context, then the replies and the recorded answers to them."""
@@ -60,7 +60,7 @@ class RecordedPartner:
         turns.append(Turn(context.turn, rating.target, ""))
         return self._history_text(Episode(episode.session_id, tuple(turns), rating), len(turns) - 1)
 
-    def _messages(self, context: DialogueContext) -> tuple[Message, ...]:
+    def _messages(self, context: DialogueContext) -> tuple[Said, ...]:
         episode, position = self._places[context.session_id, context.turn]
         # The turn itself may be empty; it opens its side's part in any case.
         opening = replace(episode.turns[position], text=episode.turns[position].text.strip() or "-")

@@ -10,7 +10,7 @@ import torch
 from peft import PeftModel
 
 from foundation.errors import InputError
-from rlhf.policy.contexts import DialogueContext, Message, render
+from rlhf.policy.contexts import DialogueContext, Said, render
 from rlhf.policy.loading import Policy
 from rlhf.sampling.partner import Partner
 from rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
@@ -72,7 +72,7 @@ def sample_dialogues(
 def _say(
     policy: Policy, model: PeftModel, speaking: Sequence[_Dialogue], partner: Partner, settings: AlignSettings
 ) -> None:
-    said = sample_replies(
+    rollout = sample_replies(
         policy,
         model,
         [dialogue.prompted() for dialogue in speaking],
@@ -81,9 +81,9 @@ def _say(
     )
     for row, dialogue in enumerate(speaking):
         dialogue.histories.append(partner.history(dialogue.context, dialogue.replies))
-        dialogue.add(said.replies[row][said.mask[row]].tolist(), own=True)
+        dialogue.add(rollout.replies[row][rollout.mask[row]].tolist(), own=True)
         dialogue.ends.append(len(dialogue.tokens) - 1)
-        dialogue.replies.append(said.texts[row])
+        dialogue.replies.append(rollout.texts[row])
 
 
 def _goes_on(
@@ -116,16 +116,16 @@ def interjection(policy: Policy, text: str) -> tuple[int, ...]:
     InputError
         A chat template that does not end the assistant's turn with an end mark.
     """
-    opening = (Message("user", "a"), Message("assistant", "b"))
-    said = render(opening, policy.tokenizer, reply_follows=False)
-    marks = [place for place, token in enumerate(said) if token in policy.eos_ids]
-    whole = render((*opening, Message("user", text)), policy.tokenizer, reply_follows=True)
+    opening = (Said("user", "a"), Said("assistant", "b"))
+    answered = render(opening, policy.tokenizer, reply_follows=False)
+    marks = [place for place, token in enumerate(answered) if token in policy.eos_ids]
+    whole = render((*opening, Said("user", text)), policy.tokenizer, reply_follows=True)
     end = marks[-1] + 1 if marks else 0
     before = len(render(opening[:1], policy.tokenizer, reply_follows=True))
-    if end <= before or whole[:end] != said[:end]:
+    if end <= before or whole[:end] != answered[:end]:
         raise InputError(
-            f"align.policy = {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
-            "responses of several turns cannot be put together. Set align.reply_turns = 1 or choose another model."
+            f"policy {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
+            "responses of several turns cannot be put together. Set reply_turns = 1 or choose another model."
         )
     return whole[end:]
 
@@ -135,12 +135,12 @@ def _assembled(dialogues: Sequence[_Dialogue], policy: Policy, device: torch.dev
     gaps = [length - len(dialogue.tokens) for dialogue in dialogues]
     filled = [dialogue.tokens + [policy.pad_id] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
     read = [[1] * len(dialogue.tokens) + [0] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
-    own = [dialogue.own + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    mask = [dialogue.own + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
     prompts, attention = pad_prompts([dialogue.context for dialogue in dialogues], policy.pad_id, device)
     return Rollout(
         tokens=torch.cat([prompts, torch.tensor(filled, device=device)], dim=1),
         attention=torch.cat([attention, torch.tensor(read, device=device)], dim=1),
-        mask=torch.tensor(own, device=device),
+        mask=torch.tensor(mask, device=device),
         texts=tuple(text for dialogue in dialogues for text in dialogue.replies),
         histories=tuple(history for dialogue in dialogues for history in dialogue.histories),
         ends=torch.tensor([(row, end) for row, dialogue in enumerate(dialogues) for end in dialogue.ends]).to(device),

@@ -17,8 +17,22 @@ from rlhf.policy.contexts import DialogueContext
 class Reward(Protocol):
     """Scores replies in their dialogues."""
 
-    def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
-        """One score a reply (B of them); ``histories`` are texts as the scorer was trained on them."""
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
+        """One score a reply (B of them).
+
+        ``contexts`` are what is answered, ``histories`` what was said before each reply, as texts that the scorer was
+        trained on; in a response of several turns that is more than the context.
+        """
+        ...
+
+
+class SessionReward(Reward, Protocol):
+    """A reward that also writes the histories that it reads."""
+
+    def history(self, episode: Episode, position: int) -> str:
+        """What is read before the turn at ``position``."""
         ...
 
 
@@ -32,7 +46,9 @@ class ModelReward:
         """The history that the model reads for the turn at ``position``."""
         return self._model.window(episode, position)[0]
 
-    def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
         pairs = [(history, reply_text(reply)) for history, reply in zip(histories, replies, strict=True)]
         return self._model.score_windows(pairs)
@@ -48,11 +64,11 @@ def finite_scores(
     UnitError
         A score that is not a finite number.
     """
-    scores = reward(histories, replies)
+    scores = reward(contexts, histories, replies)
     for context, score, reply in zip(contexts, scores, replies, strict=True):
         if not math.isfinite(score):
             raise UnitError(
-                f"align: {where}: the reward model gave {score} for the reply {reply[:80]!r} to session "
+                f"{where}: the reward model gave {score} for the reply {reply[:80]!r} to session "
                 f"{context.session_id!r}, turn {context.turn}; it must be a finite number. Train the reward model "
                 "again, with a lower learning rate."
             )

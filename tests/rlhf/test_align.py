@@ -17,20 +17,22 @@ from foundation.errors import InputError, UnitError
 from reward_model.history_windows import window
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
-from rlhf.align import align, align_with
+from rlhf.align import align
+from rlhf.alignment import align_here
+from rlhf.training.job import Job
 from rlhf.training.reward import ModelReward
-from tests.rlhf.toy import QUESTIONS, SMALL, chats, no_history, quiet, small_policy, splits
+from tests.rlhf.toy import QUESTIONS, SMALL, Scored, chats, quiet, small_policy, splits
 
 SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
 
 
-def by_length(histories, replies):
+def by_length(contexts, histories, replies):
     return [float(len(reply)) for reply in replies]
 
 
 def run(out: Path, seed: int = 0, table=SPLITS, reward=by_length, progress=quiet, checkpoints=None, **changes):
-    settings = SMALL.model_copy(update=changes)
-    return align_with(reward, no_history, chats(4), table, settings, seed, out, progress, checkpoints)
+    job = Job(chats(4), table, Path("unread"), SMALL.model_copy(update=changes), seed, out, checkpoints)
+    return align_here(job, Scored(reward), progress=progress)
 
 
 def digest(folder: Path) -> dict[str, str]:
@@ -61,9 +63,9 @@ def test_a_run_gives_curves_samples_and_a_policy_that_can_be_loaded(tmp_path):
 def test_samples_come_from_test_sessions_and_contexts_from_policy_sessions(tmp_path):
     seen: list[list[str]] = []
 
-    def reward(histories, replies):
+    def reward(contexts, histories, replies):
         seen.append(sorted({history.split()[0] for history in histories}))
-        return by_length(histories, replies)
+        return by_length(contexts, histories, replies)
 
     run(tmp_path, reward=reward)
     assert seen == [["chat-2"], ["chat-2"], ["chat-3"], ["chat-3"]]
@@ -138,9 +140,9 @@ def test_against_a_saved_reward_model_the_windows_are_those_of_its_training(tmp_
     pairs = [window(chat, position, 2) for position in chat.target_positions]
     histories = [reward.history(chat, position) for position in chat.target_positions]
     assert histories == [history for history, _ in pairs]
-    found = reward(histories, [chat.turns[position].text for position in chat.target_positions])
+    found = reward([], histories, [chat.turns[position].text for position in chat.target_positions])
     assert found == pytest.approx(model.score_windows(pairs)) and len(set(found)) == len(found)
-    history, samples = align(chats(4), SPLITS, tmp_path / "rm", SMALL, 0, tmp_path / "policy", quiet)
+    history, samples = align(Job(chats(4), SPLITS, tmp_path / "rm", SMALL, 0, tmp_path / "policy"))
     assert all(math.isfinite(value) for value in history["value"].to_pylist())
     assert (tmp_path / "policy" / "adapter_model.safetensors").exists() and len(samples) == 2
 
@@ -148,9 +150,9 @@ def test_against_a_saved_reward_model_the_windows_are_those_of_its_training(tmp_
 def test_the_policy_answers_in_the_place_of_the_chosen_targets_only(tmp_path):
     seen = []
 
-    def reward(histories, replies):
+    def reward(contexts, histories, replies):
         seen.extend(histories)
-        return by_length(histories, replies)
+        return by_length(contexts, histories, replies)
 
     run(tmp_path / "one", reward=reward, targets=("bot",), episode_contexts=1)
     assert set(seen) == {"chat-2 1", "chat-3 1"}
@@ -159,26 +161,29 @@ def test_the_policy_answers_in_the_place_of_the_chosen_targets_only(tmp_path):
 
 
 def test_no_policy_sessions(tmp_path):
-    with pytest.raises(UnitError, match=r"0 contexts.*in 0 episodes of the split 'policy'. Raise split.policy"):
+    match = (
+        r"0 contexts.*in 0 episodes of the split 'policy'. Give that split more sessions, or raise max_context_tokens"
+    )
+    with pytest.raises(UnitError, match=match):
         run(tmp_path, table=splits(train=["chat-0"], test=["chat-3"]))
 
 
 def test_a_reward_that_is_no_number_stops_the_run_and_writes_nothing(tmp_path):
     with pytest.raises(UnitError, match="PPO step 1: the reward model gave nan"):
-        run(tmp_path / "out", reward=lambda histories, replies: [math.nan] * len(replies))
+        run(tmp_path / "out", reward=lambda contexts, histories, replies: [math.nan] * len(replies))
     assert not (tmp_path / "out").exists()
 
 
 def test_running_out_of_memory_says_what_to_lower(tmp_path):
-    def greedy(histories, replies):
+    def greedy(contexts, histories, replies):
         return torch.empty(2**60).tolist()
 
-    with pytest.raises(UnitError, match=r"out of memory on the cpu. Lower one of align.minibatch \(now 2\)"):
+    with pytest.raises(UnitError, match=r"out of memory on the cpu. Lower one of minibatch \(now 2\)"):
         run(tmp_path, reward=greedy)
 
 
 def test_other_errors_keep_their_own_words(tmp_path):
-    def broken(histories, replies):
+    def broken(contexts, histories, replies):
         raise RuntimeError("shapes differ")
 
     with pytest.raises(RuntimeError, match="shapes differ"):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from foundation.errors import InputError
-from rlhf.policy.contexts import Message, render
+from rlhf.policy.contexts import Said, render
 from rlhf.policy.lora import attach_adapter
 from rlhf.sampling.several_turns import interjection, sample_dialogues
 from rlhf.settings import LoraSettings
@@ -72,8 +72,8 @@ def test_a_response_ends_where_the_next_turn_might_not_fit():
 
 def test_what_lies_between_two_turns_is_the_templates_own():
     policy = small_policy()
-    said = (Message("user", "q"), Message("assistant", "r"))
-    whole = render((*said, Message("user", "no")), policy.tokenizer, reply_follows=True)
+    said = (Said("user", "q"), Said("assistant", "r"))
+    whole = render((*said, Said("user", "no")), policy.tokenizer, reply_follows=True)
     assert whole == (*render(said, policy.tokenizer, reply_follows=False), *interjection(policy, "no"))
 
 
