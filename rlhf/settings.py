@@ -337,12 +337,12 @@ class AlignSettings(BaseModel):
     @property
     def window(self) -> Window:
         """What the policy reads, and how its replies are sampled."""
-        return Window(**{name: getattr(self, name) for name in Window.model_fields})
+        return Window.model_construct(**{name: getattr(self, name) for name in Window.model_fields})
 
     @property
     def placement(self) -> Placement:
         """Where the policy runs."""
-        return Placement(**{name: getattr(self, name) for name in Placement.model_fields})
+        return Placement.model_construct(**{name: getattr(self, name) for name in Placement.model_fields})
 
     @property
     def unread(self) -> tuple[str, ...]:

@@ -58,6 +58,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(
         InputError, match=r"run\.tensorboard = .*file/events.*: cannot be written .*Name a folder of yours"
     ):
-        check_event_folder(tmp_path / "file" / "events")
+        check_event_folder(tmp_path / "file" / "events", "run.tensorboard")
     check_event_folder(tmp_path / "events")
     assert not list((tmp_path / "events").iterdir())
