@@ -15,8 +15,8 @@ from peft import PeftModel
 from foundation.errors import UnitError
 from rlhf.training.checkpoint_folders import StepFolders
 from tests.rlhf.killing import check_killed_between_steps
-from tests.rlhf.test_align import digest
-from tests.rlhf.test_align import run as align_small
+from tests.rlhf.test_alignment import digest
+from tests.rlhf.test_alignment import run as align_small
 from tests.rlhf.toy import small_policy
 
 STEPS = 5

@@ -19,7 +19,7 @@ from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from rlhf.training.alarms import sameness
 from rlhf.training.run import Run
 from tests.rlhf.killing import check_killed_between_steps
-from tests.rlhf.test_align import by_length, digest, run
+from tests.rlhf.test_alignment import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
 
 TENSORS = tensor_files(1)

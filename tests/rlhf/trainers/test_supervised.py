@@ -9,7 +9,7 @@ from foundation.errors import InputError, UnitError
 from rlhf.policy.contexts import make_contexts
 from rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
 from rlhf.training.run import Run
-from tests.rlhf.test_align import run
+from tests.rlhf.test_alignment import run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, small_policy
 
 SFT = SMALL.model_copy(update={"algorithm": "sft", "batch": 4, "minibatch": 4, "lr": 0.02})

@@ -24,8 +24,8 @@ from rlhf.policy import sharding
 from rlhf.settings import AlarmSettings, AlignSettings
 from rlhf.trainers.checkpoints import TrainerCheckpoints
 from rlhf.trainers.group_reward import GroupReward
-from tests.rlhf.test_align import digest
-from tests.rlhf.test_align import run as alone
+from tests.rlhf.test_alignment import digest
+from tests.rlhf.test_alignment import run as alone
 from tests.rlhf.together import ROOT, job, launched, named_policy
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 from tests.rlhf.trainer_processes_run import WAYS, run
