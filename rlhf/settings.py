@@ -317,11 +317,11 @@ class AlignSettings(BaseModel):
     def _divides_evenly(self) -> None:
         name, update = ("batch", self.batch) if self.algorithm == "sft" else ("minibatch", self.minibatch)
         share = update // self.processes
-        own = "minibatch" if self.processes == 1 else f"each process' part of {name},"
+        each = "minibatch" if self.processes == 1 else f"each process' part of {name},"
         for whole, total, part, size in (
             ("batch", self.batch, "minibatch", update),
             (name, update, "processes", self.processes),
-            (own, share, "micro_batch", self.at_once),
+            (each, share, "micro_batch", self.at_once),
         ):
             if total % size:
                 raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")

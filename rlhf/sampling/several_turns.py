@@ -23,7 +23,7 @@ class _Dialogue:
 
     context: DialogueContext
     tokens: list[int] = field(default_factory=list)
-    own: list[bool] = field(default_factory=list)
+    by_policy: list[bool] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     histories: list[str] = field(default_factory=list)
@@ -33,10 +33,10 @@ class _Dialogue:
         """The context whose prompt is all that has been said."""
         return replace(self.context, prompt=(*self.context.prompt, *self.tokens))
 
-    def add(self, tokens: Sequence[int], own: bool) -> None:
-        """Append tokens of the policy's (``own``) or of the other side's."""
+    def add(self, tokens: Sequence[int], by_policy: bool) -> None:
+        """Append tokens of the policy's (``by_policy``) or of the other side's."""
         self.tokens.extend(tokens)
-        self.own.extend([own] * len(tokens))
+        self.by_policy.extend([by_policy] * len(tokens))
 
 
 def sample_dialogues(
@@ -81,7 +81,7 @@ def _say(
     )
     for row, dialogue in enumerate(speaking):
         dialogue.histories.append(partner.history(dialogue.context, dialogue.replies))
-        dialogue.add(rollout.replies[row][rollout.mask[row]].tolist(), own=True)
+        dialogue.add(rollout.replies[row][rollout.mask[row]].tolist(), by_policy=True)
         dialogue.ends.append(len(dialogue.tokens) - 1)
         dialogue.replies.append(rollout.texts[row])
 
@@ -104,7 +104,7 @@ def _goes_on(
     room = settings.max_context_tokens - len(dialogue.context.prompt) - len(dialogue.tokens)
     if len(between) > room:
         return False
-    dialogue.add(between, own=False)
+    dialogue.add(between, by_policy=False)
     return True
 
 
@@ -135,7 +135,7 @@ def _assembled(dialogues: Sequence[_Dialogue], policy: Policy, device: torch.dev
     gaps = [length - len(dialogue.tokens) for dialogue in dialogues]
     filled = [dialogue.tokens + [policy.pad_id] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
     read = [[1] * len(dialogue.tokens) + [0] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
-    mask = [dialogue.own + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    mask = [dialogue.by_policy + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
     prompts, attention = pad_prompts([dialogue.context for dialogue in dialogues], policy.pad_id, device)
     return Rollout(
         tokens=torch.cat([prompts, torch.tensor(filled, device=device)], dim=1),

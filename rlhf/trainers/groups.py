@@ -223,7 +223,7 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
         "prompt_ids": [list(context.prompt) for context in trainer.asked],
         "completion_ids": [tokens[read].tolist() for tokens, read in zip(rollout.replies, spoken, strict=True)],
         "logprobs": None,
-        "env_mask": [own[read].long().tolist() for own, read in zip(rollout.mask, spoken, strict=True)],
+        "env_mask": [mask[read].long().tolist() for mask, read in zip(rollout.mask, spoken, strict=True)],
         "replies": [[rollout.texts[turn] for turn in turns[row]] for row in rows],
         "histories": [[rollout.histories[turn] for turn in turns[row]] for row in rows],
     }
