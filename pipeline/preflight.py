@@ -60,14 +60,14 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     if "align" in names:
         _check_policy(config)
     if "align" in names and config.run.tensorboard is not None:
-        check_tensorboard()
-        check_event_folder(config.run.tensorboard)
+        check_tensorboard("run.tensorboard")
+        check_event_folder(config.run.tensorboard, "run.tensorboard")
     if "align" in names and config.run.wandb is not None:
-        check_wandb()
+        check_wandb("run.wandb")
     if "align" in names and config.align.generation == "vllm":
         check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
     if "align" in names and config.align.processes > 1:
-        check_config(config.align)
+        check_config(config.align, "align.accelerate")
     model = resolve_emotion_model(config.features.emotion_model)
     if "features" in names and has_video(engine):
         from features.emotion_model.network import emotion_model

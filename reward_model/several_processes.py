@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from foundation.errors import ApportionError, InputError, UnitError
 from foundation.files import write_atomically
-from foundation.processes import Team
+from foundation.processes import Processes
 from reward_model.dataset import Dataset
 from reward_model.model import RewardModel
 from reward_model.objective import Objective
@@ -118,7 +118,7 @@ def _work(
             seed,
             (lambda *step: told.put(step)) if first else (lambda *step: None),
             state,
-            Team(accelerator),
+            Processes(accelerator),
         )
     except ApportionError as error:
         (out / FAILURE).write_text(json.dumps([type(error).__name__, str(error)]))

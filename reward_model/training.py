@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from foundation.errors import UnitError
-from foundation.processes import Team
+from foundation.processes import Processes
 from reward_model.dataset import Dataset
 from reward_model.model import RewardModel
 from reward_model.objective import Batch, Objective
@@ -87,7 +87,7 @@ def train(
         from reward_model.several_processes import train_together
 
         return train_together(model, objective, data, rows, settings, seed, progress, state)
-    return training_loop(model, objective, data, rows, settings, seed, progress, state, Team())
+    return training_loop(model, objective, data, rows, settings, seed, progress, state, Processes())
 
 
 def training_loop(
@@ -99,7 +99,7 @@ def training_loop(
     seed: int,
     progress: Progress,
     state: Path | None,
-    team: Team,
+    team: Processes,
 ) -> tuple[EpochRow, ...]:
     """`train` as one process of ``team`` does it; ``rows`` are those to train on and those to validate on."""
     train_rows, validation_rows = rows
@@ -129,7 +129,7 @@ class _Run:
     """Everything that changes while a model is trained."""
 
     def __init__(
-        self, model: RewardModel, optimizer: torch.optim.Optimizer, generator: torch.Generator, team: Team
+        self, model: RewardModel, optimizer: torch.optim.Optimizer, generator: torch.Generator, team: Processes
     ) -> None:
         self.model, self.optimizer, self.generator, self.team = model, optimizer, generator, team
         self.history: list[EpochRow] = []
@@ -224,7 +224,7 @@ def _train_epoch(
     for start in range(0, len(order), settings.batch):
         chosen = [rows[place] for place in order[start : start + settings.batch]]
         sampled = [objective.sample(data.length(row), run.generator) for row in chosen]
-        losses = _losses(model, objective, data, team.share(chosen), team.share(sampled), settings, epoch)
+        losses = _losses(model, objective, data, team.strided_part(chosen), team.strided_part(sampled), settings, epoch)
         terms = team.sum(torch.tensor(len(losses)))
         run.optimizer.zero_grad()
         if len(losses):
@@ -246,7 +246,7 @@ def _measure(
     run.model.eval()
     total = torch.zeros(2, dtype=torch.float64)
     with torch.inference_mode():
-        for row in run.team.share(rows):
+        for row in run.team.strided_part(rows):
             everything = [torch.arange(data.length(row))]
             total += _sum_and_count(_losses(run.model, objective, data, [row], everything, settings, epoch))
     return _mean(run.team.sum(total))

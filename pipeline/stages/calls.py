@@ -212,25 +212,26 @@ def align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     _fix_threads(config)
     from rlhf.align import align as fine_tune
     from rlhf.training.event_files import event_files
+    from rlhf.training.job import Job
     from rlhf.training.weights_and_biases import wandb_run
 
     (trained,) = inputs.artifacts("train-reward")
     seed = _seed(inputs.unit)
     with (
-        event_files(config.run.tensorboard) as events,
-        wandb_run(config.run.wandb, config.output / "wandb", config.align, seed) as sent,
+        event_files(config.run.tensorboard, "run.tensorboard") as events,
+        wandb_run(config.run.wandb, config.output / "wandb", config.align, seed, "run.wandb") as sent,
     ):
-        history, samples = fine_tune(
-            inputs.episodes(config.rating),
-            _required(inputs, "split", "splits"),
-            trained.folder / "model",
-            config.align,
-            seed,
-            work.out / "policy",
-            work.progress,
-            work.checkpoints,
-            (*events, *sent),
+        job = Job(
+            episodes=inputs.episodes(config.rating),
+            splits=_required(inputs, "split", "splits"),
+            reward_model=trained.folder / "model",
+            settings=config.align,
+            seed=seed,
+            out=work.out / "policy",
+            checkpoints=work.checkpoints,
+            called="align",
         )
+        history, samples = fine_tune(job, work.progress, (*events, *sent))
     return Outputs({"history": history, "samples": samples})
 
 

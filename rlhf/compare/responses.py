@@ -15,7 +15,7 @@ from corpus.csvfile import read_table as read_csv
 from corpus.schema import TEXT, WHOLE, TableSchema
 from corpus.tablefile import read_table, sort_rows, write_table
 from foundation.errors import InputError
-from rlhf.policy.contexts import Message
+from rlhf.policy.contexts import Said
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 ROLES = ("user", "assistant")
@@ -41,12 +41,12 @@ KEY = _whole_table(
 """Which policy a blind label of a context stands for."""
 
 
-def context_text(messages: Sequence[Message]) -> str:
+def context_text(messages: Sequence[Said]) -> str:
     """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces."""
     return "\n".join(f"{message.role}: {' '.join(message.text.split())}" for message in messages)
 
 
-def messages_of(context: str) -> tuple[Message, ...]:
+def messages_of(context: str) -> tuple[Said, ...]:
     """The messages that `context_text` wrote.
 
     Raises
@@ -62,7 +62,7 @@ def messages_of(context: str) -> tuple[Message, ...]:
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
                 "Write one line a message, as `apportion generate` does."
             )
-        found.append(Message(role, text.strip()))
+        found.append(Said(role, text.strip()))
     return tuple(found)
 
 

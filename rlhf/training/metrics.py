@@ -9,7 +9,7 @@ import pyarrow as pa
 HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
 
 
-class History:
+class Metrics:
     """Grows by one group of metrics a step and ends as one table."""
 
     def __init__(self, rows: Iterable[tuple[int, str, float]] = ()) -> None:
@@ -22,7 +22,7 @@ class History:
 
     def restore(self, rows: Iterable[tuple[int, str, float]]) -> None:
         """Replace all that was noted by what a checkpoint holds."""
-        self._rows = History(rows)._rows
+        self._rows = Metrics(rows)._rows
 
     def add(self, step: int, metrics: Mapping[str, float]) -> None:
         """Note the metrics of one step."""

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-import rlhf.align
+import rlhf.alignment
 from corpus.corpus import Corpus
 from corpus.settings import SplitSettings
 from corpus.splits import split
@@ -74,7 +74,7 @@ def answered(monkeypatch):
         made.append({context.session_id for context in found.contexts})
         return found
 
-    monkeypatch.setattr(rlhf.align, "make_contexts", watching)
+    monkeypatch.setattr(rlhf.alignment, "make_contexts", watching)
     return made
 
 

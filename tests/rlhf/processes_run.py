@@ -1,4 +1,4 @@
-"""Run by two processes in test_launch.py: PPO on replies that are the same however many processes share them."""
+"""Run by two processes in test_parent.py: PPO on replies that are the same however many processes share them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from foundation.processes import Team
+from foundation.processes import Processes
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.lora import attach_adapter
 from rlhf.ppo.checkpoints import Checkpoints
 from rlhf.ppo.ppo import PPO
 from rlhf.sampling.rollout import Rollout
 from rlhf.settings import LoraSettings
-from rlhf.training.metrics import History
+from rlhf.training.metrics import Metrics
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 
 SETTINGS = SMALL.model_copy(
@@ -58,19 +58,19 @@ class Recited(PPO):
         return recited(chosen, [[5 + (words * (i + 3)) % 200 for i in range(1 + words % 4)] for words in told])
 
 
-def by_sum(histories, replies):
+def by_sum(contexts, histories, replies):
     return [float(sum(map(int, reply.split())) % 17) for reply in replies]
 
 
-def run(team: Team, checkpoints: Path | None, settings=SETTINGS) -> tuple[PPO, History]:
+def run(processes: Processes, checkpoints: Path | None, settings=SETTINGS) -> tuple[PPO, Metrics]:
     policy = small_policy()
     torch.manual_seed(0)
     model = attach_adapter(policy.model, settings.lora)
     said = [torch.tensor(context.prompt) for context in contexts(policy)]
-    ppo = Recited(policy, model, contexts(policy), by_sum, settings, dialogues=said, team=team)
-    torch.manual_seed(7 + team.rank)
-    history = History()
-    ppo.run(history, quiet, Checkpoints(checkpoints) if checkpoints else None)
+    ppo = Recited(policy, model, contexts(policy), by_sum, settings, dialogues=said, processes=processes)
+    torch.manual_seed(7 + processes.rank)
+    history = Metrics()
+    ppo.run(history, quiet, Checkpoints(checkpoints, policy, model, processes) if checkpoints else None)
     return ppo, history
 
 
@@ -83,10 +83,10 @@ if __name__ == "__main__":
     out = Path(sys.argv[1])
     torch.set_num_threads(1)
     accelerator = Accelerator(cpu=True)
-    team = Team(accelerator)
-    ppo, history = run(team, out / "checkpoints")
-    save_file(trained(ppo), out / f"rank{team.rank}.safetensors")
-    if team.rank == 0:
+    processes = Processes(accelerator)
+    ppo, history = run(processes, out / "checkpoints")
+    save_file(trained(ppo), out / f"rank{processes.rank}.safetensors")
+    if processes.rank == 0:
         (out / "history.txt").write_text(repr(history.rows))
     accelerator.wait_for_everyone()
     torch.distributed.destroy_process_group()

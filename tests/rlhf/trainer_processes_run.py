@@ -1,4 +1,4 @@
-"""Run by two processes in test_trainer_team.py: TRL's trainers on data that is the same however many share it."""
+"""Run by two processes in test_trainer_processes.py: TRL's trainers on data that is the same however many share it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from foundation.processes import Team
-from rlhf.policy.sharding import is_sharded, sharding_asked, take_over
+from foundation.processes import Processes
+from rlhf.policy.sharding import claim_accelerate_flags, is_sharded, sharding_asked
 from rlhf.sampling import several_turns as dialogue
-from rlhf.sampling.several_turns import RecordedPartner
+from rlhf.sampling.partner import RecordedPartner
 from rlhf.settings import AlignSettings, LoraSettings
 from rlhf.trainers import groups as group_training
 from rlhf.trainers import running as trainer_run
@@ -22,9 +22,9 @@ from rlhf.trainers.groups import train_groups
 from rlhf.trainers.step_callback import StepCallback
 from rlhf.trainers.supervised import train_supervised
 from rlhf.training.isolation import own_randomness
-from rlhf.training.metrics import History
+from rlhf.training.metrics import Metrics
 from rlhf.training.run import Run
-from tests.rlhf.team_run import by_sum, recited
+from tests.rlhf.processes_run import by_sum, recited
 from tests.rlhf.toy import SMALL, chats, contexts, no_history, small_policy
 
 SETTINGS = SMALL.model_copy(
@@ -85,13 +85,13 @@ class Weighing(StepCallback):
 
     def on_log(self, args, state, control, logs=None, **others):
         if logs and "grad_norm" in logs:
-            self.run.history.add(state.global_step, {"gradient": logs["grad_norm"]})
+            self.run.metrics.add(state.global_step, {"gradient": logs["grad_norm"]})
         super().on_log(args, state, control, logs=logs, **others)
 
 
-def run(way: str, team: Team, checkpoints: Path | None = None) -> tuple[dict[str, torch.Tensor], History]:
+def run(way: str, processes: Processes, checkpoints: Path | None = None) -> tuple[dict[str, torch.Tensor], Metrics]:
     """The trained weights, and what was measured."""
-    told = Run(shared_by(WAYS[way], team.size), 0, checkpoints=checkpoints, team=team)
+    told = Run(shared_by(WAYS[way], processes.size), 0, checkpoints=checkpoints, processes=processes)
     policy = small_policy()
     with (
         own_randomness(0),
@@ -105,26 +105,26 @@ def run(way: str, team: Team, checkpoints: Path | None = None) -> tuple[dict[str
         else:
             partner = RecordedPartner(chats(4), no_history) if told.settings.reply_turns > 1 else None
             model = train_groups(policy, contexts(policy), by_numbers, told, partner)
-    assert is_sharded(model) == bool(sharding_asked(team))
+    assert is_sharded(model) == bool(sharding_asked(processes))
     named = model.named_parameters()
     weights = {name: weight.detach().clone().contiguous() for name, weight in named if weight.requires_grad}
-    return weights, told.history
+    return weights, told.metrics
 
 
-def by_numbers(histories, replies):
-    return by_sum(histories, [" ".join(str(ord(letter)) for letter in reply) or "0" for reply in replies])
+def by_numbers(contexts, histories, replies):
+    return by_sum(contexts, histories, [" ".join(str(ord(letter)) for letter in reply) or "0" for reply in replies])
 
 
 if __name__ == "__main__":
     out = Path(sys.argv[1])
-    take_over()
+    claim_accelerate_flags()
     torch.set_num_threads(1)
     accelerator = Accelerator(cpu=True)
-    team = Team(accelerator)
+    processes = Processes(accelerator)
     for way in sys.argv[2:]:
-        weights, history = run(way, team, out / way)
-        save_file(weights, out / f"{way}{team.rank}.safetensors")
-        (out / f"{way}{team.rank}.txt").write_text(repr(history.rows))
+        weights, history = run(way, processes, out / way)
+        save_file(weights, out / f"{way}{processes.rank}.safetensors")
+        (out / f"{way}{processes.rank}.txt").write_text(repr(history.rows))
     accelerator.wait_for_everyone()
     torch.distributed.destroy_process_group()
     os._exit(0)

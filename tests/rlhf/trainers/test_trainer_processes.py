@@ -17,18 +17,18 @@ from accelerate.utils import parse_flag_from_env
 from safetensors.torch import load_file
 
 from foundation.errors import InputError, UnitError
-from foundation.processes import Team
+from foundation.processes import Processes
 from rlhf.align import align
 from rlhf.launch import parent as launch
 from rlhf.policy import sharding
 from rlhf.settings import AlarmSettings, AlignSettings
 from rlhf.trainers.checkpoints import TrainerCheckpoints
 from rlhf.trainers.group_reward import GroupReward
-from tests.rlhf.test_align import digest
-from tests.rlhf.test_align import run as alone
+from tests.rlhf.test_alignment import digest
+from tests.rlhf.test_alignment import run as alone
 from tests.rlhf.together import ROOT, job, launched, named_policy
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
-from tests.rlhf.trainer_team_run import WAYS, run
+from tests.rlhf.trainer_processes_run import WAYS, run
 from tests.rlhf.trainers.test_groups import METRICS, Stop, stop_after
 
 GROUPS = {"algorithm": "grpo", "group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
@@ -55,11 +55,11 @@ def one_thread() -> Iterator[None]:
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("config", ["data_parallel", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_processes_take_the_steps_of_one(tmp_path: Path, config: str) -> None:
-    # Responses of several turns end at different times, which dealt out weights cannot wait for.
+    # Responses of several turns end at different times, which sharded weights cannot wait for.
     ways = [way for way in WAYS if config != "fsdp" or "turns" not in way]
-    launched(config, "-m", "tests.rlhf.trainer_team_run", str(tmp_path), *ways)
+    launched(config, "-m", "tests.rlhf.trainer_processes_run", str(tmp_path), *ways)
     for way in ways:
-        trained, history = run(way, Team())
+        trained, history = run(way, Processes())
         first, second = (load_file(tmp_path / f"{way}{rank}.safetensors") for rank in (0, 1))
         assert all(torch.equal(first[name], second[name]) for name in first)
         for name, weight in trained.items():
@@ -73,21 +73,23 @@ def test_two_processes_take_the_steps_of_one(tmp_path: Path, config: str) -> Non
             assert name == other and same == pytest.approx(value, rel=1e-3, abs=near), (way, step, name)
 
 
-class Second(Team):
+class Second(Processes):
     """The second of two processes; the first has had ``found``."""
 
     def __init__(self, found: list[float]) -> None:
         super().__init__()
         self.rank, self.size, self.found = 1, 2, found
 
-    def collect(self, value):
+    def gather_objects(self, value):
         return [self.found, value]
 
 
 def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
     policy = small_policy()
     settings = SMALL.model_copy(update={"algorithm": "grpo"})
-    reward = GroupReward(lambda histories, replies: [3.0, 5.0], contexts(policy), settings, Second([1.0, 1.0, 5.0]))
+    reward = GroupReward(
+        lambda contexts, histories, replies: [3.0, 5.0], contexts(policy), settings, Second([1.0, 1.0, 5.0])
+    )
     state = type("State", (), {"global_step": 0})()
     said = [[{"role": "assistant", "content": "yes"}]] * 2
     rewards = reward(prompts=[0, 0], completions=said, context=[0, 1], trainer_state=state)
@@ -102,18 +104,18 @@ def test_accelerate_is_told_nothing_of_fsdp(monkeypatch: pytest.MonkeyPatch) -> 
     theirs, ours = sharding.FLAGS["fsdp"]
     monkeypatch.setenv(theirs, "true")
     monkeypatch.setenv(ours, "false")
-    sharding.take_over()
+    sharding.claim_accelerate_flags()
     assert not parse_flag_from_env(theirs) and sharding.sharding_asked(Second([])) == "fsdp"
     monkeypatch.setenv(ours, "false")
-    sharding.take_over()
+    sharding.claim_accelerate_flags()
     assert sharding.sharding_asked(Second([])) is None
 
 
-def test_of_dealt_out_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:
+def test_of_sharded_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:
     # sft does not read it.
     taught = SMALL.model_copy(update={"algorithm": "sft", "policy": "p", "minibatch": 3, "micro_batch": 1})
     sharding.check_sharding(taught, Second([]))
-    with pytest.raises(InputError, match=r"align\.minibatch = 3"):
+    with pytest.raises(InputError, match=r"minibatch = 3"):
         sharding.check_sharding(taught.model_copy(update={"algorithm": "ppo"}), Second([]))
 
 
@@ -148,10 +150,8 @@ def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path: Path, 
     lines: list[str] = []
     seen: list[tuple[int, set[str]]] = []
     history, samples = align(
-        wanted.episodes, wanted.splits, wanted.reward_model, wanted.settings, 0, wanted.out,
-        lambda done, total, text: lines.append(text), wanted.checkpoints,
-        [lambda step, metrics: seen.append((step, set(metrics)))],
-    )  # fmt: skip
+        wanted, lambda done, total, text: lines.append(text), [lambda step, metrics: seen.append((step, set(metrics)))]
+    )
     measured = {"loss", "entropy", "token_accuracy"} if way == "sft" else METRICS
     assert seen == [(1, measured), (2, measured)] and len(samples) == 2
     name = wanted.settings.algorithm.upper()
@@ -171,9 +171,9 @@ from pathlib import Path
 import pytest
 import torch
 torch.set_num_threads(1)
-from rlhf import launch
+from rlhf.launch import parent as launch
 from tests.rlhf.together import job
-from tests.rlhf.trainers.test_trainer_team import oddly
+from tests.rlhf.trainers.test_trainer_processes import oddly
 
 if sys.argv[4:]:
     oddly(pytest.MonkeyPatch(), "hold", int(sys.argv[4]))
