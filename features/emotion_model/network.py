@@ -1,4 +1,4 @@
-"""The network that gives the eight emotions of AffectNet (a file each in ``features/emotions/``) for a face.
+"""The network that gives the eight emotions of AffectNet (the table in `features.emotions`) for a face.
 
 Source: Mollahosseini, Hasani and Mahoor, AffectNet, 2017 (the eight categories); HSEmotion (Savchenko, 2021 and on),
 whose preparation of a face this repeats: the detector's box as it is, without margin, stretched to a square; RGB;
