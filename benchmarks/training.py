@@ -84,6 +84,7 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     import torch
 
     from reward_model.dataset import Dataset, read_turns
+    from reward_model.loop import Training
     from reward_model.model import RewardModel
     from reward_model.settings import RewardModelSettings
     from reward_model.training import train
@@ -100,7 +101,7 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     model = RewardModel.new(settings, reading.width, 0, reading.backbone)
     data = Dataset(reading.windows, reading.inputs, turn_rewards=labels)
     wall, cpu = time.perf_counter(), time.process_time()
-    (row,) = train(model, TurnMSE(), data, range(count), [], settings, 0, lambda *step: None)
+    (row,) = train(Training(model, TurnMSE(), data, (range(count), []), settings, 0), lambda *step: None)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     more: dict[str, Any] = {
         "cpu_turns_per_s": round(len(labels) / cpu, 2),

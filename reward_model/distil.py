@@ -16,9 +16,10 @@ from corpus.session import Episode
 from foundation.errors import UnitError
 from reward_model.dataset import Dataset, read_turns, row_places, rows_of_split, turn_keys, turn_values
 from reward_model.history_windows import EpisodeKey, Windows
+from reward_model.loop import EpochRow, Progress, Training
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
-from reward_model.training import EpochRow, Progress, best_epoch, history_table, predict, train
+from reward_model.training import best_epoch, history_table, predict, train
 from reward_model.turn_mse import TurnMSE
 
 
@@ -76,8 +77,9 @@ def train_reward_model(
         np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
     )
     model = RewardModel.new(settings, reading.width, seed, reading.backbone, mean, scale, score_offset)
-    history = train(model, TurnMSE(), data, train_rows, validation_rows, settings, seed, progress, state)
-    model.save_pretrained(out, _metrics(history, data, train_rows, validation_rows))
+    training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
+    history = train(training, progress, state)
+    model.save_pretrained(out, _metrics(history, training))
     return turn_values(windows, "reward", predict(model, data).tolist(), method, label_seed), history_table(history)
 
 
@@ -114,13 +116,12 @@ def _turns(windows: Windows, row: int) -> slice:
     return slice(windows.offsets[row], windows.offsets[row + 1])
 
 
-def _metrics(
-    history: Sequence[EpochRow], data: Dataset, train_rows: Sequence[int], validation_rows: Sequence[int]
-) -> dict[str, float]:
+def _metrics(history: Sequence[EpochRow], training: Training) -> dict[str, float]:
+    train_rows, validation_rows = training.rows
     kept = best_epoch(history)
     figures = {
         "training episodes": float(len(train_rows)),
-        "training turns": float(sum(data.length(row) for row in train_rows)),
+        "training turns": float(sum(training.data.length(row) for row in train_rows)),
         "validation episodes": float(len(validation_rows)),
         "epochs run": float(len(history)),
         "epoch kept": float(kept.epoch),

@@ -18,9 +18,10 @@ from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
 from reward_model.history_windows import Windows
+from reward_model.loop import Progress, Training
 from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
-from reward_model.training import Progress, history_table, predict, train
+from reward_model.training import history_table, predict, train
 
 
 def fit_decomposer(
@@ -96,7 +97,8 @@ def fit_decomposer(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
     data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
-    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
+    training = Training(learner.model, objective, data, (train_rows, validation_rows), model_settings, seed)
+    history = train(training, progress, state)
     everything = Batch(
         torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards
     )

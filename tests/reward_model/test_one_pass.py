@@ -15,6 +15,7 @@ from corpus.session import Session
 from foundation.errors import InputError
 from reward_model.dataset import Dataset, read_turns
 from reward_model.embed import embed_session
+from reward_model.loop import Training
 from reward_model.model import RewardModel
 from reward_model.training import predict, train
 from reward_model.turn_mse import TurnMSE
@@ -168,7 +169,7 @@ def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> 
     values = torch.tensor(values_of(episodes), dtype=torch.float64)
     data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
     model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
-    history = train(model, TurnMSE(), data, range(18), range(18, 24), settings, 0, ignore)
+    history = train(Training(model, TurnMSE(), data, (range(18), range(18, 24)), settings, 0), ignore)
     # A frozen network of random weights shows its head little to learn from.
     assert history[-1].train_loss < (1.0 if frozen else 0.6) * history[0].train_loss
     scored = np.concatenate([model.score_episode(e) for e in episodes])
