@@ -63,9 +63,9 @@ def missing_emotion(setting: str) -> str | None:
     if setting != AUTO or resolve_emotion_model(setting) is not None:
         return None
     damaged = [model.name for model in MODELS if is_there(model)]
-    found = f"the fetched emotion model {damaged[0]} is damaged" if damaged else "no emotion model is installed"
+    state = f"the fetched emotion model {damaged[0]} is damaged" if damaged else "no emotion model is installed"
     return (
-        f"{found}: the eight emotions stay empty, descriptors leave them out, and the local difference goes by the "
+        f"{state}: the eight emotions stay empty, descriptors leave them out, and the local difference goes by the "
         "smile. Get the model with `apportion models fetch emotion`, name a file with --emotion-model FILE, or set "
         f'features.emotion_model = "{NONE}".'
     )

@@ -79,8 +79,8 @@ class EmotionModel:
     @property
     def provider(self) -> str:
         """The execution provider that runs the network."""
-        found: str = self._session.get_providers()[0]
-        return found
+        name: str = self._session.get_providers()[0]
+        return name
 
     def probabilities(self, face_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
         """How much a face looks like each emotion.

@@ -70,9 +70,9 @@ def pinned(name: str) -> PinnedModel:
 
 def cache_folder() -> Path:
     """``$APPORTION_CACHE``, else ``$XDG_CACHE_HOME/apportion``, else ``~/.cache/apportion``."""
-    own, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        return Path(own).absolute()
+    given, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if given:
+        return Path(given).absolute()
     if base and Path(base).is_absolute():  # A relative path there is to be ignored (XDG base directory specification).
         return Path(base) / "apportion"
     try:
