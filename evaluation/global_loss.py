@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, ratio, resample
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evaluation.bootstrap import Sampled, ratio, resample
 from evaluation.figure import Missing
 from evaluation.global_loss import episode_sums
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 
 Floats = NDArray[np.float64]

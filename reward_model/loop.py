@@ -56,7 +56,7 @@ class Training:
 
     def fingerprint(self) -> str:
         """sha256 of what the result depends on: the state of another training must not be gone on from."""
-        windows, (train_rows, validation_rows) = self.data.windows, self.rows
+        windows, (train_rows, validation_rows) = self.data.history_windows, self.rows
         facts = [STATE_VERSION, self.settings.model_dump(), self.seed, torch.get_num_threads(), self.objective.name]
         facts += [dict(self.objective.hyper_parameters), windows.keys, windows.turns]
         facts += [list(train_rows), list(validation_rows)]
@@ -219,9 +219,9 @@ def _losses(training: Training, rows: Sequence[int], sampled: Sequence[Tensor], 
     finite = torch.isfinite(losses)
     if not bool(finite.all()):
         term = int(torch.nonzero(~finite)[0])
-        row = rows[_episode_of(term, len(losses), batch)]
+        session_id, *_ = data.history_windows.keys[rows[_episode_of(term, len(losses), batch)]]
         raise UnitError(
-            f"{objective.name}, epoch {epoch}, session {data.windows.keys[row][0]}: the loss is {losses[term]:g}, not "
+            f"{objective.name}, epoch {epoch}, session {session_id}: the loss is {losses[term]:g}, not "
             "a finite number. Look at that session's score and turn rewards; if they are right, lower train_reward.lr "
             "(and lr_backbone)."
         )

@@ -19,7 +19,7 @@ from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_wei
 from reward_model.config import RewardModelConfig
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
-from reward_model.history_windows import Pair, Said, Windows, last_window, said_by, said_in, window
+from reward_model.history_windows import HistoryWindows, Pair, Said, last_window, said_by, said_in, window
 from reward_model.settings import RewardModelSettings
 
 ROLES = ("user", "assistant", "system")
@@ -132,7 +132,7 @@ class RewardModel(nn.Module):
         """r_theta [shape=(T,)] float64 of the target's turns."""
         return np.array(self.score_dialogue(said_by(episode)), dtype=np.float64)
 
-    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[Windows, list[float]]:
+    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, list[float]]:
         """The N target turns of some episodes and r_theta of each; what is equal in them is read once."""
         self.eval()
         windows, embeddings = embed_episodes(self.backbone, episodes, self.config.history_turns)

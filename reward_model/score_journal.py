@@ -130,12 +130,12 @@ def _read(file: IO[bytes], identity: str) -> dict[str, SessionScores] | None:
     end = file.tell()
     while line := file.readline():
         try:
-            found = SessionScores.from_line(line)
+            scores = SessionScores.from_line(line)
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             break
         if not line.endswith(b"\n"):
             break
-        done[found.session_id] = found
+        done[scores.session_id] = scores
         end = file.tell()
     file.truncate(end)
     return done

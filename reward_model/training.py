@@ -65,7 +65,7 @@ def train(training: Training, progress: Progress, state: Path | None = None) -> 
 def predict(model: RewardModel, data: Dataset) -> NDArray[np.float64]:
     """r_theta [shape=(N,)] float64 of every turn of ``data``, dropout off."""
     model.eval()
-    turns = torch.arange(data.windows.offsets[-1])
+    turns = torch.arange(data.history_windows.offsets[-1])
     with torch.inference_mode():
         parts = [
             data.inputs.predict(model, turns[start : start + TURNS_AT_ONCE]).numpy()

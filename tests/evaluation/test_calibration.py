@@ -9,7 +9,7 @@ from scipy.stats import linregress
 from evaluation.bootstrap import Sampled, estimate, resample_counts
 from evaluation.calibration import NO_LINE, bins, calibration
 from evaluation.figure import Missing
-from evaluation.panel import Floats, HeldOut
+from evaluation.held_out import Floats, HeldOut
 from evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 

@@ -25,10 +25,10 @@ EPISODES = planted(30)
 
 def made(settings: Any, embeddings: Any = "signal", values: list[float] | None = None) -> tuple[RewardModel, Dataset]:
     table = signal_embeddings(EPISODES) if embeddings == "signal" else embeddings
-    reading = read_turns(EPISODES, table, settings)
+    encoded = read_turns(EPISODES, table, settings)
     values = torch.tensor(values or values_of(EPISODES), dtype=torch.float64)
-    model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
-    return model, Dataset(reading.windows, reading.inputs, turn_rewards=values)
+    model = RewardModel.new(settings, encoded.width, 0, encoded.backbone, scale=0.25)
+    return model, Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
 
 
 def test_a_signal_in_the_embeddings_is_learnt_and_generalises() -> None:
@@ -37,7 +37,7 @@ def test_a_signal_in_the_embeddings_is_learnt_and_generalises() -> None:
     history = train(Training(model, TurnMSE(), data, (range(20), range(20, 25)), settings, 0), ignore)
     assert history[0].validation_loss is not None
     rewards, truth = predict(model, data), np.array(values_of(EPISODES))
-    held_out = slice(data.windows.offsets[25], None)
+    held_out = slice(data.history_windows.offsets[25], None)
     assert np.mean((rewards - truth)[held_out] ** 2) < 0.2 * np.var(truth[held_out])
 
 
@@ -73,10 +73,10 @@ def test_rewards_do_not_depend_on_the_units_of_the_turn_rewards() -> None:
     settings = small(epochs=5)
     found = []
     for factor in (1.0, 1024.0):
-        reading = read_turns(EPISODES, signal_embeddings(EPISODES), settings)
+        encoded = read_turns(EPISODES, signal_embeddings(EPISODES), settings)
         values = torch.tensor(values_of(EPISODES), dtype=torch.float64) * factor
-        data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
-        model = RewardModel.new(settings, reading.width, 0, scale=0.25 * factor)
+        data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
+        model = RewardModel.new(settings, encoded.width, 0, scale=0.25 * factor)
         train(Training(model, TurnMSE(), data, (range(20), range(20, 25)), settings, 0), ignore)
         found.append(predict(model, data) / factor)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-6)
@@ -166,7 +166,7 @@ def test_a_loss_that_is_not_finite_names_epoch_and_session(where: str) -> None:
     settings = small()
     values = values_of(EPISODES)
     model, data = made(settings)
-    values[data.windows.offsets[7] + 1] = math.nan
+    values[data.history_windows.offsets[7] + 1] = math.nan
     model, data = made(settings, values=values)
     rows = (range(20), [20]) if where == "train" else ([1, 2, 3], [7])
     with pytest.raises(UnitError, match=r"epoch 1, session s007: the loss is nan"):

@@ -38,10 +38,10 @@ def trained(
     settings: RewardModelSettings, state: Path | None = None, progress: Callable[[int, int, str], None] = ignore
 ) -> tuple[RewardModel, tuple[EpochRow, ...]]:
     """A model trained on ten dialogues, stopped by four."""
-    reading = read_turns(EPISODES, None, settings)
+    encoded = read_turns(EPISODES, None, settings)
     values = torch.tensor(values_of(EPISODES), dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
-    model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
+    data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
+    model = RewardModel.new(settings, encoded.width, 0, encoded.backbone, scale=0.25)
     training = Training(model, TurnMSE(), data, (range(10), range(10, 14)), settings, 3)
     return model, train(training, progress, state)
 
