@@ -15,8 +15,9 @@ from evaluation.caution import cautions
 from evaluation.consistency import consistency
 from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from evaluation.figure import Estimate, Missing
-from evaluation.held_out import AlignedValues, Floats, HeldOut, align
+from evaluation.held_out import AlignedValues, HeldOut, align
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")

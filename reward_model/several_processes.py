@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from foundation.errors import ApportionError, InputError, UnitError
+from foundation.files import write_atomically
 from foundation.processes import Team
 from reward_model.loop import EpochRow, Progress, Training, trained_weights, training_loop
 
@@ -94,8 +95,7 @@ def _work(training: Training, state: Path | None, out: Path, threads: int, steps
         weights = {name: value.detach().cpu().contiguous() for name, value in trained_weights(model).items()}
         save_file(weights, out / WEIGHTS)
         rows = json.dumps([[row.epoch, row.train_loss, row.validation_loss] for row in history])
-        (out / f"{HISTORY}.part").write_text(rows)
-        (out / f"{HISTORY}.part").rename(out / HISTORY)
+        write_atomically(out / HISTORY, rows)
     accelerator.wait_for_everyone()
     torch.distributed.destroy_process_group()
 
