@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+EpisodeKey = tuple[str, str, str, str]
+"""(session_id, rater, target, name of the rating): what tells an episode in every table."""
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -55,7 +58,7 @@ class Episode:
     rating: Rating
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> EpisodeKey:
         """(session_id, rater, target, name), the episode's identity in every table."""
         return (self.session_id, self.rating.rater, self.rating.target, self.rating.name)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY
+from corpus.session import EpisodeKey
 from evaluation.agreement import spearman
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.figure import Estimate
@@ -20,7 +21,6 @@ CLEAN, PARAPHRASE = "clean", "paraphrase"
 FEWEST_TURNS = 3
 """Turns that an episode needs: two are in one order or in the other, which says little."""
 
-EpisodeKey = tuple[str, str, str, str]
 ByEpisode = Mapping[EpisodeKey, Sequence[float]]
 """Figures of each episode, whose mean is wanted."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ from foundation.errors import InputError, UnitError
 from reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
+    from reward_model.loop import Progress
     from reward_model.model import RewardModel
 
-Progress = Callable[[int, int, str], None]
 NOBODY = ""
 """Rater and name of an episode that no rating made: somebody named the target."""
 

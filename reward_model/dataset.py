@@ -16,7 +16,7 @@ from foundation.errors import UnitError
 from reward_model.backbones import Backbone, check_device, frozen_backbone, load_backbone
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
-from reward_model.history_windows import EpisodeKey, HistoryWindows, history_windows, said_by
+from reward_model.history_windows import HistoryWindows, history_windows, said_by
 from reward_model.objective import Batch
 from reward_model.settings import RewardModelSettings
 from reward_model.tokens import Encoded
@@ -24,7 +24,7 @@ from reward_model.tokens import Encoded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from corpus.session import Episode
+    from corpus.session import Episode, EpisodeKey
     from reward_model.model import RewardModel
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 
-EpisodeKey = tuple[str, str, str, str]
 Pair = tuple[str, str]
 """(history, reply): the texts of s_t and a_t."""
 Said = tuple[bool, str]
