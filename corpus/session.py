@@ -110,5 +110,5 @@ class Session:
 
     def episodes(self, name: str | None = None) -> tuple[Episode, ...]:
         """One episode a rating, or only those ratings called ``name``."""
-        chosen = (r for r in self.ratings if name is None or r.name == name)
-        return tuple(Episode(self.session_id, self.turns, rating) for rating in chosen)
+        wanted = (r for r in self.ratings if name is None or r.name == name)
+        return tuple(Episode(self.session_id, self.turns, rating) for rating in wanted)

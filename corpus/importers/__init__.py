@@ -1,4 +1,4 @@
-"""Importers from other people's formats, one file each: ``import_corpus(src, options) -> ImportedCorpus``."""
+"""Importers from other people's formats, one file each: ``import_corpus(src, options) -> NewCorpus``."""
 
 from corpus.importers.run import ImportReport, import_to
 
