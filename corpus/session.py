@@ -51,7 +51,13 @@ class Rating:
 
 @dataclass(frozen=True)
 class Episode:
-    """A session seen through one rating: T target turns share one global explicit reward R_GE."""
+    """A session seen through one rating: T target turns share one global explicit reward R_GE.
+
+    >>> turns = (Turn(0, "ann", "Is there a train?"), Turn(1, "bob", "At nine."), Turn(2, "ann", "Thanks!"))
+    >>> episode = Episode("s1", turns, Rating("ann", "bob", "waiting", 2.0, 1.0, 5.0, higher_is_better=False))
+    >>> episode.target_turns, episode.reply_text(1), episode.score
+    ((1,), 'Thanks!', 4.0)
+    """
 
     session_id: str
     turns: tuple[Turn, ...]
@@ -98,7 +104,12 @@ class Episode:
 
 @dataclass(frozen=True)
 class Session:
-    """One conversation with everything known of it."""
+    """One conversation with everything known of it.
+
+    >>> session = Session("s1", (Turn(0, "bob", "Hello."),), (Rating("ann", "bob", "liking", 3.0, 1.0, 5.0),))
+    >>> [episode.key for episode in session.episodes()]
+    [('s1', 'ann', 'bob', 'liking')]
+    """
 
     session_id: str
     turns: tuple[Turn, ...]

@@ -49,6 +49,12 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     ------
     InputError
         Too few rated sessions for every share that is not zero, or no persons to split by.
+
+    >>> from corpus.session import Rating
+    >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
+    >>> sessions = [Session(f"s{number}", (), (liking,)) for number in range(10)]
+    >>> split_sessions(sessions, SplitSettings()).table["split"].value_counts().to_pylist()[0]
+    {'values': 'train', 'counts': 6}
     """
     rated = [session for session in sessions if session.episodes(rating)]
     unrated = [session.session_id for session in sessions if not session.episodes(rating)]

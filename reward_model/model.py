@@ -30,6 +30,10 @@ class RewardModel(nn.Module):
 
     Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned:
     ``config.reward_mean + config.reward_scale * head(embedding)``.
+
+    >>> model = RewardModel.new(RewardModelSettings(), width=768, seed=0, mean=0.5)  # untrained: the mean, always
+    >>> model.score([{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}])
+    [0.5]
     """
 
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
