@@ -182,15 +182,15 @@ def _check_choice(corpus: Corpus, rating: str | None, target: str | None) -> Non
     if target is not None:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         if target not in speakers:
-            raise InputError(f"--target {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}.")
+            raise InputError(f"target {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}.")
     elif not names:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         raise InputError(
-            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker with --target; "
+            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker as target; "
             f"{_some(speakers)}."
         )
     elif rating is not None and rating not in names:
-        raise InputError(f"--rating {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
+        raise InputError(f"rating {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
 
 
 def _some(speakers: Sequence[str]) -> str:

@@ -79,7 +79,7 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
         Another process writes the same table.
     """
     path = out.with_name(f".{out.name}.unfinished")
-    message = f"{out} is being written by another process. Wait for it, or choose another --out."
+    message = f"{out} is being written by another process. Wait for it, or choose another name for the table."
     with locked(path, message, InputError) as file:
         done = _read(file, identity)
         if done is None:

@@ -137,7 +137,7 @@ def _check_free(out: Path, src: Path, record: Mapping[str, Any]) -> None:
         return
     raise InputError(
         f"{out}: the folder is not empty and does not come from this import. "
-        "Name another folder, or say --overwrite to replace its tables."
+        "Name another folder, or ask to overwrite its tables."
     )
 
 
