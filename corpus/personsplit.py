@@ -115,10 +115,10 @@ class _Regions:
         for start in ranked:
             if start in sizes:
                 continue
-            found, todo = {start}, [start]
+            component, todo = {start}, [start]
             while todo:
-                linked = {o for person in self.people[todo.pop()] for o in self.sessions_of[person]} - found
-                found |= linked
+                linked = {o for person in self.people[todo.pop()] for o in self.sessions_of[person]} - component
+                component |= linked
                 todo.extend(linked)
-            sizes.update(dict.fromkeys(found, len(found)))
+            sizes.update(dict.fromkeys(component, len(component)))
         return sizes

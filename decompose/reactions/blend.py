@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
-from reward_model.history_windows import EpisodeKey
 from reward_model.training import HISTORY
 
 ALIKE = 1e-9

@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.evaluation import Comparison, Evaluation, MethodFigures
+from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
 from evaluation.figure import Estimate
 from evaluation.table import TITLES, render_markdown
 from pipeline.benchmark.session import ShownSession
@@ -66,7 +66,7 @@ def _best(figures: Sequence[MethodFigures], figure: str) -> str:
     return max(values, key=lambda name: (sign * values[name], name))
 
 
-def _row(comparison: Comparison, group: str, figure: str, best: str) -> tuple[str, str] | None:
+def _row(comparison: PairedDifference, group: str, figure: str, best: str) -> tuple[str, str] | None:
     pair = (comparison.method, comparison.against)
     if comparison.among != group or comparison.figure != figure or best not in pair:
         return None

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from features.emotion_model.choice import emotion_label
+from features.emotion_model.choice import shown_emotion_model
 from foundation.errors import UnitError
 from llm_client.prompts.prompt_file import is_path
 from pipeline.config import Config, settings_of
@@ -271,7 +271,7 @@ def shown_config(config: Config) -> dict[str, Any]:
     shown = settings_of(config)
     for name in ("corpus", "output"):
         shown.pop(name)
-    shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
+    shown["features"]["emotion_model"] = shown_emotion_model(config.features.emotion_model)
     for name in ("yunet_model", "landmarker_model"):
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
     if is_path(config.decompose.llm.prompt):

@@ -22,7 +22,7 @@ from tests.reward_model.training_runs import settings_for, trained
 
 @dataclass(frozen=True)
 class Failing(TurnMSE):
-    """Label MSE that goes wrong in the second process."""
+    """Turn MSE that goes wrong in the second process."""
 
     how: str = "nan"
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.session import Episode, Rating, Turn
-from evaluation.panel import HeldOut, Panel, align
+from evaluation.held_out import AlignedValues, HeldOut, align
 from foundation.errors import InputError
 from tests.evaluation.made_up import episode, rewards
 
@@ -52,26 +52,26 @@ def test_methods_are_compared_on_the_episodes_common_to_all() -> None:
             rewards([episode("z", 1, 1.0)], {"z": [1]}, "elsewhere"),
         ]
     )
-    panel = Panel.of(table, HELD)
-    assert [e.session_id for e in panel.held.episodes] == ["a"]
-    assert {m: v.tolist() for m, v in panel.values.items()} == {"whole": [[1, 2]], "partly": [[1, 2]]}
-    assert panel.incomplete == {"partly": 1, "elsewhere": 2}
-    assert panel.empty == ("elsewhere",)
+    aligned = AlignedValues.of(table, HELD)
+    assert [e.session_id for e in aligned.held.episodes] == ["a"]
+    assert {m: v.tolist() for m, v in aligned.values.items()} == {"whole": [[1, 2]], "partly": [[1, 2]]}
+    assert aligned.incomplete == {"partly": 1, "elsewhere": 2}
+    assert aligned.empty == ("elsewhere",)
 
 
 def test_a_seed_without_an_episode_takes_it_from_the_method() -> None:
     table = pa.concat_tables(
         [rewards(EPISODES, {"a": [1, 2], "b": [3, 4, 5]}, seed=0), rewards(EPISODES, {"a": [1, 2]}, seed=1)]
     )
-    assert Panel.of(table, HELD).incomplete == {"m": 1}
+    assert AlignedValues.of(table, HELD).incomplete == {"m": 1}
 
 
 def test_two_rewards_for_a_turn_are_refused() -> None:
     table = pa.concat_tables([rewards(EPISODES, {"a": [1, 2]})] * 2)
     with pytest.raises(InputError, match=r"session 'a', turn 0: 2 rewards of method 'm', seed 0"):
-        Panel.of(table, HELD)
+        AlignedValues.of(table, HELD)
 
 
-def test_no_rows_give_a_panel_of_all_episodes_without_methods() -> None:
-    panel = Panel.of(rewards([], {}), HELD)
-    assert panel.values == {} and len(panel.held.episodes) == 2
+def test_no_rows_keep_all_episodes_without_methods() -> None:
+    aligned = AlignedValues.of(rewards([], {}), HELD)
+    assert aligned.values == {} and len(aligned.held.episodes) == 2

@@ -93,12 +93,12 @@ class HeldOut:
 
     def select(self, keep: Bools) -> tuple[HeldOut, Bools]:
         """The episodes where ``keep`` [shape=(E,)], and which of the N turns are theirs [shape=(N,)]."""
-        chosen = tuple(episode for episode, kept in zip(self.episodes, keep, strict=True) if kept)
-        return HeldOut(chosen), np.repeat(keep, self.lengths)
+        episodes = tuple(episode for episode, kept in zip(self.episodes, keep, strict=True) if kept)
+        return HeldOut(episodes), np.repeat(keep, self.lengths)
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class AlignedValues:
     """The values of all methods on the held-out episodes that every one of them has values for.
 
     Parameters
@@ -119,7 +119,7 @@ class Panel:
     empty: tuple[str, ...]
 
     @classmethod
-    def of(cls, table: pa.Table, held: HeldOut) -> Panel:
+    def of(cls, table: pa.Table, held: HeldOut) -> AlignedValues:
         """Align the ``reward`` column of a REWARDS table.
 
         Raises
@@ -133,9 +133,9 @@ class Panel:
         common = np.ones(len(held.episodes), dtype=np.bool_)
         for name in complete.keys() - set(empty):
             common &= complete[name]
-        chosen, turns = held.select(common)
+        common_episodes, turns = held.select(common)
         return cls(
-            chosen,
+            common_episodes,
             {name: rows[:, turns] for name, rows in values.items() if name not in empty},
             {name: int((~rows).sum()) for name, rows in complete.items() if not rows.all()},
             empty,
@@ -156,17 +156,17 @@ def align(table: pa.Table, held: HeldOut, column: str) -> dict[str, Floats]:
     InputError
         Two rows for the same turn, method and seed.
     """
-    found: dict[str, list[int]] = {}
+    seeds: dict[str, list[int]] = {}
     for row in table.select(["method", "seed"]).group_by(["method", "seed"]).aggregate([]).to_pylist():
-        found.setdefault(row["method"], []).append(row["seed"])
+        seeds.setdefault(row["method"], []).append(row["seed"])
     here = table.filter(pc.is_in(table["session_id"], pa.array(held.session_ids, pa.string())))
     joined = here.select([*TURN_KEY, "method", "seed", column]).join(held.keys, list(TURN_KEY), join_type="inner")
     at, value = joined["at"].to_numpy(), joined[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
     method, seed = joined["method"].to_numpy(zero_copy_only=False), joined["seed"].to_numpy()
     result = {}
-    for name in sorted(found):
-        rows = np.full((len(found[name]), held.turns), np.nan)
-        for i, number in enumerate(sorted(found[name])):
+    for name in sorted(seeds):
+        rows = np.full((len(seeds[name]), held.turns), np.nan)
+        for i, number in enumerate(sorted(seeds[name])):
             mine = (method == name) & (seed == number)
             if len(np.unique(at[mine])) != int(mine.sum()):
                 raise InputError(_repeated(held, at[mine], name, number))
