@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from corpus.settings import SplitSettings
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
-from features.emotion_model.choice import AUTO, NONE
+from features.emotion_model.choice import AUTO, NONE, emotion_label
 from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
 from llm_client.prompts.prompt_file import is_path
@@ -238,3 +238,19 @@ def settings_of(model: BaseModel) -> dict[str, Any]:
     """A settings model as plain JSON values, for a key or a report."""
     plain: dict[str, Any] = json.loads(model.model_dump_json())
     return plain
+
+
+def shown_config(config: Config) -> dict[str, Any]:
+    """The configuration without paths and worker counts, which say nothing about the results."""
+    shown = settings_of(config)
+    for name in ("corpus", "output"):
+        shown.pop(name)
+    shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
+    for name in ("yunet_model", "landmarker_model"):
+        shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
+    if is_path(config.decompose.llm.prompt):
+        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
+    if Path(config.align.policy).is_absolute():
+        shown["align"]["policy"] = Path(config.align.policy).name
+    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
+    return shown

@@ -11,9 +11,9 @@ from decompose.prompting.prompt import load_prompt
 from features.emotion_model.choice import resolve_emotion_model
 from foundation.errors import InputError
 from foundation.extras import check_extra
-from pipeline.assembly import has_face, has_unmeasured_face, has_video
+from pipeline.assembly import open_engine
 from pipeline.config import Config
-from pipeline.running.shards import open_engine
+from pipeline.engine.facts import has_face, has_unmeasured_face, has_video
 from rlhf.launch.config import check_config
 from rlhf.policy.loading import check_whole
 from rlhf.training.event_files import check_event_folder, check_tensorboard
@@ -69,7 +69,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     if "align" in names and config.align.processes > 1:
         check_config(config.align)
     model = resolve_emotion_model(config.features.emotion_model)
-    if "features" in names and has_video(engine):
+    if "features" in names and has_video(engine.sessions.values()):
         from features.emotion_model.network import emotion_model
         from features.face.cascade import cascade
         from features.face.detector import open_detector
@@ -77,7 +77,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         open_detector(config.features)
         if config.features.detector != "mediapipe":
             cascade("smile")
-        if model is not None and has_unmeasured_face(engine):
+        if model is not None and has_unmeasured_face(engine.sessions.values(), engine.corpus.root):
             emotion_model(model)
     warnings: list[str] = engine.facts["warnings"](engine)
     unread = (*_no_audit(config, names), *(_not_read(config) if "align" in names else ()))
@@ -125,7 +125,7 @@ def _sampling(config: Config, stages: set[str]) -> tuple[str, ...]:
 
 def _check_faces(engine: Engine, stages: set[str]) -> None:
     chosen = [name for name in engine.config.decompose.methods if needs_features(name)]
-    if not chosen or not stages & {"judge", "fit"} or has_face(engine):
+    if not chosen or not stages & {"judge", "fit"} or has_face(engine.sessions.values()):
         return
     raise InputError(
         f"decompose.methods: {', '.join(map(repr, chosen))} look at the rater's face, and no session of this run has "

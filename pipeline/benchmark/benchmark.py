@@ -15,10 +15,10 @@ from pathlib import Path
 from corpus.session import Session
 from decompose.methods import METHODS, find_method, needs_features
 from foundation.errors import InputError
+from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
 from pipeline.engine.store import write_atomically
-from pipeline.running.shards import open_engine
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from corpus.schema import REWARDS, SPLITS
 from foundation.errors import InputError
-from pipeline.results.annotation_files import RunFolder, write_once
+from pipeline.results.run_folder import RunFolder, write_once
 
 CARD = "README.md"
 TRAINING_ROLES = ("user", "assistant")

@@ -9,17 +9,17 @@ import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.assembly import package_versions, quarantine_rows
+from pipeline.config import shown_config
 from pipeline.engine.curves import training_curves
 from pipeline.engine.engine import Engine
+from pipeline.engine.facts import package_versions, quarantine_rows
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import Artifact, digest, file_digest, write_atomically
-from pipeline.stages.calls import shown_config
+from pipeline.engine.store import Artifact, file_digest, write_atomically
+from pipeline.results.run_folder import session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -144,9 +144,3 @@ def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
         shutil.copyfile(artifact.folder / prefix / name, temporary / name)
     shutil.rmtree(target, ignore_errors=True)
     temporary.rename(target)
-
-
-def session_file_name(session_id: str) -> str:
-    """A session id as a file name: anything unusual is percent-encoded, so that it stays inside the folder."""
-    name = quote(session_id, safe="").replace(".", "%2E")
-    return name if len(name) <= 100 else f"{name[:60]}-{digest(session_id)[:16]}"

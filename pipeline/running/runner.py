@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
 
+from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.engine import Outcome
 from pipeline.engine.progress import StageProgress
 from pipeline.engine.units import Plan
-from pipeline.running.shards import open_engine, run_units, shard_sizes, stop_text
+from pipeline.running.shards import run_units, shard_sizes, stop_text
 
 SHARDS_PER_WORKER = 4
 _messages: Queue[tuple[str, str]] | None = None

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from features.emotion_model.choice import emotion_label
 from foundation.errors import UnitError
-from llm_client.prompts.prompt_file import is_path
-from pipeline.config import Config, settings_of
+from pipeline.config import Config, shown_config
 from pipeline.engine.stage import Inputs, Outputs, Unit, Work
 
 if TYPE_CHECKING:
@@ -263,22 +261,6 @@ def report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
     return Outputs()
-
-
-def shown_config(config: Config) -> dict[str, Any]:
-    """The configuration without paths and worker counts, which say nothing about the results."""
-    shown = settings_of(config)
-    for name in ("corpus", "output"):
-        shown.pop(name)
-    shown["features"]["emotion_model"] = emotion_label(config.features.emotion_model)
-    for name in ("yunet_model", "landmarker_model"):
-        shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
-    if is_path(config.decompose.llm.prompt):
-        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
-    if Path(config.align.policy).is_absolute():
-        shown["align"]["policy"] = Path(config.align.policy).name
-    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
-    return shown
 
 
 def _required(inputs: Inputs, stage: str, name: str) -> pa.Table:

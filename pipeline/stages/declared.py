@@ -13,7 +13,7 @@ from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS, needs_features
 from decompose.prompting.prompt import load_prompt
 from features.emotion_model.choice import content_identity, emotion_identity
-from pipeline.config import Config, settings_of
+from pipeline.config import Config, settings_of, shown_config
 from pipeline.engine.stage import Stage, Unit
 from pipeline.stages import calls as steps
 from pipeline.stages.auditing import asks, chosen_sessions
@@ -181,7 +181,7 @@ def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _report_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"config": steps.shown_config(config)}
+    return {"config": shown_config(config)}
 
 
 def _llm_concurrency(config: Config, unit: Unit) -> int:
