@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from corpus.settings import SplitSettings
-from decompose.settings import DecomposeSettings
+from decompose.settings import AuditSettings, DecomposeSettings, ReactionSettings
 from evaluation.settings import EvaluationSettings
 from features.emotion_model.choice import AUTO, NONE, emotion_label
 from features.settings import DescriptorSettings, FeatureSettings
@@ -238,6 +238,11 @@ def settings_of(model: BaseModel) -> dict[str, Any]:
     """A settings model as plain JSON values, for a key or a report."""
     plain: dict[str, Any] = json.loads(model.model_dump_json())
     return plain
+
+
+def key_of(settings: RewardModelSettings | ReactionSettings | AuditSettings) -> dict[str, Any]:
+    """A settings model as plain JSON values for a key, without the fields that its ``NOT_IN_KEY`` names."""
+    return {name: value for name, value in settings_of(settings).items() if name not in settings.NOT_IN_KEY}
 
 
 def shown_config(config: Config) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpus.session import Session
-from pipeline.engine.engine import Engine
+
+if TYPE_CHECKING:
+    from pipeline.engine.engine import Engine
 
 REPORTED_PACKAGES = (
     "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",

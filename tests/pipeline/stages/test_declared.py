@@ -9,7 +9,7 @@ from pipeline.config import Config
 from pipeline.engine.stage import Unit
 from pipeline.engine.units import Plan
 from pipeline.running.shards import _split, list_shards
-from pipeline.stages.declared import STAGES, aligned_method
+from pipeline.stages.declared import STAGES
 
 BY_NAME = {stage.name: stage for stage in STAGES}
 
@@ -130,12 +130,6 @@ def test_how_a_reply_is_fetched_is_no_part_of_its_identity():
     )
     assert stage.settings(one, Unit("a", "llm")) == stage.settings(two, Unit("a", "llm"))
     assert stage.concurrent(two, Unit("a", "llm")) == 9
-
-
-def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():
-    config = {"corpus": "c", "decompose": {"methods": ("uniform", "rrd")}}
-    assert aligned_method(Config.model_validate(config)) == "rrd"
-    assert aligned_method(Config.model_validate({**config, "align": {"reward_method": "uniform"}})) == "uniform"
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 7, 1024])
