@@ -109,8 +109,8 @@ class Outputs:
 class BeforeRun:
     """What a stage's check may look at before any work is done.
 
-    ``config`` is as it was given, ``units`` are those planned of the stage; ``sends`` is False where nothing will be sent, so that what requests would
-    lack is worth a warning and no error.
+    ``config`` is as it was given, ``units`` are those planned of the stage. ``sends`` is False where nothing will be
+    sent, so that what requests would lack is worth a warning and no error.
     """
 
     config: Config

@@ -130,10 +130,12 @@ def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path)
 
 
 def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp_path):
-    left_by_killed = (
-        "import sys; from pathlib import Path; from pipeline.engine.store import Store; "
-        "Store(Path(sys.argv[1])).scratch()"
-    )
+    left_by_killed = """
+import sys
+from pathlib import Path
+from pipeline.engine.store import Store
+Store(Path(sys.argv[1])).scratch()
+"""
     subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[3], check=True)
     store = Store(tmp_path)
     (left,) = (tmp_path / "tmp").iterdir()
