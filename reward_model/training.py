@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from corpus.schema import HISTORY
 from foundation.errors import UnitError
 from foundation.processes import Team
 from reward_model.dataset import Dataset
@@ -23,7 +24,6 @@ from reward_model.settings import RewardModelSettings
 from reward_model.training_state import fingerprint, read_state, write_state
 
 Progress = Callable[[int, int, str], None]
-HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
 LARGEST_GRADIENT = 1.0
 TURNS_AT_ONCE = 1024
 
@@ -203,7 +203,7 @@ def history_table(history: Sequence[EpochRow]) -> pa.Table:
         for metric, value in (("train loss", row.train_loss), ("validation loss", row.validation_loss))
         if value is not None
     ]
-    return pa.Table.from_pylist(rows, schema=HISTORY)
+    return pa.Table.from_pylist(rows, schema=HISTORY.arrow)
 
 
 def _optimizer(model: RewardModel, settings: RewardModelSettings) -> torch.optim.Optimizer:

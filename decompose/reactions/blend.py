@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
 from reward_model.history_windows import EpisodeKey
-from reward_model.training import HISTORY
 
 Floats = NDArray[np.float64]
 ALIKE = 1e-9
@@ -111,7 +110,9 @@ def blend(
         "R^2 of the reactions": agreement.reactions,
         "R^2 of the judgements": agreement.judgements,
     }
-    steps = pa.Table.from_pylist([{"step": 1, "metric": name, "value": v} for name, v in found.items()], schema=HISTORY)
+    steps = pa.Table.from_pylist(
+        [{"step": 1, "metric": name, "value": v} for name, v in found.items()], schema=HISTORY.arrow
+    )
     return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.concat_tables([history, steps])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpus.schema import QUARANTINE
 from pipeline.config import shown_config
 from pipeline.engine.curves import training_curves
 from pipeline.engine.engine import Engine
@@ -30,7 +31,6 @@ TABLES = (
     ("samples", "rewards", "samples"),
     ("scores", "train-reward", "scores"),
 )
-QUARANTINE = pa.schema([(name, pa.string()) for name in ("stage", "session_id", "unit", "status", "cause", "evidence")])
 
 
 def publish(engine: Engine) -> dict[str, int]:
@@ -66,7 +66,7 @@ def publish(engine: Engine) -> dict[str, int]:
     for artifact in finished["report"].values():
         _publish_text(output / "report.html", artifact.text("report.html"))
     quarantine = engine.facts["quarantine"](engine)
-    _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE)])
+    _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE.arrow)])
     _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")
     counts = {stage: len(units) for stage, units in finished.items()}
     return {**counts, "quarantined": len(quarantine)}
