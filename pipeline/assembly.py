@@ -36,23 +36,23 @@ def _stamp(corpus: Path) -> tuple[tuple[str, int, int], ...]:
 def assemble(config: Config) -> Engine:
     """Check the corpus and build the engine; raises InputError where nothing can be done."""
     intake = take_in(config)
-    chosen = config.model_copy(update={"rating": intake.rating})
+    rated = config.model_copy(update={"rating": intake.rating})
     intake_rows = [
         {"stage": "check", "session_id": p.session_id, "unit": p.session_id, "status": "failed", "cause": str(p)}
         for p in intake.problems
     ]
     return Engine(
-        config=chosen,
+        config=rated,
         corpus=intake.corpus,
         sessions=intake.sessions,
-        plan=Plan(STAGES, chosen, intake.sessions),
+        plan=Plan(STAGES, rated, intake.sessions),
         tools=Tools(
-            chosen.decompose.llm,
-            cache=chosen.llm_cache,
-            recorded=chosen.run.recorded,
-            record=chosen.run.record,
-            prices=chosen.run.prices,
-            budget_usd=chosen.run.budget_usd,
+            rated.decompose.llm,
+            cache=rated.llm_cache,
+            recorded=rated.run.recorded,
+            record=rated.run.record,
+            prices=rated.run.prices,
+            budget_usd=rated.run.budget_usd,
         ),
         facts={
             "versions": lambda engine: package_versions(),

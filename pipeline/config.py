@@ -147,10 +147,10 @@ class Config(BaseModel):
     def with_policy(self, base: Path) -> Config:
         """A copy whose policy, where it is a folder, is found from ``base``."""
         name = self.align.policy
-        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        if name == "tiny" or not (is_folder_name(name) or Path(found).is_dir()):
+        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        if name == "tiny" or not (is_folder_name(name) or Path(path).is_dir()):
             return self
-        return self.model_copy(update={"align": self.align.model_copy(update={"policy": found})})
+        return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
 
     def with_samples(self, samples: int) -> Config:
         """A copy that asks the language model ``samples`` times."""
@@ -162,8 +162,8 @@ class Config(BaseModel):
         name = self.decompose.llm.prompt
         if not is_path(name):
             return self
-        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        llm = self.decompose.llm.model_copy(update={"prompt": found})
+        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        llm = self.decompose.llm.model_copy(update={"prompt": path})
         return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
 
 

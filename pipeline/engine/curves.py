@@ -10,15 +10,14 @@ from corpus.schema import HISTORIES, HISTORY
 from pipeline.engine.stage import Unit
 from pipeline.engine.store import Artifact
 
-TRAINED_STAGES = ("fit", "train-reward", "align")
-
 
 def training_curves(finished: Mapping[str, Mapping[Unit, Artifact]]) -> pa.Table | None:
-    """The ``history`` tables (step, metric, value) of all trained units, one below the other, or None."""
+    """The ``history`` tables (step, metric, value) of all trained units, in the order of ``finished``, or None."""
     tables = [
         _with_unit(artifact.table("history"), stage, unit)
-        for stage in TRAINED_STAGES
-        for unit, artifact in finished.get(stage, {}).items()
+        for stage, artifacts in finished.items()
+        for unit, artifact in artifacts.items()
+        if artifact.has("history.parquet")
     ]
     return pa.concat_tables(tables) if tables else None
 

@@ -20,13 +20,13 @@ REPORTED_PACKAGES = (
 
 def package_versions() -> dict[str, str]:
     """Versions of the packages that results can depend on."""
-    found = {}
+    versions = {}
     for name in REPORTED_PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:

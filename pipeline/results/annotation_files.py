@@ -88,12 +88,10 @@ def export_run(
     InputError
         An unknown session, a folder that cannot be written to, a corpus without any times.
     """
-    chosen = list(dict.fromkeys(session_ids)) or run.corpus.session_ids()
-    sessions = (
-        [run.corpus.session(session_id) for session_id in chosen] if session_ids else map(run.corpus.session, chosen)
-    )
+    ids = list(dict.fromkeys(session_ids)) or run.corpus.session_ids()
+    sessions = [run.corpus.session(session_id) for session_id in ids] if session_ids else map(run.corpus.session, ids)
     report = ExportReport(kind, out)
-    progress.begin("export", len(chosen))
+    progress.begin("export", len(ids))
     for session in sessions:
         try:
             _export_session(run, session, force, report)
@@ -102,7 +100,7 @@ def export_run(
         progress.advance("export", 1)
     if not (report.written or report.unchanged or report.refused or report.failed):
         raise InputError(
-            f"{run.corpus.root}: none of {_count(len(chosen), 'session')} has a turn with start_s and end_s, and "
+            f"{run.corpus.root}: none of {_count(len(ids), 'session')} has a turn with start_s and end_s, and "
             f"{PROGRAMS[kind]} shows nothing without times. Import a transcript with times."
         )
     return report

@@ -118,8 +118,8 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
 
     engine = open_engine(config)
     names = {name for stage in stages for name in engine.plan.upstream(stage)}
-    found = preview(engine, names, count)
-    return json.dumps(found.to_json(), indent=1, ensure_ascii=False) if as_json else found.text()
+    shown = preview(engine, names, count)
+    return json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text()
 
 
 def _summary(
@@ -133,13 +133,13 @@ def _summary(
     engine = open_engine(config)
     broken = tuple(row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check")
     table: str | None = None
-    found: tuple[Consistency, ...] = ()
+    spreads: tuple[Consistency, ...] = ()
     if (config.output / "samples.parquet").is_file():
         import pyarrow.parquet as pq
 
         from evaluation.consistency import consistency
 
-        found = consistency(pq.read_table(config.output / "samples.parquet"))
+        spreads = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):
         from evaluation.table import render
 
@@ -148,7 +148,7 @@ def _summary(
     audit = None
     if any(outcome.stage == "stability" for outcome in result.outcomes):
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
-    return RunSummary(config, result, broken, tuple(warnings), table, found, audit, spending, batch, recording)
+    return RunSummary(config, result, broken, tuple(warnings), table, spreads, audit, spending, batch, recording)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class RunSummary:
             "language_model": self.spending.to_json() if self.spending else None,
             "batch": self.batch.to_json() if self.batch else None,
             "stopped": self.result.stopped,
-            "consistency": [asdict(one) for one in self.consistency],
+            "consistency": [asdict(spread) for spread in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
                 *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
@@ -77,7 +77,7 @@ class RunSummary:
             lines.append(self.batch.text())
         if self.recording is not None:
             lines.append(f"{'recording':<14} {self.recording}")
-        lines += [f"{'consistency':<14} {one.text()}" for one in self.consistency]
+        lines += [f"{'consistency':<14} {spread.text()}" for spread in self.consistency]
         for name, path in self._files().items():
             stale = " (an earlier run's: this one made none)" if STAGE_OF.get(name) in self._without_result else ""
             lines.append(f"{name:<14} {path}{stale}")
@@ -111,7 +111,7 @@ class RunSummary:
     def _without_result(self) -> set[str]:
         """The stages that were to be run and have finished nothing."""
         counts = self.result.counts()
-        return {stage for stage, found in counts.items() if not found.keys() & {"done", "reused"}}
+        return {stage for stage, statuses in counts.items() if not statuses.keys() & {"done", "reused"}}
 
     def _failures(self) -> list[str]:
         causes = [f"check: {cause}" for cause in self.broken_sessions]
