@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -126,6 +126,9 @@ class ReactionSettings(Settings):
             raise ValueError(f"{wrong[0]:g} is not from 0 to 8")
         return powers
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late"})
+    """What decides how reactions are put together: the key of what is read of them is made of all other fields."""
+
 
 class BlendSettings(Settings):
     """How reactions and a language model's judgements are put together."""
@@ -150,6 +153,9 @@ class AuditSettings(Settings):
     seed: int = Field(
         default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
     )
+
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"sessions", "method"})
+    """What decides who is asked about which sessions: the key of one session's answers is made of all other fields."""
 
 
 class DecomposeSettings(Settings):

@@ -28,9 +28,9 @@ from foundation.errors import InputError
 from foundation.files import write_atomically
 from llm_client.kept.recorded import RecordingHeader
 from llm_client.request import ChatRequest
+from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Unit
-from pipeline.running.shards import open_engine
 
 HERE = Path(__file__).resolve().parent
 RECORDING = HERE / "llm_replies.jsonl"

@@ -10,6 +10,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from corpus.schema import HISTORY
 from foundation.errors import UnitError
 from foundation.processes import Processes
 from reward_model.dataset import Dataset
@@ -17,7 +18,6 @@ from reward_model.loop import EpochRow, Progress, Training, training_loop
 from reward_model.model import RewardModel
 from reward_model.several_processes import train_together
 
-HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
 TURNS_AT_ONCE = 1024
 
 
@@ -88,4 +88,4 @@ def history_table(history: Sequence[EpochRow]) -> pa.Table:
         for metric, value in (("train loss", row.train_loss), ("validation loss", row.validation_loss))
         if value is not None
     ]
-    return pa.Table.from_pylist(rows, schema=HISTORY)
+    return pa.Table.from_pylist(rows, schema=HISTORY.arrow)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
+from corpus.schema import HISTORY
 
 
 class Metrics:
@@ -35,6 +35,7 @@ class Metrics:
     def table(self) -> pa.Table:
         """One row a step and metric: ``step`` (int32, from 1), ``metric``, ``value`` (float64)."""
         columns = zip(*self._rows, strict=True) if self._rows else ((), (), ())
+        schema = HISTORY.arrow
         return pa.table(
-            [pa.array(column, field.type) for column, field in zip(columns, HISTORY, strict=True)], schema=HISTORY
+            [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
         )

@@ -14,7 +14,7 @@ import torch
 
 import pipeline.running.runner
 from apportion.cli import main
-from pipeline.running.shards import _engine
+from pipeline.assembly import _engine
 from rlhf.training.reward import ModelReward
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import write_small_corpus

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from corpus.corpus import Corpus
 from decompose.methods import METHODS, needs_features
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
-from pipeline.running.shards import open_engine
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 

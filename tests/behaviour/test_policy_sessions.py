@@ -9,10 +9,10 @@ import rlhf.alignment
 from corpus.corpus import Corpus
 from corpus.settings import SplitSettings
 from corpus.splits import split
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
-from pipeline.running.shards import open_engine
 from rlhf.policy.contexts import make_contexts
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus

@@ -7,8 +7,8 @@ from decompose.audit.ask import audit_cases, judge_session
 from decompose.audit.perturbations import PERTURBATIONS
 from llm_client.asker import Tools
 from llm_client.kept.recorded import RecordedReplies
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
-from pipeline.running.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

@@ -13,6 +13,7 @@ from decompose.methods import METHODS
 from evaluation.evaluation import Evaluation, PairedDifference
 from evaluation.figure import Estimate
 from foundation.errors import InputError
+from pipeline.assembly import open_engine
 from pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
 from pipeline.benchmark.page import page
 from pipeline.benchmark.picture import picture
@@ -20,7 +21,6 @@ from pipeline.benchmark.session import ShownSession, shown_session
 from pipeline.config import Config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
-from pipeline.running.shards import open_engine
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.report_inputs import made_up_inputs
 from tests.reward_model.tiny import save_tiny
