@@ -7,7 +7,7 @@ from pathlib import Path
 
 from features.emotion_model.choice import missing_emotion
 from foundation.errors import InputError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from pipeline.config import Config
 from pipeline.engine.engine import Engine
 from pipeline.engine.facts import has_unmeasured_face, package_versions, quarantine_rows
@@ -46,7 +46,7 @@ def assemble(config: Config) -> Engine:
         corpus=intake.corpus,
         sessions=intake.sessions,
         plan=Plan(STAGES, rated, intake.sessions),
-        tools=Tools(
+        tools=Asker(
             rated.decompose.llm,
             cache=rated.llm_cache,
             recorded=rated.run.recorded,

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from corpus.settings import SplitSettings
+from decompose.methods import section_classes
 from decompose.settings import AuditSettings, DecomposeSettings, ReactionSettings
 from evaluation.settings import EvaluationSettings
 from features.emotion_model.choice import AUTO, NONE, shown_emotion_model
@@ -204,11 +205,17 @@ def _unknown(place: Place) -> str:
 def _keys_at(loc: tuple[Any, ...]) -> list[str]:
     model: type[BaseModel] = Config
     for part in loc:
-        inner = model.model_fields[str(part)].annotation
+        inner = _keys_of(model)[str(part)]
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return []
         model = inner
-    return sorted(model.model_fields)
+    return sorted(_keys_of(model))
+
+
+def _keys_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The type of each key; packages' methods have sections among those of ours."""
+    keys = {name: field.annotation for name, field in model.model_fields.items()}
+    return {**keys, **section_classes()} if model is DecomposeSettings else keys
 
 
 def _anchored(config: Config, base: Path) -> Config:

@@ -245,12 +245,12 @@ class _Question:
 
     def ask(self, quiet: bool) -> Judged:
         """Verdicts on the pairs as they are, reasons with the real names."""
-        from llm_client.asker import Tools
+        from llm_client.asker import Asker
         from pipeline.engine.progress import StageProgress
         from rlhf.compare.judge import judge
 
         options = self.options
-        tools = Tools(
+        tools = Asker(
             self.settings,
             cache=self.cache,
             recorded=options["recorded"],
@@ -272,11 +272,12 @@ class _Question:
 
     def preview(self, count: int) -> str:
         """The first ``count`` requests that would be sent, word for word."""
-        from pipeline.asking.preview import Preview
+        from llm_client.preview import Preview
 
         with self._kept() as kept:
             left = [request for request in self._requests() if kept(request) is None]
-        return Preview(self.settings, tuple(left[:count]), len(left), 0, consent_setting=None).text()
+        consent = f"--send-to {self.settings.host}"
+        return Preview(self.settings, tuple(left[:count]), len(left), consent=consent, asked_for="--preview").text()
 
     def estimate(self) -> str:
         """How many requests there are, how many of them are answered, and what the others would cost."""

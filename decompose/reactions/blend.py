@@ -103,13 +103,13 @@ def blend(
             strict=True,
         )
     ]
-    found = {
+    figures = {
         "weight of the judgements": weight,
         "R^2 of the reactions": agreement.reactions,
         "R^2 of the judgements": agreement.judgements,
     }
     steps = pa.Table.from_pylist(
-        [{"step": 1, "metric": name, "value": v} for name, v in found.items()], schema=HISTORY.arrow
+        [{"step": 1, "metric": name, "value": v} for name, v in figures.items()], schema=HISTORY.arrow
     )
     return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.concat_tables([history, steps])
 
@@ -119,8 +119,8 @@ def standardised(values: Floats) -> Floats:
     known = values[np.isfinite(values)]
     if not known.size or known.std() <= ALIKE * max(1.0, float(np.abs(known).max())):
         return np.zeros(len(values))
-    found: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
-    return found
+    distances: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
+    return distances
 
 
 def _values(table: pa.Table, episodes: Sequence[Episode], null: float) -> Mapping[EpisodeKey, Floats]:

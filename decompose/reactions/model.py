@@ -104,22 +104,22 @@ def fit_reactions(
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:
     """What a reaction is worth, by the scores of ``sessions`` alone (see `fit_reactions`)."""
-    chosen = [i for i, episode in enumerate(reactions.episodes) if episode.session_id in sessions]
-    if not chosen:
+    training = [i for i, episode in enumerate(reactions.episodes) if episode.session_id in sessions]
+    if not training:
         raise UnitError(
             "no training session has turns of its target to learn from. Give split.train a larger share, or look for "
             "what kept the sessions out in the quarantine table."
         )
     offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
-    rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in chosen])
+    rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in training])
     features = _features(reactions)[rows]
     centre = _means(features)
     filled = np.where(np.isnan(features), centre, features)
     scale = _scale(filled, reactions.embeddings.shape[1])
     features = _standardised(features, centre, scale)
-    starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in chosen)])
-    scores = np.array([reactions.episodes[i].score for i in chosen], dtype=np.float64)
-    _check(scores, [reactions.episodes[i] for i in chosen])
+    starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in training)])
+    scores = np.array([reactions.episodes[i].score for i in training], dtype=np.float64)
+    _check(scores, [reactions.episodes[i] for i in training])
     places = np.concatenate([_places(int(n)) for n in np.diff(starts)])
     fitted = [fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.late]
     losses = tuple(model.loss for model in fitted)
@@ -150,8 +150,8 @@ def _scale(features: Floats, width: int) -> Floats:
     varies = sd > 1e-9 * np.maximum(1.0, np.abs(features).max(axis=0))
     share = np.full(features.shape[1], CUE_SHARE)
     share[:width] = EMBEDDING_SHARE / np.sqrt(width)
-    found: Floats = np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
-    return found
+    scale: Floats = np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
+    return scale
 
 
 def _places(turns: int) -> Floats:

@@ -1,6 +1,5 @@
-"""The language model's part of a run, beside the answers themselves.
+"""The language model's part of a run, before and after its stages.
 
-From the ground up: `pricing` (which requests, answered and left, and their price), `preview` (word for word, before any
-is sent), `batching` (through the Batch API), `recording` (what judgements rest on as a file), `spending` (what was
-paid).
+From the ground up: `spending` (what a run paid), `pricing` (what it would take), `preview` (what would be sent),
+`batching` (handed in as a batch), `recording` (the replies as a file of their own).
 """

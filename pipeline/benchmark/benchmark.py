@@ -46,7 +46,7 @@ def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence
         find_method(name)
     if len(set(asked)) != len(asked):
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
-    names = asked or [name for name, method in METHODS.items() if name in more or not method.concurrent]
+    names = asked or [name for name, method in METHODS.items() if name in more or not method.asks]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
     left_out |= {

@@ -29,9 +29,15 @@ def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns judged once more, with the question changed in one way."""
     from decompose.audit.ask import judge_session
 
-    descriptors = inputs.table("describe", "descriptors") if method_of(inputs.unit).uses_descriptors else None
+    method = method_of(inputs.unit)
     judgements = judge_session(
-        _perturbation_of(inputs.unit), inputs.session, config.rating, descriptors, config.decompose, work.tools
+        _perturbation_of(inputs.unit),
+        method,
+        inputs.session,
+        config.rating,
+        inputs.table("describe", "descriptors") if method.uses_descriptors else None,
+        config.decompose,
+        work.tools,
     )
     return Outputs({"audit": judgements})
 

@@ -64,7 +64,7 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """A method's own settings only: another method's must not make its judgements stale."""
     method = method_of(unit)
     identity = settings_identity(method, config.decompose)
-    recorded = recorded_digest(config) if method.concurrent else None
+    recorded = recorded_digest(config) if method.asks else None
     return {"rating": config.rating, "own": identity, "recorded": recorded}
 
 
@@ -80,7 +80,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
 
 def _sampling_warnings(config: Config) -> Iterator[str]:
     llm = config.decompose.llm
-    asked = any(METHODS[name].section == "llm" for name in config.decompose.methods)
+    asked = any(METHODS[name].asks for name in config.decompose.methods)
     if asked and llm.provider != "recorded" and llm.samples > 1 and llm.temperature == 0:
         yield (
             f"decompose.llm: samples = {llm.samples} at temperature = 0, where a server may give the same reply every "

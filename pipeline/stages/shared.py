@@ -55,7 +55,7 @@ def wants_descriptors_or_features(unit: Unit, need: str) -> bool:
 
 def requests_at_once(config: Config, unit: Unit) -> int:
     """How many units like this one may wait for the language model at once; 1 for a method that asks none."""
-    return config.decompose.llm.concurrency if method_of(unit).concurrent else 1
+    return config.decompose.llm.concurrency if method_of(unit).asks else 1
 
 
 def recorded_digest(config: Config) -> str | None:
@@ -69,9 +69,8 @@ def recorded_digest(config: Config) -> str | None:
 def check_asking(before: BeforeRun) -> Iterator[str]:
     """Whether the units' methods could ask a language model now: the prompt, the key, consent, recorded replies."""
     methods = [METHODS[name] for name in {name_of(unit) for unit in before.units}]
-    if any(method.section == "llm" for method in methods):
+    if any(method.asks for method in methods):
         load_prompt(before.config.decompose.llm.prompt)
-    if any(method.concurrent for method in methods):
         try:
             before.tools.check()
         except InputError as error:

@@ -65,7 +65,7 @@ def test_values_that_never_differ_are_the_mean_share() -> None:
 
 
 @pytest.mark.parametrize("features", [None, smiles(), smiles(s3=[1.0]), smiles(s1=[None])])
-def test_no_training_label_is_said(features: pa.Table | None) -> None:
+def test_no_local_value_in_training_is_told(features: pa.Table | None) -> None:
     with pytest.raises(UnitError, match=r"no training turn has a value of 'affect'.*no recording shows the rater's"):
         values_of("affect", features)
 

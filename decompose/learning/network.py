@@ -16,7 +16,7 @@ from reward_model.settings import RewardModelSettings
 
 
 @dataclass(frozen=True)
-class Learner:
+class Network:
     """The network to be trained, and what it reads of the turns."""
 
     model: RewardModel
@@ -35,26 +35,26 @@ class Task:
 
 
 @runtime_checkable
-class OwnLearner(Protocol):
+class OwnNetwork(Protocol):
     """An objective whose predictions are no rewards yet: it brings its network, and says how rewards follow."""
 
-    def learner(self, task: Task) -> Learner:
+    def network(self, task: Task) -> Network:
         """The network, untrained."""
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
         """r (N) of whole episodes, from what the network predicts (N)."""
 
 
-def learner_of(objective: Objective, task: Task) -> Learner:
+def network_of(objective: Objective, task: Task) -> Network:
     """The objective's own network, or a reward model that starts at the training mean of R~/T."""
-    if isinstance(objective, OwnLearner):
-        return objective.learner(task)
+    if isinstance(objective, OwnNetwork):
+        return objective.network(task)
     mean, scale = mean_and_scale(task.returns / task.lengths)
     reading = task.reading
     model = RewardModel.new(task.settings, reading.width, task.seed, reading.backbone, mean, scale)
-    return Learner(model, reading.inputs)
+    return Network(model, reading.inputs)
 
 
 def rewards_of(objective: Objective, predicted: Tensor, batch: Batch) -> Tensor:
     """r (N) of whole episodes: the predictions themselves, or what the objective makes of them."""
-    return objective.rewards(predicted, batch) if isinstance(objective, OwnLearner) else predicted
+    return objective.rewards(predicted, batch) if isinstance(objective, OwnNetwork) else predicted

@@ -7,7 +7,7 @@ import pytest
 from decompose.judging.sessions import judge_session
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import session
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
@@ -61,8 +61,8 @@ def judged(server, attempts, cache=None):
         settings = DecomposeSettings(
             llm={"model": "m", "base_url": server.url, "max_retries": 0, "attempts": attempts, "max_tokens": 4000}
         )
-        with Tools(settings.llm, cache=cache) as tools:
-            return judge_session("llm", session(), "satisfaction", None, settings, tools).judgements
+        with Asker(settings.llm, cache=cache) as asker:
+            return judge_session("llm", session(), "satisfaction", None, settings, asker).judgements
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -118,5 +118,5 @@ def test_an_attribution_is_a_whole_number_of_its_scale(value):
     server = OpenAIServer(answer=lambda body: completion(turns((1, value), (3, 1), (5, 2.0))))
     with serving(server):
         settings = DecomposeSettings(llm={"model": "m", "base_url": server.url, "attempts": 1, "prompt": "attribution"})
-        with Tools(settings.llm) as tools, pytest.raises(UnitError, match=r"of turn 1 is (no whole number|outside)"):
-            judge_session("llm", session(), "satisfaction", None, settings, tools)
+        with Asker(settings.llm) as asker, pytest.raises(UnitError, match=r"of turn 1 is (no whole number|outside)"):
+            judge_session("llm", session(), "satisfaction", None, settings, asker)
