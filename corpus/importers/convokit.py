@@ -154,8 +154,8 @@ def _session(
     """Add one conversation, all or nothing; returns how many of its answers are missing."""
     turns = [_said(utterance) for utterance in spoken]
     present = list(dict.fromkeys(speaker for speaker, _ in turns))
-    found = [] if wanted.score is None else list(_answers(_find(meta, wanted.score), present, speakers, wanted))
-    scores = [(pair, annotator, _score(value)) for pair, annotator, value in found]
+    answers = [] if wanted.score is None else list(_answers(_find(meta, wanted.score), present, speakers, wanted))
+    scores = [(pair, annotator, _score(value)) for pair, annotator, value in answers]
     rows.session(id_, "convokit")
     for turn, ((speaker, text), utterance) in enumerate(zip(turns, spoken, strict=True)):
         meta_of_turn = utterance.get("meta") or {}

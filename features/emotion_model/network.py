@@ -129,8 +129,8 @@ class EmotionModel:
     def _outputs(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """The eight outputs in the network's own order, float32 [shape=(8,)]."""
         (outputs,) = self._session.run(None, {self._input: prepared})
-        found: NDArray[np.float32] = outputs[0, : len(EMOTIONS)]
-        return found
+        of_emotions: NDArray[np.float32] = outputs[0, : len(EMOTIONS)]
+        return of_emotions
 
     def _try_out(self) -> None:
         """Run once: a file may promise a shape that it does not keep, or fail in the middle."""
