@@ -25,12 +25,12 @@ from decompose.judging.llm import requests_for
 from decompose.methods import METHODS
 from decompose.prompting.reply import ReplyMistakeError, parse_reply
 from foundation.errors import InputError
+from foundation.files import write_atomically
 from llm_client.kept.recorded import RecordingHeader
 from llm_client.request import ChatRequest
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import write_atomically
 
 HERE = Path(__file__).resolve().parent
 RECORDING = HERE / "llm_replies.jsonl"

@@ -352,7 +352,7 @@ def _tell(work: _Work, responses: Path, out: Path | None, verdicts: Path | None,
 
 
 def _write(path: Path | None, option: str, text: str) -> None:
-    from pipeline.engine.store import write_atomically
+    from foundation.files import write_atomically
 
     if path is None:
         return

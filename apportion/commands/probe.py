@@ -134,7 +134,7 @@ def _check_place(png: Path, media: Path) -> None:
 
 def _write_picture(probed: Probe, png: Path) -> None:
     from features.probe.picture import draw_probe
-    from pipeline.engine.store import write_atomically
+    from foundation.files import write_atomically
 
     try:
         write_atomically(png, draw_probe(probed))

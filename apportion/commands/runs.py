@@ -137,7 +137,7 @@ def _with_llm_options(command: Any) -> Any:
 def init_command(corpus: Path, output: Path, rating: str | None, force: bool) -> None:
     """Write a commented configuration for CORPUS."""
     from corpus.corpus import Corpus
-    from pipeline.engine.store import write_atomically
+    from foundation.files import write_atomically
     from pipeline.template import render_template
 
     if output.exists() and not force:

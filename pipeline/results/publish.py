@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus.schema import QUARANTINE
+from foundation.files import file_digest, place_folder, write_atomically
 from pipeline.config import shown_config
 from pipeline.engine.curves import training_curves
 from pipeline.engine.engine import Engine
 from pipeline.engine.facts import package_versions, quarantine_rows
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import Artifact, file_digest, write_atomically
+from pipeline.engine.store import Artifact
 from pipeline.results.run_folder import session_file_name
 
 TABLES = (
@@ -142,5 +143,4 @@ def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
     for name in files:
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(artifact.folder / prefix / name, temporary / name)
-    shutil.rmtree(target, ignore_errors=True)
-    temporary.rename(target)
+    place_folder(temporary, target)

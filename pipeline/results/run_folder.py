@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from corpus.corpus import Corpus
 from foundation.errors import InputError, UnitError
+from foundation.files import digest, file_digest, write_atomically
 from pipeline.config import load_config
-from pipeline.engine.store import digest, file_digest, write_atomically
 
 if TYPE_CHECKING:
     import pyarrow as pa

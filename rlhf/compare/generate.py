@@ -13,6 +13,7 @@ import pyarrow as pa
 import torch
 
 from foundation.errors import UnitError
+from foundation.files import file_digest, place_file, write_atomically
 from rlhf.compare.blind import blinded
 from rlhf.compare.partial_table import PartialTable
 from rlhf.compare.questions import Questions
@@ -87,7 +88,7 @@ def identity(policies: Mapping[str, str], questions: Questions, drawing: Drawing
 def is_made(out: Path, made: Mapping[str, Any]) -> bool:
     """Whether ``out`` is there, was made with exactly this, and has not been changed since."""
     try:
-        same = _note(out) == {**made, "sha256": _digest(out), "table": out.name}
+        same = _note(out) == {**made, "sha256": file_digest(out), "table": out.name}
     except OSError:
         return False
     return same and (not made["blind"] or key_path(out).is_file())
@@ -196,14 +197,16 @@ def _write(table: pa.Table, made: Mapping[str, Any], drawing: Drawing, out: Path
     """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
     if drawing.blind:
         table, key = blinded(table, drawing.seed)
-        partial.place(key_path(out), lambda path: write_rows(key, path, KEY))
+        letters = partial.folder / f"key{out.suffix}"
+        write_rows(key, letters, KEY)
+        place_file(letters, key_path(out))
     scratch = partial.folder / f"table{out.suffix}"
     write_rows(table, scratch, RESPONSES)
     note = json.dumps(
-        {**made, "sha256": _digest(scratch), "table": out.name}, indent=1, sort_keys=True, ensure_ascii=False
+        {**made, "sha256": file_digest(scratch), "table": out.name}, indent=1, sort_keys=True, ensure_ascii=False
     )
-    partial.place(made_path(out), lambda path: path.write_text(note + "\n", encoding="utf-8"))
-    scratch.replace(out)
+    write_atomically(made_path(out), note + "\n")
+    place_file(scratch, out)
 
 
 def _note(out: Path) -> dict[str, Any] | None:
@@ -212,8 +215,3 @@ def _note(out: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return note if isinstance(note, dict) else None
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from corpus.corpus import Corpus
 from corpus.schema import MEDIA, RATINGS, SESSIONS, UTTERANCES
-from pipeline.engine.store import file_digest
+from foundation.files import file_digest
 from pipeline.results.run_folder import session_file_name
 from tests.features.clips import tone, write_wav
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION
