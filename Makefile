@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-dags test-deepspeed lint setup clean
+.PHONY: demo test test-slow test-dags test-deepspeed test-wheel lint setup clean
 
 demo: $(VENV)/.ready
 	$(BIN)/apportion demo
@@ -22,6 +22,10 @@ test-dags: .venv-airflow/.ready .venv-prefect/.ready
 
 test-deepspeed: .venv-deepspeed/.ready
 	.venv-deepspeed/bin/python -m pytest -m deepspeed tests/rlhf/policy/test_zero.py
+
+# The wheel by itself: built, installed in an empty environment outside of this folder, the demo run there.
+test-wheel: $(VENV)/.ready
+	$(BIN)/python -m pytest -m wheel tests/test_wheel.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
