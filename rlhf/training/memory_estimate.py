@@ -1,4 +1,4 @@
-"""How much memory PPO needs on each GPU, from the policy's sizes; `python -m rlhf.memory_estimate` prints the table.
+"""How much memory PPO needs on each GPU, from the policy's sizes; `python -m rlhf.training.memory_estimate` prints the table.
 
 What is counted, in bytes (w of a frozen weight: 4, or 2 with bfloat16; b responses of S = prompt + reply tokens go
 through the model at once, in each process):

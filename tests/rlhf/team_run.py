@@ -1,4 +1,4 @@
-"""Run by two processes in test_launch.py: PPO on replies that are the same however many processes share them."""
+"""Run by two processes in test_parent.py: PPO on replies that are the same however many processes share them."""
 
 from __future__ import annotations
 

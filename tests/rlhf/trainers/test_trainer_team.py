@@ -171,9 +171,9 @@ from pathlib import Path
 import pytest
 import torch
 torch.set_num_threads(1)
-from rlhf import launch
+from rlhf.launch import parent as launch
 from tests.rlhf.together import job
-from tests.rlhf.test_trainer_team import oddly
+from tests.rlhf.trainers.test_trainer_team import oddly
 
 if sys.argv[4:]:
     oddly(pytest.MonkeyPatch(), "hold", int(sys.argv[4]))

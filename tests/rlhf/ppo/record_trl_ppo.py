@@ -4,7 +4,7 @@ Run in an environment of its own, from anywhere:
 
     python -m venv /tmp/trl112
     /tmp/trl112/bin/pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 accelerate==1.15.0 trl==1.12.0
-    /tmp/trl112/bin/python tests/rlhf/record_trl_ppo.py
+    /tmp/trl112/bin/python tests/rlhf/ppo/record_trl_ppo.py
 
 Two updates of three inner epochs and two minibatches each: rollouts, log-probabilities, values, scores, rewards,
 advantages, returns, and for each of the twelve minibatches its losses and the gradients of all trained weights.
