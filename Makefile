@@ -4,6 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Test processes beside each other, one a core: `make test JOBS=1` runs one test after the other.
+JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+PARALLEL := -n $(JOBS) --dist worksteal
 
 .PHONY: demo test test-slow test-dags test-deepspeed test-wheel lint setup clean
 
@@ -11,10 +14,10 @@ demo: $(VENV)/.ready
 	$(BIN)/apportion demo
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: $(VENV)/.ready
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest $(PARALLEL) -m slow
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-airflow/bin/python -m pytest -m dags tests/dags
