@@ -1,4 +1,4 @@
-"""What holds for every test: one thread, no time limits, and an emotion model that somebody has fetched is not found."""
+"""What holds for every test: one thread, no time limits, no emotion model that somebody has fetched."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# Before anything loads torch or NumPy, and for the processes that tests start, too: a sum over another number of threads
-# has other bits, and the test processes beside this one want the other cores.
+# Before anything loads torch or NumPy, and for the processes that tests start, too: a sum over another number of
+# threads has other bits, and the test processes beside this one want the other cores.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 
