@@ -185,7 +185,7 @@ def demo_command(output: Path | None, **options: Any) -> None:
     from pipeline.stages.declared import STAGES
 
     if not DEMO_CONFIG.is_file():
-        raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
+        raise InputError(f"{DEMO_CONFIG} is missing, which comes with apportion: install it again.")
     config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
     _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), "run", **options)
 

@@ -162,7 +162,7 @@ def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> 
         scoring="one_pass",
         max_tokens=64,
         freeze_backbone=frozen,
-        lr_backbone=1e-2,
+        lr_backbone=2e-3,  # Five times this, and rounding decides whether GPT-2 learns: two threads end elsewhere.
         epochs=25,
         patience=25,
         trained_layers=0,
@@ -174,7 +174,7 @@ def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> 
     model = RewardModel.new(settings, encoded.width, 0, encoded.backbone, scale=0.25)
     history = train(Training(model, TurnMSE(), data, (range(18), range(18, 24)), settings, 0), ignore)
     # A frozen network of random weights shows its head little to learn from.
-    assert history[-1].train_loss < (1.0 if frozen else 0.8) * history[0].train_loss
+    assert history[-1].train_loss < (1.0 if frozen else 0.5) * history[0].train_loss
     scored = np.concatenate([model.score_episode(e) for e in episodes])
     np.testing.assert_allclose(predict(model, data), scored, atol=1e-5)
 

@@ -21,7 +21,7 @@ from corpus.corpus import Corpus
 from corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
 from corpus.session import Episode
 from reward_model.model import RewardModel
-from tests.behaviour.command import apportion, environment
+from tests.behaviour.command import environment
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 
@@ -277,8 +277,10 @@ def test_killed_it_goes_on_to_the_same_table(
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_progress_goes_to_the_error_stream_and_json_has_none(model: Path, corpus: Path, tmp_path: Path) -> None:
-    done = apportion("score", model, corpus, "--json", "--out", tmp_path / "s.parquet")
-    assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
+def test_progress_goes_to_the_error_stream_and_json_has_none(
+    model: Path, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capfd, model, corpus, "--json", "--out", tmp_path / "s.parquet")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
     assert (told["turns"], told["sessions"], told["method"], told["seed"]) == (3, 2, "sentiment", 3)

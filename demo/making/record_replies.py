@@ -1,9 +1,9 @@
 """How demo/llm_replies.jsonl was made: the demo's prompts out to text files, a real model's replies back in.
 
-    python -m demo.record_replies export BATCHES      prompts that have no recorded reply yet, ten a file
-    python -m demo.record_replies collect BATCHES --model FAMILY --date YYYY-MM-DD
-    python -m demo.record_replies export-audit FOLDER     the audit's requests, one file a perturbation
-    python -m demo.record_replies collect-audit FOLDER --model FAMILY --date YYYY-MM-DD
+    python -m demo.making.record_replies export BATCHES      prompts that have no recorded reply yet, ten a file
+    python -m demo.making.record_replies collect BATCHES --model FAMILY --date YYYY-MM-DD
+    python -m demo.making.record_replies export-audit FOLDER     the audit's requests, one file a perturbation
+    python -m demo.making.record_replies collect-audit FOLDER --model FAMILY --date YYYY-MM-DD
 
 A model is given one file at a time and nothing else: each holds the messages of ten requests, word for word as the
 chain sends them, and asks for one JSON reply a request. Its answers are put beside each batch as `NAME.replies.jsonl`,
@@ -33,8 +33,8 @@ from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Unit
 
-HERE = Path(__file__).resolve().parent
-RECORDING = HERE / "llm_replies.jsonl"
+DEMO = Path(__file__).resolve().parents[1]
+RECORDING = DEMO / "llm_replies.jsonl"
 BATCH = 10
 TASK = (
     "Below are {count} independent requests, each with a system and a user message. Answer each one by itself, as if "
@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--model", default="", help="the model family that answered")
     parser.add_argument("--date", default="", help="the day that it answered")
     arguments = parser.parse_args()
-    config = load_config(HERE / "demo.toml")
+    config = load_config(DEMO / "demo.toml")
     if arguments.action.startswith("export"):
         {"export": export, "export-audit": export_audit}[arguments.action](config, arguments.folder)
     else:

@@ -1,6 +1,6 @@
 """Draws the README's picture from a finished demo run: one session, every method, turn by turn.
 
-python -m demo.picture runs/demo docs/images/turn_rewards.svg --session video-3 --rater bea
+python -m demo.making.picture runs/demo docs/images/turn_rewards.svg --session video-3 --rater bea
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--session", required=True)
     parser.add_argument("--rater", required=True)
     arguments = parser.parse_args()
-    session = Corpus.open(Path(__file__).resolve().parent / "corpus").session(arguments.session)
+    session = Corpus.open(Path(__file__).resolve().parents[1] / "corpus").session(arguments.session)
     (episode,) = (e for e in session.episodes("satisfaction") if e.rating.rater == arguments.rater)
     values: dict[str, dict[int, float]] = {}
     for row in pq.read_table(arguments.run / "rewards.parquet").to_pylist():

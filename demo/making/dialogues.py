@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from corpus.session import Session, Turn
-from demo.planted import Planted
-from demo.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating
+from demo.making.planted import Planted
+from demo.making.planting import QUALITY_NAMES, blur, draw_qualities, draw_rating
 
 HERE = Path(__file__).resolve().parent
 USER, ASSISTANT = "user", "assistant"

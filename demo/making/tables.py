@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.corpus import SCHEMAS, Corpus
-from demo.planted import Planted
-from demo.planting import LABEL_ANNOTATOR, LABEL_NAME, QUALITIES, SCORE_FORMULA
+from demo.making.planted import Planted
+from demo.making.planting import LABEL_ANNOTATOR, LABEL_NAME, QUALITIES, SCORE_FORMULA
 
 
 def to_corpus(planted: Sequence[Planted], root: Path) -> Corpus:

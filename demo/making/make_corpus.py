@@ -1,4 +1,4 @@
-"""Make the demo corpus again: ``python demo/make_corpus.py --out demo``.
+"""Make the demo corpus again: ``python demo/making/make_corpus.py --out demo``.
 
 Writes ``OUT/corpus`` (tables and media) and ``OUT/ground_truth.json``. The same seed gives the same tables, byte for
 byte. Everything in it is synthetic; see demo/README.md.
@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 if __package__ in (None, ""):
-    # Run as a script: demo/corpus (the data) must not hide the package of that name.
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    # Run as a script, from anywhere: the packages are found in the checkout.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from demo.dialogues import make_chats
-from demo.films import make_films
-from demo.scenes import shoot
-from demo.tables import to_corpus, write_ground_truth
-from demo.voices import TESTED_VERSION, espeak_version
+from demo.making.dialogues import make_chats
+from demo.making.films import make_films
+from demo.making.scenes import shoot
+from demo.making.tables import to_corpus, write_ground_truth
+from demo.making.voices import TESTED_VERSION, espeak_version
 
 CHATS, SEED = 80, 7
 
