@@ -22,7 +22,7 @@ methods = {1}
 [train_reward]
 epochs = 2
 """
-TEXT_METHODS = [name for name, m in METHODS.items() if not (m.concurrent or m.uses_judgements or needs_features(name))]
+TEXT_METHODS = [name for name, m in METHODS.items() if not (m.asks or m.uses_judgements or needs_features(name))]
 
 
 def shuffle_labels(folder):

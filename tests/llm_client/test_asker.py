@@ -83,7 +83,7 @@ def test_a_model_is_shown_its_last_reply_alone_and_what_is_wrong_with_it():
 
 def test_after_the_last_attempt_every_bad_reply_is_kept():
     with pytest.raises(
-        NoUsableReplyError, match="session s1: no usable reply of served in 2 attempts.*no whole"
+        NoUsableReplyError, match=r"session s1: no usable reply of served in 2 attempts.*no whole"
     ) as caught:
         ask_until_usable(Replies('"a"', "1.5"), QUESTION, number, 2)
     assert isinstance(caught.value, UnitError)
