@@ -6,9 +6,7 @@ same name that holds every method is the top-level ``decompose``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from foundation.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decompose.conversation import decompose
@@ -16,4 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RewardModel", "decompose"]
 HOMES = {"RewardModel": "reward_model.model", "decompose": "decompose.conversation"}
-__getattr__ = lazy_names(__name__, HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    # Imported only now, so that a command can look first whether `foundation` is ours (`apportion.own_names`).
+    from foundation.lazy import lazy_names
+
+    return lazy_names(__name__, HOMES)(name)

@@ -40,7 +40,7 @@ from decompose.settings import DecomposeSettings
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.calibration import calibration
 from evaluation.global_loss import episode_sums
-from evaluation.panel import HeldOut, align
+from evaluation.held_out import HeldOut, align
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from llm_client.asker import Asker

@@ -12,13 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
 from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 
-EpisodeKey = tuple[str, str, str, str]
 Indices = NDArray[np.int64]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -138,6 +138,9 @@ class ReactionSettings(Settings):
             raise ValueError(f"{wrong[0]:g} is not from 0 to 8")
         return powers
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late"})
+    """What decides how reactions are put together: the key of what is read of them is made of all other fields."""
+
 
 class BlendSettings(Settings):
     """How reactions and a language model's judgements are put together."""
@@ -162,6 +165,9 @@ class AuditSettings(Settings):
     seed: int = Field(
         default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
     )
+
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"sessions", "method"})
+    """What decides who is asked about which sessions: the key of one session's answers is made of all other fields."""
 
 
 class DecomposeSettings(Settings):

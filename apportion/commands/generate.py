@@ -300,13 +300,13 @@ def _questions(
     from rlhf.compare.questions import make_questions
     from rlhf.policy.loading import check_device
     from rlhf.policy.opening import check_policy, open_tokenizer
-    from rlhf.training.quiet import quiet_transformers
+    from rlhf.training.isolation import quiet_transformers
 
-    check_device(settings)
+    check_device(settings.placement, "--device")
     with quiet_transformers():
         for source in policies.values():
             # Not found out only after another policy has answered for hours.
-            check_policy(source, settings)
+            check_policy(source, settings.window)
         tokenizers = {name: open_tokenizer(source) for name, source in policies.items()}
     questions = make_questions(sessions.episodes, tokenizers, settings, count)
     if not questions.shared:

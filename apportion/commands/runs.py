@@ -185,7 +185,7 @@ def demo_command(output: Path | None, **options: Any) -> None:
     from pipeline.stages.declared import STAGES
 
     if not DEMO_CONFIG.is_file():
-        raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
+        raise InputError(f"{DEMO_CONFIG} is missing, which comes with apportion: install it again.")
     config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
     _run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), "run", **options)
 
@@ -290,7 +290,10 @@ def _run(
         click.echo(dry_run_text(config, stages, as_json=as_json, batch=batch))
         return
     summary = run_locally(config, stages, quiet=as_json, batch=batch)
-    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source, command))
+    if as_json:
+        click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True))
+    else:
+        click.echo(f"{summary.text()}\n{summary.next_step(source, command)}")
     sys.exit(summary.exit_code(allow_quarantine=allow_quarantine))
 
 

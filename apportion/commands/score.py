@@ -60,12 +60,12 @@ def score_command(
 
     _check_place(out, force)
     opened = Corpus.open(corpus)
-    found, label = _score(model, opened, (rating, target), limit, threads, as_json, out)
+    found, taught_by = _score(model, opened, (rating, target), limit, threads, as_json, out)
     rows = len(found.table)
     if not rows:
         raise InputError("\n".join([f"{corpus}: no turn could be scored, nothing is written.", *_left_out(found)]))
     if as_json:
-        click.echo(json.dumps(_told(found, out, rows, label), indent=1, sort_keys=True))
+        click.echo(json.dumps(_told(found, out, rows, taught_by), indent=1, sort_keys=True))
     else:
         click.echo(_summary(found, out, rows, model))
     if found.failed:
@@ -85,15 +85,15 @@ def _score(
     import torch
 
     from pipeline.engine.progress import StageProgress
-    from reward_model.corpus_scores import label_of, score_corpus
+    from reward_model.corpus_scores import method_and_seed, score_corpus
     from reward_model.model import RewardModel
     from reward_model.score_journal import identity_of, open_journal
 
     torch.set_num_threads(threads)
     model = RewardModel.from_pretrained(path)
-    label = label_of(path.resolve().name)
+    taught_by = method_and_seed(path.resolve().name)
     sessions = corpus.session_ids()[:limit]
-    identity = identity_of(path, model.config, corpus.root, (*choice, label[0], str(label[1])), threads)
+    identity = identity_of(path, model.config, corpus.root, (*choice, taught_by[0], str(taught_by[1])), threads)
     with open_journal(out, identity) as journal, StageProgress(quiet=quiet) as progress:
         progress.begin("score", len(sessions))
 
@@ -101,10 +101,10 @@ def _score(
             progress.advance("score", 1)
             progress.note("score", f"{done} of {total} sessions")
 
-        found = score_corpus(model, corpus, sessions, *choice, label, tell, journal)
+        found = score_corpus(model, corpus, sessions, *choice, taught_by, tell, journal)
         if found.tables:
             _write(found, out)
-        return found, label
+        return found, taught_by
 
 
 def _check_place(out: Path, force: bool) -> None:
@@ -128,13 +128,13 @@ def _write(found: CorpusScores, out: Path) -> None:
         raise unwritable(out, "--out", error) from None
 
 
-def _told(found: CorpusScores, out: Path, rows: int, label: tuple[str, int]) -> dict[str, object]:
+def _told(found: CorpusScores, out: Path, rows: int, taught_by: tuple[str, int]) -> dict[str, object]:
     return {
         "out": str(out),
         "turns": rows,
         "sessions": len(found.tables),
-        "method": label[0],
-        "seed": label[1],
+        "method": taught_by[0],
+        "seed": taught_by[1],
         "unrated": found.unrated,
         "without_target_turns": found.silent,
         "longer_than_read_at_once": found.shortened,

@@ -17,10 +17,11 @@ from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
-from reward_model.history_windows import Windows
+from reward_model.history_windows import HistoryWindows
+from reward_model.loop import Progress, Training
 from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
-from reward_model.training import Progress, history_table, predict, train
+from reward_model.training import history_table, predict, train
 
 
 def fit_decomposer(
@@ -81,7 +82,7 @@ def fit_decomposer(
         return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
     objective = _objective(declared, settings)
     reading = read_turns(episodes, embeddings, model_settings)
-    windows = reading.windows
+    windows = reading.history_windows
     train_rows = rows_of_split(windows, splits, "train")
     validation_rows = rows_of_split(windows, splits, "validation")
     returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
@@ -96,7 +97,8 @@ def fit_decomposer(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
     data = Dataset(windows, network.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
-    history = train(network.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
+    training = Training(network.model, objective, data, (train_rows, validation_rows), model_settings, seed)
+    history = train(training, progress, state)
     everything = Batch(
         torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards
     )
@@ -155,7 +157,7 @@ def _objective(method: Method, settings: DecomposeSettings) -> Objective:
     return objective
 
 
-def _returns(windows: Windows, episodes: Sequence[Episode], train_rows: Sequence[int]) -> list[float]:
+def _returns(windows: HistoryWindows, episodes: Sequence[Episode], train_rows: Sequence[int]) -> list[float]:
     """R~ of each episode (S): its score less the mean of the training scores."""
     scores = {episode.key: episode.score for episode in episodes}
     for key, score in scores.items():

@@ -18,12 +18,12 @@ from foundation.errors import UnitError
 from llm_client.asker import Asker
 from reward_model.dataset import turn_keys
 from reward_model.distil import mean_and_scale
-from reward_model.history_windows import Windows
+from reward_model.history_windows import HistoryWindows
 
 
 def local_values(
     method: Method,
-    windows: Windows,
+    windows: HistoryWindows,
     episodes: Sequence[Episode],
     features: pa.Table | None,
     train_rows: Sequence[int],

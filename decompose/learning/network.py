@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from foundation.arrays import Floats
-from reward_model.dataset import Reading, TurnInputs
+from reward_model.dataset import EncodedTurns, TurnInputs
 from reward_model.distil import mean_and_scale
 from reward_model.model import RewardModel
 from reward_model.objective import Batch, Objective
@@ -27,7 +27,7 @@ class Network:
 class Task:
     """What a network is made for: the turns that were read, and the training episodes' R~ (S) and T (S), float64."""
 
-    reading: Reading
+    reading: EncodedTurns
     settings: RewardModelSettings
     seed: int
     returns: Floats

@@ -62,7 +62,7 @@ class RUDDER:
         _, scale = mean_and_scale(task.returns)
         reading = task.reading
         model = ReturnPredictor.new(task.settings, reading.width, task.seed, reading.backbone, 0.0, scale)
-        return Network(model, DialogueTurns(reading.inputs, torch.tensor(reading.windows.offsets)))
+        return Network(model, DialogueTurns(reading.inputs, torch.tensor(reading.history_windows.offsets)))
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
         """r_t (N) of whole episodes.

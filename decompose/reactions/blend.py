@@ -9,15 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.session import Episode
+from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from corpus.session import Episode, EpisodeKey
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
-from reward_model.history_windows import EpisodeKey
-from reward_model.training import HISTORY
 
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
@@ -111,7 +109,7 @@ def blend(
         "R^2 of the judgements": agreement.judgements,
     }
     steps = pa.Table.from_pylist(
-        [{"step": 1, "metric": name, "value": v} for name, v in figures.items()], schema=HISTORY
+        [{"step": 1, "metric": name, "value": v} for name, v in figures.items()], schema=HISTORY.arrow
     )
     return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.concat_tables([history, steps])
 

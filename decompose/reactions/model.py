@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode
 from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
-from reward_model.training import HISTORY
 
 EMBEDDING_SHARE = 4.0
 """Length of a reply's standardised embedding, whatever its width; cues weigh half each."""
@@ -100,7 +99,7 @@ def fit_reactions(
         for key, value in zip(keys, values, strict=True)
     ]
     steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY)
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow)
 
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:

@@ -10,14 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
-from corpus.session import Episode, Session
+from corpus.session import Episode, EpisodeKey, Session
 from decompose.reactions.behaviour import behaviour
 from decompose.reactions.cues import CUES, cues
 from decompose.settings import ReactionSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
-from reward_model.history_windows import EpisodeKey
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from decompose.methods import METHODS, find_method, needs_features
 from foundation.errors import InputError
 from foundation.files import write_atomically
 from foundation.nearest import did_you_mean
+from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
-from pipeline.running.shards import open_engine
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 

@@ -24,7 +24,7 @@ from rlhf.policy.opening import open_policy, policy_digest
 from rlhf.policy.out_of_memory import memory_advice
 from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import AlignSettings
-from rlhf.training.quiet import quiet_transformers
+from rlhf.training.isolation import quiet_transformers
 
 Progress = Callable[[int, int, str], None]
 
@@ -137,7 +137,7 @@ def generate(
         PartialTable(out, made) as partial,
         torch.random.fork_rng(),
         quiet_transformers(),
-        memory_advice(drawing.settings),
+        memory_advice(drawing.settings.placement, f"batch (now {drawing.batch}), or take smaller policies"),
     ):
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None
@@ -146,7 +146,7 @@ def generate(
                 chosen = contexts[start : start + drawing.batch]
                 texts = partial.read(number, start)
                 if texts is None:
-                    opened = opened or open_policy(source, drawing.settings, name)
+                    opened = opened or open_policy(source, drawing.settings.window, drawing.settings.placement, name)
                     texts = _answers(opened, chosen, drawing, start)
                     partial.write(number, start, texts)
                 rows.extend(_rows(questions.shared[start:], name, texts, drawing.seed))

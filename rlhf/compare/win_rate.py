@@ -17,6 +17,7 @@ from foundation.errors import UnitError
 from reward_model.history_windows import Said, history_text
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import messages_of
+from rlhf.policy.contexts import DialogueContext
 from rlhf.training.reward import Reward
 
 WIN, TIE, LOSS = 1.0, 0.5, 0.0
@@ -101,12 +102,14 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
     UnitError
         A reward that is not a finite number.
     """
-    asked: dict[tuple[str, str, int, int, str], tuple[str, str]] = {}
+    asked: dict[tuple[str, str, int, int, str], tuple[DialogueContext, str]] = {}
     for pair in pairs:
-        history = history_of(pair.context)
-        asked[pair.left, *_place(pair)] = (history, pair.left_text)
-        asked[pair.right, *_place(pair)] = (history, pair.right_text)
-    given = reward([history for history, _ in asked.values()], [text for _, text in asked.values()])
+        messages, history = messages_of(pair.context), history_of(pair.context)
+        context = DialogueContext(pair.session_id, pair.turn, messages, (), history)
+        asked[pair.left, *_place(pair)] = (context, pair.left_text)
+        asked[pair.right, *_place(pair)] = (context, pair.right_text)
+    contexts = [context for context, _ in asked.values()]
+    given = reward(contexts, [context.history for context in contexts], [text for _, text in asked.values()])
     scores = dict(zip(asked, given, strict=True))
     for (policy, session_id, turn, *_), score in scores.items():
         if not math.isfinite(score):

@@ -8,8 +8,8 @@ from decompose.audit.perturbations import PERTURBATIONS
 from decompose.methods import METHODS
 from llm_client.asker import Asker
 from llm_client.kept.recorded import RecordedReplies
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
-from pipeline.running.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

@@ -10,7 +10,7 @@ from decompose.learning.local_values import local_values
 from decompose.methods import find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from reward_model.history_windows import episode_windows
+from reward_model.history_windows import history_windows
 from tests.reward_model.tiny import episode
 
 SETTINGS = DecomposeSettings()
@@ -40,7 +40,7 @@ def smiles(**seen: list[float | None]) -> pa.Table:
 
 
 def values_of(name: str, features: pa.Table | None, episodes: list[Episode] = EPISODES) -> list[float]:
-    windows = episode_windows(episodes, 3)
+    windows = history_windows(episodes, 3)
     return local_values(find_method(name), windows, episodes, features, [0, 1], SHARES, SETTINGS).tolist()
 
 
