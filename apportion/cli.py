@@ -20,6 +20,7 @@ from apportion.commands import generate as generate_commands
 from apportion.commands import machine, models, runs
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
+from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -65,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except InputError as error:
-        _end(f"error: {error}", EXIT_USAGE)
+        _end(f"error: {error}{hint_for(error)}", EXIT_USAGE)
     except ApportionError as error:
-        _end(f"error: {error}", EXIT_FAILED)
+        _end(f"error: {error}{hint_for(error)}", EXIT_FAILED)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
         sys.stdout = None

@@ -16,6 +16,14 @@ class SetupError(LLMError, InputError):
     """No request can succeed before a person changes something: a key, consent, a file, the address."""
 
 
+class ConsentError(SetupError):
+    """Nobody has agreed that text is sent to this host."""
+
+
+class InBatchError(SetupError):
+    """The request is in a batch that is not finished: asked directly, it would be paid twice."""
+
+
 class BudgetError(LLMError, StoppedError):
     """The next request could pass the budget; it was not sent."""
 

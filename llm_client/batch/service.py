@@ -39,7 +39,7 @@ class BatchService:
             uploaded = self._patiently(lambda: self._sdk.files.create(file=(name, content), purpose="batch"))
         except _NotFoundError:
             raise SetupError(
-                f"{self._connection.settings.url} has no Batch API (it does not know /files); leave --batch out."
+                f"{self._connection.settings.url} has no Batch API (it does not know /files); ask without batches."
             ) from None
         return self._text(uploaded, "id")
 

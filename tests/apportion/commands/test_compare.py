@@ -230,7 +230,7 @@ def test_text_leaves_this_machine_with_consent_only(capsys, responses, monkeypat
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     code, _, err = run(capsys, responses, "--judge", "gpt-4.1-mini")
     assert code == 2 and "--judge: the text of your sessions would leave this machine for api.openai.com" in err
-    assert "--send-to api.openai.com" in err
+    assert "--send-to HOST agrees" in err and "api.openai.com" in err
     code, told, _ = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1)
     assert code == 0 and "12 first requests to https://api.openai.com" in told and "nothing was sent" in told
     assert '{"text": "good 0"}' in told and "request 2" not in told
