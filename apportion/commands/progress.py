@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from pipeline.engine.progress import StageProgress
 
 
-@contextmanager
-def shown_progress(stage: str, unit: str, quiet: bool) -> Iterator[Callable[[float, float | None, str], None]]:
-    """A ``progress(done, total, where)`` for the work below, in whole units of ``unit`` ("sessions").
+class Progress(Protocol):
+    """Hears how far the work is."""
 
-    It may be called with 0 before the first unit; ``total`` None is one that is not known; ``where`` is shown where it
-    is a policy's name or the like, and may be empty. ``quiet`` shows nothing.
+    def __call__(self, done: float, total: float | None, place: str = "") -> None:
+        """``done`` units of ``total``; ``place`` says where it is."""
+        ...
+
+
+@contextmanager
+def shown_progress(stage: str, unit: str, quiet: bool, *, where: bool = False) -> Iterator[Progress]:
+    """A ``progress(done, total, place)`` for the work below, which is shown in whole units of ``unit`` ("sessions").
+
+    It may be called with 0 before the first unit; a ``total`` of None is one that nobody knows. ``where`` shows the
+    place, too; ``quiet`` shows nothing.
     """
     with StageProgress(quiet=quiet) as stages:
         shown: int | None = None
 
-        def progress(done: float, total: float | None, where: str = "") -> None:
+        def progress(done: float, total: float | None, place: str = "") -> None:
             nonlocal shown
             count, whole = max(0, int(done)), int(total or 0)
             if shown is None:
@@ -26,8 +35,8 @@ def shown_progress(stage: str, unit: str, quiet: bool) -> Iterator[Callable[[flo
                 shown = 0
             if count > shown:
                 stages.advance(stage, count - shown)
-                of = f"{count} of {whole} {unit}" if whole else f"{count} {unit}"
-                stages.note(stage, f"{of}, {where}" if where else of)
+                text = f"{count} of {whole} {unit}" if whole else f"{count} {unit}"
+                stages.note(stage, f"{text}, {place}" if where else text)
                 shown = count
 
         yield progress

@@ -55,7 +55,7 @@ def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, .
     for pair in pairs:
         if pair.session_id not in found:
             raise InputError(
-                f"--pseudonyms {corpus.root}: it has no session {pair.session_id!r}. Give the corpus from which the "
+                f"{corpus.root}: it has no session {pair.session_id!r}. Give the corpus from which the "
                 "responses were generated."
             )
     return {session_id: tuple(people) for session_id, people in found.items()}

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from foundation.errors import UnitError
 from reward_model.history_windows import Said, history_text
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import messages_of
-from rlhf.training.reward import Reward
+
+if TYPE_CHECKING:
+    from rlhf.training.reward import Reward
 
 WIN, TIE, LOSS = 1.0, 0.5, 0.0
 

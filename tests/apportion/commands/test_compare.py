@@ -18,8 +18,8 @@ from corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from llm_client.request import ChatReply
 from reward_model.model import RewardModel
 from rlhf.compare.blind import blinded
-from rlhf.compare.generate import key_path, made_path
 from rlhf.compare.judge import read_reply
+from rlhf.compare.note import key_path, note_path
 from rlhf.compare.responses import KEY, RESPONSES, write_rows
 from rlhf.training.reward import ModelReward
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
@@ -352,7 +352,7 @@ def test_blind_responses_need_their_key(capsys, tmp_path) -> None:
     path = tmp_path / "r.jsonl"
     write_rows(letters, path, RESPONSES)
     write_rows(key, key_path(path), KEY)
-    made_path(path).write_text('{"blind": true}')
+    note_path(path).write_text('{"blind": true}')
     code, err, _ = judged(capsys, path, prefers_good)
     assert code == 2 and "blind responses, in which A is another policy" in err and "--key" in err
     code, found, _ = judged(capsys, path, prefers_good, "--key", key_path(path))
