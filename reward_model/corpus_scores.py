@@ -139,7 +139,7 @@ def broken_sessions(corpus: Corpus) -> dict[str | None, str]:
     return broken
 
 
-def label_of(folder_name: str) -> tuple[str, int]:
+def method_and_seed(folder_name: str) -> tuple[str, int]:
     """Method and seed of a model's folder: ``llm-seed0`` is (llm, 0), as a run names them; other names have seed 0."""
     parts = re.fullmatch(r"(.+)-seed(\d{1,9})", folder_name)
     return (parts[1], int(parts[2])) if parts else (folder_name, 0)
