@@ -111,8 +111,8 @@ def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
 
 
 def _problem(item: Any) -> str:
-    said = str(item["msg"]).removeprefix("Value error, ")
-    return f"{item['loc'][0]} = {item['input']}: {said}" if item["loc"] else said
+    problem = str(item["msg"]).removeprefix("Value error, ")
+    return f"{item['loc'][0]} = {item['input']}: {problem}" if item["loc"] else problem
 
 
 def _check_place(png: Path, media: Path) -> None:

@@ -78,12 +78,12 @@ def win_rates(judge: str, verdicts: Sequence[Verdict], settings: EvaluationSetti
     groups: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.pair.left, verdict.pair.right].append(verdict)
-    found = []
+    rates = []
     for (left, right), group in groups.items():
         counts = Counter(verdict.outcome for verdict in group)
         rate = _mean_by_session([(verdict.pair.session_id, verdict.outcome) for verdict in group], settings)
-        found.append(WinRate(judge, left, right, counts[WIN], counts[TIE], counts[LOSS], rate))
-    return found
+        rates.append(WinRate(judge, left, right, counts[WIN], counts[TIE], counts[LOSS], rate))
+    return rates
 
 
 def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], list[PolicyReward]]:
@@ -103,13 +103,13 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
     UnitError
         A reward that is not a finite number.
     """
-    asked: dict[tuple[str, str, int, int, str], tuple[str, str]] = {}
+    texts: dict[tuple[str, str, int, int, str], tuple[str, str]] = {}
     for pair in pairs:
         history = history_of(pair.context)
-        asked[pair.left, *_place(pair)] = (history, pair.left_text)
-        asked[pair.right, *_place(pair)] = (history, pair.right_text)
-    given = reward([history for history, _ in asked.values()], [text for _, text in asked.values()])
-    scores = dict(zip(asked, given, strict=True))
+        texts[pair.left, *_place(pair)] = (history, pair.left_text)
+        texts[pair.right, *_place(pair)] = (history, pair.right_text)
+    given = reward([history for history, _ in texts.values()], [text for _, text in texts.values()])
+    scores = dict(zip(texts, given, strict=True))
     for (policy, session_id, turn, *_), score in scores.items():
         if not math.isfinite(score):
             raise UnitError(
@@ -125,8 +125,8 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
 
 def history_of(context: str) -> str:
     """A context as the reward model reads histories: lines ``A: …`` of the user and ``B: …`` of the assistant."""
-    said: list[Said] = [(message.role == "assistant", message.text) for message in messages_of(context)]
-    return history_text(said)
+    turns: list[Said] = [(message.role == "assistant", message.text) for message in messages_of(context)]
+    return history_text(turns)
 
 
 def _place(pair: Pair) -> tuple[str, int, int, str]:
@@ -144,8 +144,8 @@ def _policy_rewards(scores: Mapping[tuple[str, str, int, int, str], float]) -> l
     for (policy, *_), score in scores.items():
         of[policy].append(score)
     return [
-        PolicyReward(name, float(np.mean(own)), float(np.std(own, ddof=1)) if len(own) > 1 else 0.0, len(own))
-        for name, own in of.items()
+        PolicyReward(name, float(np.mean(given)), float(np.std(given, ddof=1)) if len(given) > 1 else 0.0, len(given))
+        for name, given in of.items()
     ]
 
 

@@ -1,0 +1,1 @@
+"""The prompt of a language model that judges: `judge.txt`."""
