@@ -84,7 +84,7 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(
-                f"{out} is being written by another process. Wait for it, or choose another --out."
+                f"{out} is being written by another process. Wait for it, or write another file."
             ) from None
         done = _read(file, identity)
         if done is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,7 @@ def scored(
     target: str | None = None,
     limit: int | None = None,
     threads: int = 1,
+    called: Callable[[str], str] = str,
 ) -> Iterator[Scored]:
     """Score ``corpus``; the block writes the table (`write_scores`), and until it has ended what was scored is kept.
 
@@ -55,6 +56,8 @@ def scored(
         Only the first sessions.
     threads : int
         How many torch computes with in this process; another number changes bits.
+    called : callable
+        What the caller calls ``rating`` and ``target``, for errors.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def scored(
     identity = identity_of(model, loaded.config, opened.root, (rating, target, method, str(seed)), threads)
     with open_journal(out, identity) as journal:
         progress(0, len(sessions), "")
-        scores = score_corpus(loaded, opened, sessions, rating, target, (method, seed), progress, journal)
+        scores = score_corpus(loaded, opened, sessions, rating, target, (method, seed), progress, journal, called)
         yield Scored(scores, method, seed)
 
 

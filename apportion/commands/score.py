@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from apportion.commands.options import option_names
 from apportion.commands.places import check_place, unwritable
 from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
@@ -59,9 +60,10 @@ def score_command(
     from reward_model.scoring import scored, write_scores
 
     check_place(out, "--out", SUFFIXES, force)
+    given = {"rating": rating, "target": target}
     with (
         shown_progress("score", "sessions", as_json) as progress,
-        scored(model, corpus, out, progress, rating=rating, target=target, limit=limit, threads=threads) as work,
+        scored(model, corpus, out, progress, **given, limit=limit, threads=threads, called=option_names()) as work,
     ):
         scores = work.scores
         if scores.tables:

@@ -286,7 +286,7 @@ def choose_sessions(corpus: Corpus, policies: Mapping[str, str], wanted: Wanted,
             f"{corpus.root}: no session is in the split {wanted.split!r}. Choose another with {called('split')}, or "
             f"{ALL}."
         )
-    episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target)
+    episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target, called)
     return Sessions(episodes, failed, wanted.split, note)
 
 
