@@ -18,7 +18,7 @@ from llm_client.request import ChatRequest, Message
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, echo, serving
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PRICES = '[models]\n"m" = { input = 1000, output = 10000 }\n"endless" = { input = 1, output = 1 }\n'
 USD_A_REPLY = (11 * 1000 + 7 * 10000) / 1e6
 """Of what the server counts: 11 input and 7 output tokens."""

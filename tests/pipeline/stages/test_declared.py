@@ -36,7 +36,7 @@ def test_every_need_is_a_stage_declared_before():
 
 
 def test_the_diagram_in_the_docs_shows_these_stages():
-    text = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "run.md").read_text(encoding="utf-8")
     drawn = set(re.findall(r"^  (\S+) --> (\S+)$", text, re.MULTILINE))
     assert drawn == {(need, stage.name) for stage in STAGES for need in stage.needs}
 

@@ -102,8 +102,8 @@ def test_a_device_that_is_not_there():
 
 ASK = """
 import sys
-from corpus.errors import InputError
-from rlhf.policies import load_policy
+from foundation.errors import InputError
+from rlhf.policy.loading import load_policy
 from rlhf.settings import AlignSettings
 for name in sys.argv[1:]:
     try:

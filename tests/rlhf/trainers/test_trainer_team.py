@@ -173,7 +173,7 @@ import torch
 torch.set_num_threads(1)
 from rlhf import launch
 from tests.rlhf.together import job
-from tests.rlhf.test_trainer_team import oddly
+from tests.rlhf.trainers.test_trainer_team import oddly
 
 if sys.argv[4:]:
     oddly(pytest.MonkeyPatch(), "hold", int(sys.argv[4]))

@@ -12,7 +12,7 @@ from rlhf.policy.lora import attach_adapter, trained_weights
 from rlhf.settings import PAPER, AlignSettings, LoraSettings
 from rlhf.training.memory_estimate import LLAMA_2_7B, Shape, estimate, table
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "align.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "align.md"
 MARGIN = 0.2
 """What docs/align.md says that the estimate may be off by."""
 
@@ -23,11 +23,11 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from transformers import LlamaConfig, LlamaForCausalLM
-from rlhf.contexts import DialogueContext
-from rlhf.lora import attach_adapter
-from rlhf.memory_estimate import Shape, estimate
-from rlhf.policies import Policy
-from rlhf.ppo import PPO
+from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.lora import attach_adapter
+from rlhf.training.memory_estimate import Shape, estimate
+from rlhf.policy.loading import Policy
+from rlhf.ppo.ppo import PPO
 from rlhf.settings import AlignSettings, LoraSettings
 from tests.rlhf.toy import small_policy
 
