@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunPreview:
-    """The first requests of those that a run would send, of which ``lacking`` sessions would hold more than is shown.
+    """The first requests of those that a run would send.
 
-    Their descriptors are not made yet.
+    ``lacking`` counts the sessions whose descriptors are not made yet, so that their question will hold more than is
+    shown.
     """
 
     sent: Preview
