@@ -98,7 +98,7 @@ def compare_command(
     if asks:
         asked = judging.LanguageModelJudge.of(pairs, responses, judging.JudgeSettings(**judge), called)
     if asked is not None and preview is not None:
-        click.echo(f"{asked.preview(preview).text()}\n\nnothing was sent (--preview)")
+        click.echo(asked.preview(preview).text())
         return
     if asked is not None and dry_run:
         click.echo(f"{asked.estimate()}\nnothing was sent (--dry-run)")

@@ -120,8 +120,7 @@ def run(
         config = config.with_samples(samples)
         source = f"{source} --samples {samples}"
     if preview is not None:
-        shown = preview_text(config, stages, preview, as_json=as_json)
-        click.echo(shown if as_json else f"{shown}\n\nnothing was sent (--preview)")
+        click.echo(preview_text(config, stages, preview, as_json=as_json))
         return
     if forget_batch is not None:
         _forget_batch(config, forget_batch, f"apportion {command} {source} --batch")

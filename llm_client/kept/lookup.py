@@ -1,4 +1,4 @@
-"""Looking up replies that are there already, before anything is asked."""
+"""The replies that are there already, in the cache or in a recording: for prices and previews, which ask nothing."""
 
 from __future__ import annotations
 
@@ -16,30 +16,17 @@ from llm_client.settings import LLMSettings
 def kept_replies(
     settings: LLMSettings, cache: Path, recorded: Path | None
 ) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
-    """The reply to a request where it is kept, else None; makes no file and sends nothing.
-
-    Parameters
-    ----------
-    settings : LLMSettings
-        Whether replies are recorded (``provider``).
-    cache : Path
-        The SQLite file that keeps replies; it need not be there.
-    recorded : Path, optional
-        The file of recorded replies, which alone is read where they are recorded.
+    """Looks up the reply to a request, None where there is none; makes no file.
 
     Raises
     ------
     SetupError
-        A file of replies cannot be read.
+        The file of replies cannot be read.
     """
     if settings.provider == "recorded":
-        yield RecordedReplies(recorded).find if recorded else _none
+        yield RecordedReplies(recorded).find if recorded is not None else lambda request: None
     elif not cache.exists():
-        yield _none
+        yield lambda request: None
     else:
         with closing(ReplyCache(cache)) as kept:
             yield lambda request: kept.get(request.key())
-
-
-def _none(request: ChatRequest) -> ChatReply | None:
-    return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,11 @@ from foundation.errors import InputError, UnitError
 from llm_client.cost.estimate import Estimate, estimate
 from llm_client.cost.prices import find_price
 from llm_client.errors import SetupError
-from llm_client.kept.lookup import kept_replies
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
+    from pipeline.config import Config
     from pipeline.engine.engine import Engine
     from pipeline.engine.stage import Unit
 
@@ -109,7 +110,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
         price = find_price(settings.model, config.run.prices)
         if batch and price is not None:
             price = price.batched()
-        with kept_replies(settings, config.llm_cache, config.run.recorded) as kept:
+        with kept_replies(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
                 done = ChatReply("", "") if request.key() in finished else None
@@ -138,3 +139,21 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
     else:
         requests = audit_requests(unit.perturbation, session, config.rating, descriptors, config.decompose)
     return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
+
+
+@contextmanager
+def kept_replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
+    """Looks up what is there already; makes no file."""
+    from llm_client.kept.cache import ReplyCache
+    from llm_client.kept.recorded import RecordedReplies
+
+    if config.decompose.llm.provider == "recorded":
+        yield RecordedReplies(config.run.recorded).find if config.run.recorded else lambda request: None
+    elif not config.llm_cache.exists():
+        yield lambda request: None
+    else:
+        cache = ReplyCache(config.llm_cache)
+        try:
+            yield lambda request: cache.get(request.key())
+        finally:
+            cache.close()

@@ -189,7 +189,8 @@ class LanguageModelJudge:
                 left = [request for request in self._requests() if kept(request) is None]
         except SetupError as error:
             raise InputError(f"{self.called('model')}: {error}") from None
-        return Preview(self.llm, tuple(left[:count]), len(left), f"{self.called('send_to')} {self.llm.host}")
+        consent = f"{self.called('send_to')} {self.llm.host}"
+        return Preview(self.llm, tuple(left[:count]), len(left), consent, asked_for=self.called("preview"))
 
     def estimate(self) -> str:
         """How many requests there are, how many of them are answered, and what the others would cost.
