@@ -24,7 +24,6 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
@@ -43,6 +42,7 @@ from evaluation.calibration import calibration
 from evaluation.global_loss import episode_sums
 from evaluation.panel import HeldOut, align
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 from llm_client.asker import Tools
 from reward_model.distil import train_reward_model
 from reward_model.embed import embed_session
@@ -51,7 +51,6 @@ from reward_model.settings import RewardModelSettings
 METHOD_NAMES = ("reaction", "rudder", "uniform")
 VALIDATION = 8
 """One of so many sessions of the other folds stops the training."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from foundation.errors import InputError
+from foundation.nearest import nearest
 
 ENTRY_POINTS = "apportion.methods"
 
@@ -188,8 +188,8 @@ def unknown_method(name: str) -> str | None:
     if name in METHODS:
         return None
     allowed = sorted(METHODS)
-    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    near = nearest(name, allowed)
+    hint = f"; did you mean {near!r}?" if near else "."
     return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
 
 

@@ -15,10 +15,10 @@ from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
+from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 
 EpisodeKey = tuple[str, str, str, str]
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 

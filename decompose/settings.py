@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from foundation.settings import Settings
 from llm_client.settings import LLMSettings
 
 
-class SentimentSettings(BaseModel):
+class SentimentSettings(Settings):
     """The sentiment of the rater's next reply."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     classifier: str = Field(
         default="vader",
@@ -21,10 +20,8 @@ class SentimentSettings(BaseModel):
     )
 
 
-class AffectSettings(BaseModel):
+class AffectSettings(Settings):
     """How happy the rater looks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     feature: Literal["auto", "happiness", "smile"] = Field(
         default="auto",
@@ -80,10 +77,8 @@ class LLMMethodSettings(LLMSettings):
     )
 
 
-class RRDSettings(BaseModel):
+class RRDSettings(Settings):
     """Randomized return decomposition (Ren et al., 2021)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     k: int = Field(default=32, ge=1, description="turns sampled from a dialogue to estimate its return")
     corrected: bool = Field(
@@ -91,30 +86,24 @@ class RRDSettings(BaseModel):
     )
 
 
-class RudderSettings(BaseModel):
+class RudderSettings(Settings):
     """RUDDER (Arjona-Medina et al., 2019)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     auxiliary: float = Field(
         default=0.5, ge=0, le=100, description="weight of predicting the return after every turn, not at the end alone"
     )
 
 
-class GELISettings(BaseModel):
+class GELISettings(Settings):
     """Global and local feedback in one loss (GELI, Lee et al., 2024)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     weight: float = Field(
         default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local values'"
     )
 
 
-class ReactionSettings(BaseModel):
+class ReactionSettings(Settings):
     """What is read of the rater's reaction to a turn, and how a session's score is made of its turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backbone: str = Field(
         default="minilm",
@@ -138,10 +127,8 @@ class ReactionSettings(BaseModel):
         return powers
 
 
-class BlendSettings(BaseModel):
+class BlendSettings(Settings):
     """How reactions and a language model's judgements are put together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     weight: float | None = Field(
         default=None,
@@ -151,10 +138,8 @@ class BlendSettings(BaseModel):
     )
 
 
-class AuditSettings(BaseModel):
+class AuditSettings(Settings):
     """Asking a language model the same in several ways, to see whether its order of the turns holds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sessions: int = Field(
         default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
@@ -167,10 +152,8 @@ class AuditSettings(BaseModel):
     )
 
 
-class DecomposeSettings(BaseModel):
+class DecomposeSettings(Settings):
     """From one score a dialogue to one reward a turn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),

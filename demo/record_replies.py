@@ -25,11 +25,11 @@ from decompose.judging.llm import requests_for
 from decompose.methods import METHODS
 from decompose.prompting.reply import ReplyMistakeError, parse_reply
 from foundation.errors import InputError
+from foundation.files import write_atomically
 from llm_client.kept.recorded import RecordingHeader
 from llm_client.request import ChatRequest
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import write_atomically
 from pipeline.running.shards import open_engine
 
 HERE = Path(__file__).resolve().parent

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, ratio, resample, resample_counts
 from evaluation.figure import Missing
-from evaluation.panel import Bools, Floats, HeldOut
+from evaluation.panel import Bools, HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import TurnLabels, mean_at, without_rounding
+from foundation.arrays import Floats
 
 CONSTANT = 1e-12
 """Values whose range is below this share of their size are constant: the rest is rounding."""

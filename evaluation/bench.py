@@ -16,10 +16,11 @@ from evaluation.evaluation import FaceCounts, OneAnnotator
 from evaluation.figure import Figure, Missing
 from evaluation.global_loss import global_loss
 from evaluation.local_difference import HappyTurns, happy_turns, local_difference
-from evaluation.panel import Floats, Panel
+from evaluation.panel import Panel
 from evaluation.settings import EvaluationSettings
 from evaluation.sum_residual import residual_of, sum_residual
 from evaluation.turn_labels import TurnLabels, read_labels
+from foundation.arrays import Floats
 
 NO_EPISODES = Missing("no test episode has values of every method")
 SCORE_SEEN = Missing("a decomposition has seen the score: see its sum residual")

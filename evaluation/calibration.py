@@ -15,8 +15,8 @@ from evaluation.bootstrap import Sampled, resample
 from evaluation.figure import Missing
 from evaluation.panel import HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
-Floats = NDArray[np.float64]
 Line = tuple[Sampled | Missing, Sampled | Missing]
 CONSTANT = 1e-9
 """Predictions whose range is below this share of their size are constant: the rest is rounding."""

@@ -15,8 +15,9 @@ from evaluation.caution import cautions
 from evaluation.consistency import consistency
 from evaluation.evaluation import Comparison, Evaluation, HeldOutCounts, MethodFigures
 from evaluation.figure import Estimate, Missing
-from evaluation.panel import Floats, HeldOut, Panel, align
+from evaluation.panel import HeldOut, Panel, align
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, resample
 from evaluation.figure import Missing
-from evaluation.panel import Bools, Floats, HeldOut
+from evaluation.panel import Bools, HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
 FACES = (("happiness", "happy_threshold"), ("smile", "smile_threshold"))
 """Features that tell a happy face, the best first, and the setting that says from where on."""

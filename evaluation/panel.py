@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
 from corpus.session import Episode
+from foundation.arrays import Floats
 from foundation.errors import InputError
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 TURN_KEY = (*EPISODE_KEY, "turn")
 

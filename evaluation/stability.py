@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
 from evaluation.agreement import spearman
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
 CLEAN, PARAPHRASE = "clean", "paraphrase"
 FEWEST_TURNS = 3
 """Turns that an episode needs: two are in one order or in the other, which says little."""
 
 EpisodeKey = tuple[str, str, str, str]
-Floats = NDArray[np.float64]
 ByEpisode = Mapping[EpisodeKey, Sequence[float]]
 """Figures of each episode, whose mean is wanted."""
 

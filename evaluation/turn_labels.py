@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evaluation.figure import Missing
-from evaluation.panel import Floats, HeldOut
+from evaluation.panel import HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
 Integers = NDArray[np.int64]
 ROUNDING = 1e-9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tomllib
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from corpus.settings import SplitSettings
 from decompose.settings import DecomposeSettings
@@ -18,6 +17,8 @@ from evaluation.settings import EvaluationSettings
 from features.emotion_model.choice import AUTO, NONE
 from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
+from foundation.nearest import did_you_mean
+from foundation.settings import Place, Settings, problems
 from llm_client.prompts.prompt_file import is_path
 from reward_model.settings import RewardModelSettings
 from rlhf.policy.loading import is_folder_name
@@ -27,10 +28,8 @@ AUDITED_SESSIONS = 20
 """Sessions that `apportion decompose audit` takes where the configuration has no number."""
 
 
-class RunSettings(BaseModel):
+class RunSettings(Settings):
     """How the work is carried out; of these only ``threads`` changes results (by bits) and enters a key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     threads: int = Field(1, ge=1, description="torch threads a unit; results depend on it by bits, so it is fixed here")
     workers: int = Field(0, ge=0, description="worker processes; 0 takes one a core")
@@ -53,10 +52,8 @@ class RunSettings(BaseModel):
     )
 
 
-class Config(BaseModel):
+class Config(Settings):
     """Everything a run depends on. Relative paths are relative to the configuration file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     corpus: Path = Field(description="the corpus folder, made by `apportion import`")
     output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
@@ -134,7 +131,7 @@ class Config(BaseModel):
         try:
             align = AlignSettings.model_validate(values)
         except ValidationError as error:
-            raise InputError(f"align {algorithm}: " + "; ".join(item["msg"] for item in error.errors()) + ".") from None
+            raise InputError(f"align {algorithm}: {'; '.join(problems(error))}.") from None
         return self.model_copy(update={"align": align})
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
@@ -195,20 +192,13 @@ def _checked(values: Mapping[str, Any], source: str) -> Config:
     try:
         return Config.model_validate(values)
     except ValidationError as error:
-        problems = "\n".join(f"  {_explain(item)}" for item in error.errors())
-        raise InputError(f"{source}: the configuration cannot be used.\n{problems}") from None
+        lines = "\n".join(f"  {problem.rstrip('.')}." for problem in problems(error, unknown=_unknown))
+        raise InputError(f"{source}: the configuration cannot be used.\n{lines}") from None
 
 
-def _explain(item: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        allowed = _keys_at(item["loc"][:-1])
-        near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else "remove it."
-        return f"{where}: unknown key; {hint} Allowed: {', '.join(allowed)}."
-    if item["type"] == "missing":
-        return f"{where}: missing. Add it to the file."
-    return f"{where} = {item['input']!r}: {item['msg']}."
+def _unknown(place: Place) -> str:
+    allowed = _keys_at(place[:-1])
+    return f"{did_you_mean(str(place[-1]), allowed, 'remove it.')} Allowed: {', '.join(allowed)}."
 
 
 def _keys_at(loc: tuple[Any, ...]) -> list[str]:

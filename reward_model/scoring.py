@@ -13,6 +13,7 @@ import torch
 from corpus.corpus import Corpus
 from corpus.schema import REWARDS
 from corpus.tablefile import write_table
+from foundation.files import place_file
 from reward_model.corpus_scores import CorpusScores, Progress, method_and_seed, score_corpus
 from reward_model.model import RewardModel
 from reward_model.score_journal import identity_of, open_journal
@@ -82,4 +83,4 @@ def write_scores(scores: CorpusScores, out: Path) -> None:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}.") as folder:
         scratch = Path(folder) / out.name
         write_table(scores.table, scratch, REWARDS)
-        scratch.replace(out)
+        place_file(scratch, out)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from foundation.settings import Settings
 
 Scoring = Literal["windowed", "one_pass"]
 
 
-class RewardModelSettings(BaseModel):
+class RewardModelSettings(Settings):
     """The reward model r_theta(s_t, a_t); learned decompositions (rrd) train the same network."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backbone: str = Field(
         "minilm",

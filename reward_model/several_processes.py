@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from foundation.errors import ApportionError, InputError, UnitError
+from foundation.files import write_atomically
 from foundation.processes import Team
 from reward_model.dataset import Dataset
 from reward_model.model import RewardModel
@@ -126,8 +127,7 @@ def _work(
         weights = {name: value.detach().cpu().contiguous() for name, value in trained_weights(model).items()}
         save_file(weights, out / WEIGHTS)
         rows_told = json.dumps([[row.epoch, row.train_loss, row.validation_loss] for row in history])
-        (out / f"{HISTORY}.part").write_text(rows_told)
-        (out / f"{HISTORY}.part").rename(out / HISTORY)
+        write_atomically(out / HISTORY, rows_told)
     accelerator.wait_for_everyone()
     torch.distributed.destroy_process_group()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from foundation.files import write_atomically
 from reward_model.dataset import Dataset
 from reward_model.objective import Objective
 from reward_model.settings import RewardModelSettings
@@ -38,13 +39,7 @@ def fingerprint(
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
     """Replace the state at ``path`` at once: a kill leaves the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_atomically(path, partial(torch.save, state))
 
 
 def read_state(path: Path, expected: str) -> dict[str, Any] | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from foundation.settings import Settings
 
 PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
@@ -59,10 +61,8 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
 """Settings that not every algorithm reads, and which do."""
 
 
-class LoraSettings(BaseModel):
+class LoraSettings(Settings):
     """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     r: int = Field(default=24, ge=1, description="rank of an adapter")
     alpha: int = Field(default=48, ge=1, description="an adapter's output is scaled by alpha / r")
@@ -72,10 +72,8 @@ class LoraSettings(BaseModel):
     )
 
 
-class TinySettings(BaseModel):
+class TinySettings(Settings):
     """The small LLaMA that is built on the spot from the corpus' own text."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     hidden: int = Field(default=128, ge=32, multiple_of=32, description="width; one attention head for every 32")
     layers: int = Field(default=2, ge=1, le=48, description="transformer layers")
@@ -87,10 +85,8 @@ class TinySettings(BaseModel):
     warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
 
 
-class AlarmSettings(BaseModel):
+class AlarmSettings(Settings):
     """When a run is stopped because the policy games its reward; 0 turns an alarm off."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     patience: int = Field(default=3, ge=1, description="steps in a row that a limit is passed before the run stops")
     max_kl: float = Field(default=50.0, ge=0, description="KL blow-up: nats a reply from the policy at the start")
@@ -118,10 +114,8 @@ class AlarmSettings(BaseModel):
         return factor
 
 
-class AlignSettings(BaseModel):
+class AlignSettings(Settings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     preset: Literal["paper"] | None = Field(
         default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E)"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foundation.errors import InputError
+from foundation.files import write_atomically
 
 
 def check_place(
@@ -49,8 +50,6 @@ def check_place(
 
 def write(path: Path, option: str, content: str | bytes) -> None:
     """Write a file whole or not at all; raise InputError where the system does not let us."""
-    from pipeline.engine.store import write_atomically
-
     try:
         write_atomically(path, content)
     except OSError as error:

@@ -93,6 +93,7 @@ def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
     from pydantic import ValidationError
 
     from features.settings import FeatureSettings
+    from foundation.settings import problems
 
     settings = FeatureSettings()
     if config is not None:
@@ -106,13 +107,7 @@ def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
     try:
         return FeatureSettings.model_validate({**settings.model_dump(), **given})
     except ValidationError as error:
-        problems = "; ".join(_problem(item) for item in error.errors())
-        raise InputError(f"the settings cannot be used: {problems}. Change the options.") from None
-
-
-def _problem(item: Any) -> str:
-    problem = str(item["msg"]).removeprefix("Value error, ")
-    return f"{item['loc'][0]} = {item['input']}: {problem}" if item["loc"] else problem
+        raise InputError(f"the settings cannot be used: {'; '.join(problems(error))}. Change the options.") from None
 
 
 def _check_place(png: Path, media: Path) -> None:

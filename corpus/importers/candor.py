@@ -6,7 +6,6 @@ beside raw/<uuid>/ and transcript_*.tsv. Reece et al. (2023), doi:10.1126/sciadv
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from corpus.importers.recordings import Part
 from corpus.importers.tally import Tally
 from corpus.rows import ImportedCorpus, LeftOut, Rows
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 OPTIONS = ("transcript", "score", "low", "high", "better", "turns", "media", "features")
 CHOICES = {
@@ -127,8 +127,7 @@ def _wanted(options: Mapping[str, str]) -> Wanted:
     for key, allowed in CHOICES.items():
         chosen[key] = options.get(key, allowed[0])
         if chosen[key] not in allowed:
-            near = difflib.get_close_matches(chosen[key].lower(), allowed, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = did_you_mean(chosen[key].lower(), allowed, after=" ")
             raise InputError(f"import candor: option {key}={chosen[key]}: {hint}Allowed: {', '.join(allowed)}.")
     return Wanted(**chosen, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from corpus.csvfile import BLANK, number, read_head, read_table
 from corpus.importers.options import scale_options
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean, nearest
 
 NINE, SEVEN, HUNDRED = (1.0, 9.0), (1.0, 7.0), (0.0, 100.0)
 SCALES: Mapping[str, tuple[float, float]] = {
@@ -85,8 +85,8 @@ def question_of(options: Mapping[str, str]) -> Question:
         raise InputError(f"import candor: option better={better}: which end of the scale is good, high or low?")
     scale = given or SCALES.get(column)
     if scale is None:
-        near = difflib.get_close_matches(column, SCALES, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]!r}? If not, " if near else ""
+        near = nearest(column, SCALES, cutoff=0.75)
+        hint = f"did you mean {near!r}? If not, " if near else ""
         raise InputError(
             f"import candor: option score={column}: the ends of its scale are not known; {hint}"
             f"give them: -o low=1 -o high=7. Known: {', '.join(SCALES)}."
@@ -157,8 +157,7 @@ def check_column(surveys: Sequence[Path], column: str) -> None:
             return
         seen.update(dict.fromkeys(header))
     if seen:
-        near = difflib.get_close_matches(column, seen, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "choose a numeric column."
+        hint = did_you_mean(column, seen, "choose a numeric column.")
         raise InputError(
             f"import candor: option score={column}: no survey has this column; {hint} "
             f"Columns with a known scale here: {', '.join(name for name in SCALES if name in seen) or 'none'}."

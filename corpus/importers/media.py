@@ -6,7 +6,6 @@ side-by-side file with ``channel_map.json``.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from corpus.importers.recordings import CHANNEL_MAP, SUFFIXES, parts, probe, rea
 from corpus.importers.transcripts import READERS, Transcript, read_transcript
 from corpus.rows import ImportedCorpus, LeftOut, Rows
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 RATINGS = "ratings.csv"
 NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")
@@ -68,8 +68,7 @@ def _session_folders(src: Path) -> list[Path]:
 def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[LeftOut]:
     for session_id, rows in ratings.items():
         if session_id not in known:
-            near = difflib.get_close_matches(session_id, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "Add the folder, or remove the rating."
+            hint = did_you_mean(session_id, known, "Add the folder, or remove the rating.")
             yield LeftOut(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from corpus.textfile import read_text
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
 OPTIONAL = ("annotator", "higher_is_better")
@@ -83,8 +83,7 @@ def read_ratings(path: Path, session_id: str | None = None) -> dict[str, list[Ro
     reader.fieldnames = header
     for column in NEEDED if session_id is not None else ("session_id", *NEEDED):
         if column not in header:
-            near = difflib.get_close_matches(column, header, n=1)
-            hint = f"did you mean {near[0]!r}? Rename it." if near else "Add it."
+            hint = did_you_mean(column, header, "Add it.", after=" Rename it.")
             raise InputError(f"{path}: no column {column!r}; {hint} Found: {', '.join(header) or 'none'}.")
     found: dict[str, list[Row]] = {}
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.textfile import read_json
 from foundation.errors import UnitError
+from foundation.nearest import nearest
 
 SUFFIXES = frozenset(
     [
@@ -129,10 +129,8 @@ def parts(
     for recording in recordings:
         owner = same_name(recording.path.stem, [*speakers, *sides.values()])
         if owner is None and not sides:
-            near = difflib.get_close_matches(
-                recording.path.stem.casefold(), [name.casefold() for name in speakers], n=1
-            )
-            hint = f"did you mean {same_name(near[0], speakers)!r}? " if near else ""
+            near = nearest(recording.path.stem.casefold(), [name.casefold() for name in speakers])
+            hint = f"did you mean {same_name(near, speakers)!r}? " if near else ""
             raise UnitError(
                 f"{recording.path.name}: belongs to no speaker ({', '.join(speakers)}); {hint}"
                 f"Name it after its speaker, or say in {CHANNEL_MAP} who is on which side."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from corpus.validate import Problem, validate
 from corpus.weak_ratings import weak_ratings
 from foundation.errors import InputError
 from foundation.listing import some
+from foundation.nearest import did_you_mean
 
 Importer = Callable[[Path, Mapping[str, str]], ImportedCorpus]
 KINDS: Mapping[str, str] = {
@@ -119,8 +119,7 @@ def find_importer(kind: str) -> Importer:
         found: Importer = others[kind].load()
         return found
     names = [*KINDS, *sorted(others)]
-    near = difflib.get_close_matches(kind.lower(), names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(kind.lower(), names, after=" ")
     raise InputError(f"import {kind}: no such kind; {hint}Known: {', '.join(names)}.")
 
 

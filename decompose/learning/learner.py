@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from foundation.arrays import Floats
 from reward_model.dataset import Reading, TurnInputs
 from reward_model.distil import mean_and_scale
 from reward_model.model import RewardModel
 from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

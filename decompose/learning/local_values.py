@@ -7,20 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from corpus.session import Episode
 from decompose.judging.sessions import judge_episode
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
 from llm_client.asker import Tools
 from reward_model.dataset import turn_keys
 from reward_model.distil import mean_and_scale
 from reward_model.history_windows import Windows
-
-Floats = NDArray[np.float64]
 
 
 def local_values(

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpus.session import Episode
-
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
 
 
 def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:

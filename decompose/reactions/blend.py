@@ -8,18 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
 from reward_model.history_windows import EpisodeKey
 from reward_model.training import HISTORY
 
-Floats = NDArray[np.float64]
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode
-from decompose.reactions.pooled_ridge import Floats, PooledRidge, fit, pooled
+from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.training import HISTORY
 

@@ -14,11 +14,10 @@ from corpus.session import Episode, Session
 from decompose.reactions.behaviour import behaviour
 from decompose.reactions.cues import CUES, cues
 from decompose.settings import ReactionSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
 from reward_model.history_windows import EpisodeKey
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

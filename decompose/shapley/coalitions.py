@@ -10,8 +10,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.arrays import Floats
+
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 FEW = 4

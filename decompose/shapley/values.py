@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decompose.shapley.coalitions import Bools, Coalitions, all_coalitions, extreme_first, paired
+from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 
-Floats = NDArray[np.float64]
 Value = Callable[[frozenset[int]], float | Sequence[float]]
 """What a coalition is worth: players 0 to n - 1 in, one number out, or the utilities of its J rollouts (Eq. 2)."""
 Sampling = Literal["paired", "extreme-first"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from pathlib import Path
 
 from features.emotion_model.published import MODELS, PinnedModel, find, place
 from features.emotion_model.sidecar import sidecar_path
 from foundation.errors import InputError
+from foundation.files import remembered_digest
 
 AUTO, NONE = "auto", "none"
 
@@ -82,15 +82,8 @@ def is_there(model: PinnedModel) -> bool:
 def _sha256(path: Path) -> str:
     """Of the file's content; empty where there is none (a sidecar is optional)."""
     try:
-        status = path.stat()
-        return _remembered_sha256(path, status.st_size, status.st_mtime_ns)
+        return remembered_digest(path)
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Change its owner or mode.") from None
-
-
-@lru_cache(maxsize=16)
-def _remembered_sha256(path: Path, size: int, modified_ns: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

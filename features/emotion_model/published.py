@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from features.emotion_model.sidecar import EmotionSidecar, sidecar_path
 from foundation.errors import InputError
+from foundation.files import locked, place_file, write_atomically
 
 if TYPE_CHECKING:
     from features.emotion_model.download import Progress
@@ -138,7 +136,8 @@ def fetch(name: str, source: Path | None = None, url: str | None = None, progres
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.parent):
+        message = f"{path.parent}: another `apportion models fetch` is at work. Wait for it."
+        with locked(path.parent / ".lock", message, InputError):
             if find(model) is None:
                 _install(model, path, source, url, progress)
             _write_sidecar(model, path)
@@ -162,7 +161,7 @@ def _install(model: PinnedModel, path: Path, source: Path | None, url: str | Non
             download(url or model.url, part, MAX_BYTES, _by_hand(model, url), progress)
         if git_blob(part) != model.git_blob:
             raise _wrong_file(model, part, source, url)
-        part.replace(path)
+        place_file(part, path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -174,7 +173,6 @@ def _copy(source: Path, part: Path) -> None:
     if source.stat().st_size > MAX_BYTES:
         raise InputError(f"{source}: more than {MAX_BYTES // 2**20} MiB. {advice}")
     shutil.copyfile(source, part)
-    _sync(part)
 
 
 def _wrong_file(model: PinnedModel, part: Path, source: Path | None, url: str | None) -> Exception:
@@ -201,10 +199,7 @@ def _write_sidecar(model: PinnedModel, path: Path) -> None:
     if _sidecar_is_right(model, path):
         return
     sidecar = sidecar_path(path)
-    part = sidecar.with_name(f".{sidecar.name}.part")
-    part.write_text(_sidecar_text(model), encoding="utf-8")
-    _sync(part)
-    part.replace(sidecar)
+    write_atomically(sidecar, _sidecar_text(model))
 
 
 def _sidecar_is_right(model: PinnedModel, path: Path) -> bool:
@@ -216,19 +211,3 @@ def _sidecar_is_right(model: PinnedModel, path: Path) -> bool:
 
 def _sidecar_text(model: PinnedModel) -> str:
     return EmotionSidecar(input_px=model.input_px).model_dump_json(indent=1) + "\n"
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one fetch at a time writes the folder; the lock ends with its process, however that ends."""
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{folder}: another `apportion models fetch` is at work. Wait for it.") from None
-        yield
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -15,7 +15,8 @@ import numpy as np
 
 from features.names import EMOTION_FEATURES
 from features.probe.probe import Figure, Probe
-from features.series import Floats, Series, Span
+from features.series import Series, Span
+from foundation.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,15 +12,15 @@ A batch that was killed between 3 and 5 is looked for at the server by our name.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foundation.files import locked
 from llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
 from llm_client.batch.lines import BatchLine, read_line
 from llm_client.batch.service import BatchService, UncertainError
@@ -198,17 +198,12 @@ class Batches:
     def _alone(self) -> Iterator[None]:
         """One process at a time, or two would take the same unsent batch for a dead one's; ends with its process."""
         path = self._path.with_name(f"{self._path.name}.batch-lock")
-        try:
-            file = path.open("w")
-        except OSError as error:
-            raise SetupError(f"{path} cannot be written ({error.strerror}).") from None
-        with file:
+        message = f"another process is handing in or collecting batches of {self._path}; wait for it."
+        with ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SetupError(
-                    f"another process is handing in or collecting batches of {self._path}; wait for it."
-                ) from None
+                stack.enter_context(locked(path, message, SetupError))
+            except OSError as error:
+                raise SetupError(f"{path} cannot be written ({error.strerror}).") from None
             yield
 
     def _resume(self, batch: BookedBatch, known: Mapping[str, ChatRequest], progress: _Progress) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from foundation.errors import InputError
+from foundation.nearest import nearest
 
 ENTRY_POINTS = "apportion.prompts"
 FOLDER = Path(__file__).parents[2] / "decompose" / "prompts"
@@ -65,8 +65,8 @@ def find_prompt(name: str) -> Path:
     if name in _entry_points():
         return _brought(_entry_points()[name])
     allowed = prompt_names()
-    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    near = nearest(name, allowed)
+    hint = f"; did you mean {near!r}?" if near else "."
     raise InputError(
         f"decompose.llm.prompt: no prompt {name!r}{hint} Allowed: {', '.join(allowed)}, or the path of a text file."
     )

@@ -6,7 +6,6 @@ is written down.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +14,10 @@ from pathlib import Path
 from corpus.session import Session
 from decompose.methods import METHODS, find_method, needs_features
 from foundation.errors import InputError
+from foundation.files import write_atomically
+from foundation.nearest import did_you_mean
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
-from pipeline.engine.store import write_atomically
 from pipeline.running.shards import open_engine
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
@@ -72,8 +72,7 @@ def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: 
     """
     intake = take_in(base)
     if session is not None and session not in intake.sessions:
-        near = difflib.get_close_matches(session, list(intake.sessions), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"see `apportion inspect {base.corpus}`."
+        hint = did_you_mean(session, list(intake.sessions), f"see `apportion inspect {base.corpus}`.")
         raise InputError(f"--session {session!r}: {base.corpus} has no such session that can be used; {hint}")
     choice = choose_methods(asked, more, list(intake.sessions.values()))
     decompose = base.decompose.model_copy(update={"methods": choice.methods})

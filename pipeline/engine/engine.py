@@ -14,10 +14,11 @@ from typing import Any, Literal
 from corpus.corpus import Corpus
 from corpus.session import Session
 from foundation.errors import ApportionError, InputError, StoppedError, UnitError
+from foundation.files import canonical_json, digest, write_atomically
 from pipeline.config import Config
 from pipeline.engine.inputs import InputHashes
 from pipeline.engine.stage import Inputs, Outputs, Progress, Stage, Unit, Work
-from pipeline.engine.store import Artifact, Store, canonical_json, digest, write_atomically
+from pipeline.engine.store import Artifact, Store
 from pipeline.engine.units import Plan, listed
 
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from corpus.session import Media, Session
 from foundation.errors import UnitError
-from pipeline.engine.store import canonical_json, file_digest, write_atomically
+from foundation.files import canonical_json, file_digest, write_atomically
 
 
 class InputHashes:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from foundation.errors import InputError, UnitError
+from foundation.files import file_digest, write_atomically
 from pipeline.engine.progress import StageProgress
-from pipeline.engine.store import file_digest, write_atomically
 from pipeline.results.publish import session_file_name
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from foundation.files import digest, file_digest, place_folder, write_atomically
 from pipeline.assembly import package_versions, quarantine_rows
 from pipeline.engine.curves import training_curves
 from pipeline.engine.engine import Engine
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import Artifact, digest, file_digest, write_atomically
+from pipeline.engine.store import Artifact
 from pipeline.stages.calls import shown_config
 
 TABLES = (
@@ -142,8 +143,7 @@ def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
     for name in files:
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(artifact.folder / prefix / name, temporary / name)
-    shutil.rmtree(target, ignore_errors=True)
-    temporary.rename(target)
+    place_folder(temporary, target)
 
 
 def session_file_name(session_id: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
+from foundation.files import locked
 from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
 from pipeline.asking.pricing import price_requests
 from pipeline.asking.recording import check_record, complete_recording
@@ -274,16 +274,12 @@ def _summary(
 @contextmanager
 def _output_lock(output: Path) -> Iterator[None]:
     """Only one run at a time writes a run folder; the lock ends with its process, however that ends."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        file = (output / ".lock").open("w")
-    except OSError as error:
-        raise InputError(
-            f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours."
-        ) from None
-    with file:
+    message = f"{output} is in use by another run. Wait for it, or set another `output`."
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{output} is in use by another run. Wait for it, or set another `output`.") from None
+            stack.enter_context(locked(output / ".lock", message, InputError))
+        except OSError as error:
+            raise InputError(
+                f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours."
+            ) from None
         yield

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import torch
+from pydantic import ValidationError
 
 from corpus.corpus import Corpus
 from corpus.schema import SPLITS
@@ -18,6 +19,7 @@ from corpus.settings import SplitSettings
 from corpus.splits import split
 from corpus.tablefile import read_table
 from foundation.errors import InputError
+from foundation.settings import problems
 from reward_model.corpus_scores import choose_episodes
 from rlhf.compare.blind import LETTERS
 from rlhf.compare.generate import Progress, SamplingSettings, fingerprint_of, generate
@@ -191,7 +193,7 @@ def choose(policies: Sequence[str], corpus: Path, wanted: Wanted, called: Called
         A policy, session, split or window that cannot be used.
     """
     sources = name_policies(policies, wanted.blind, called)
-    settings, temperature = choose_window(next(iter(sources.values())), wanted)
+    settings, temperature = choose_window(next(iter(sources.values())), wanted, called)
     sessions = choose_sessions(Corpus.open(corpus), sources, wanted, called)
     contexts = _contexts(sessions, sources, settings, wanted.contexts)
     if not contexts.shown:
@@ -234,7 +236,7 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
     return sources
 
 
-def choose_window(first: str, wanted: Wanted) -> tuple[AlignSettings, float | None]:
+def choose_window(first: str, wanted: Wanted, called: Called = str) -> tuple[AlignSettings, float | None]:
     """Window and device as wanted, else as the policy ``first`` was trained, else the defaults; and the temperature.
 
     Raises
@@ -242,8 +244,6 @@ def choose_window(first: str, wanted: Wanted) -> tuple[AlignSettings, float | No
     InputError
         A value that cannot be used, wanted or beside the policy.
     """
-    from pydantic import ValidationError
-
     given = wanted.window
     greedy = given.get("temperature") == 0
     if greedy:
@@ -251,12 +251,13 @@ def choose_window(first: str, wanted: Wanted) -> tuple[AlignSettings, float | No
     try:
         settings = AlignSettings.model_validate({**read_window(first), **given})
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))} = {e['input']}: {e['msg']}" for e in error.errors())
-        if not any(e["loc"] and e["loc"][0] in given for e in error.errors()):
+        if not any(item["loc"] and item["loc"][0] in given for item in error.errors()):
             raise InputError(
-                f"{window_path(first)}: {problems}. Correct the file, or take it away to get the defaults."
+                f"{window_path(first)}: {'; '.join(problems(error))}. Correct the file, or take it away to get the "
+                "defaults."
             ) from None
-        raise InputError(f"the settings cannot be used: {problems}. Change the options.") from None
+        wrong = "; ".join(problems(error, called))
+        raise InputError(f"the settings cannot be used: {wrong}. Change the options.") from None
     return settings, None if greedy else settings.temperature
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import torch
 
 from foundation.errors import UnitError
+from foundation.files import place_file, write_atomically
 from rlhf.compare.blind import blinded
 from rlhf.compare.note import key_path, note_path, note_text
 from rlhf.compare.partial_table import PartialTable
@@ -165,9 +166,10 @@ def _write(
     """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
     if sampling.blind:
         table, key = blinded(table, sampling.seed)
-        partial.place(key_path(out), lambda path: write_rows(key, path, KEY))
+        letters = partial.folder / f"key{out.suffix}"
+        write_rows(key, letters, KEY)
+        place_file(letters, key_path(out))
     scratch = partial.folder / f"table{out.suffix}"
     write_rows(table, scratch, RESPONSES)
-    note = note_text(fingerprint, scratch, out.name)
-    partial.place(note_path(out), lambda path: path.write_text(note, encoding="utf-8"))
-    scratch.replace(out)
+    write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
+    place_file(scratch, out)

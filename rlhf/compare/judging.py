@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from corpus.corpus import Corpus
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
+from foundation.settings import problems
 from llm_client.asker import Tools
 from llm_client.cost.estimate import estimate
 from llm_client.cost.prices import find_price
@@ -98,10 +99,7 @@ class JudgeSettings:
         try:
             return LLMSettings.model_validate(given)
         except ValidationError as error:
-            problems = "; ".join(
-                f"{called(str(item['loc'][0]))} {item['input']}: {item['msg']}" for item in error.errors()
-            )
-            raise InputError(f"{problems}. Change the options.") from None
+            raise InputError(f"{'; '.join(problems(error, called))}. Change the options.") from None
 
 
 @dataclass(frozen=True)

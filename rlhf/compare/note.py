@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from foundation.files import file_digest
 
 
 def note_path(out: Path) -> Path:
@@ -36,7 +37,7 @@ def is_blind(out: Path) -> bool:
 def is_finished(out: Path, fingerprint: Mapping[str, Any]) -> bool:
     """Whether ``out`` is there, was made with exactly this, and has not been changed since."""
     try:
-        same = _read(out) == {**fingerprint, "sha256": _digest(out), "table": out.name}
+        same = _read(out) == {**fingerprint, "sha256": file_digest(out), "table": out.name}
     except OSError:
         return False
     return same and (not fingerprint["blind"] or key_path(out).is_file())
@@ -44,7 +45,7 @@ def is_finished(out: Path, fingerprint: Mapping[str, Any]) -> bool:
 
 def note_text(fingerprint: Mapping[str, Any], table: Path, name: str) -> str:
     """The note of the table that is to be called ``name`` and stands at ``table`` until it is whole."""
-    note = {**fingerprint, "sha256": _digest(table), "table": name}
+    note = {**fingerprint, "sha256": file_digest(table), "table": name}
     return json.dumps(note, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -54,8 +55,3 @@ def _read(out: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return note if isinstance(note, dict) else None
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

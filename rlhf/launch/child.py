@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from foundation.errors import ApportionError
+from foundation.files import write_atomically
 from rlhf.launch.job import FAILURE, Job, write_result
 
 TOLD = "APPORTION "
@@ -51,8 +52,7 @@ def main(folder: Path) -> None:
             team,
         )
     except ApportionError as error:
-        (folder / f"{FAILURE}.{team.rank}").write_text(json.dumps([type(error).__name__, str(error)]))
-        (folder / f"{FAILURE}.{team.rank}").rename(folder / FAILURE)
+        write_atomically(folder / FAILURE, json.dumps([type(error).__name__, str(error)]))
         raise SystemExit(1) from error
     if first:
         write_result(folder, tables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus.session import Episode, Rating, Turn
+from foundation.files import write_atomically
 from rlhf.settings import AlignSettings
 
 JOB, EPISODES, SPLITS = "job.json", "episodes.json", "splits.parquet"
@@ -71,9 +73,7 @@ class Job:
 def write_result(folder: Path, tables: Sequence[pa.Table]) -> None:
     """The history and the samples that `rlhf.align.align` gave."""
     for name, table in zip((HISTORY, SAMPLES), tables, strict=True):
-        part = folder / f"{name}.part"
-        pq.write_table(table, part)
-        part.rename(folder / name)
+        write_atomically(folder / name, partial(pq.write_table, table))
 
 
 def read_result(folder: Path) -> tuple[pa.Table, pa.Table] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
+from foundation.files import remembered_digest
 from rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
 from rlhf.settings import AlignSettings
 
@@ -72,16 +72,8 @@ def policy_digest(name: str) -> str:
     found = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".json", ".jinja")):
         found.update(str(path.relative_to(folder)).encode())
-        status = path.stat()
-        found.update(_file_digest(path, status.st_size, status.st_mtime_ns))
+        found.update(bytes.fromhex(remembered_digest(path)))
     return found.hexdigest()
-
-
-@cache
-def _file_digest(path: Path, size: int, changed_ns: int) -> bytes:
-    # Gigabytes, and a run asks for them more than once.
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _base_of(folder: Path) -> str:

@@ -251,7 +251,7 @@ def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answer
 def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path) -> None:
     (policy / "window.json").write_text('{"context_turns": "x"}')
     code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
-    assert code == 2 and f"{policy / 'window.json'}: context_turns = x" in err and "Correct the file" in err
+    assert code == 2 and f"{policy / 'window.json'}: context_turns = 'x'" in err and "Correct the file" in err
 
 
 def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path) -> None:

@@ -29,11 +29,11 @@ def test_a_table_of_ones_own_goes_first(tmp_path):
     ("text", "words"),
     [
         ("[models\n", "is no TOML file"),
-        ('[models]\n"m" = { input = 1 }\n', r"models\.m\.output: Field required"),
-        ('[models]\n"m" = { input = -1, output = 1 }\n', r"models\.m\.input: .*greater than or equal to 0"),
+        ('[models]\n"m" = { input = 1 }\n', r"models\.m\.output: missing"),
+        ('[models]\n"m" = { input = -1, output = 1 }\n', r"models\.m\.input = -1: .*greater than or equal to 0"),
         ('[models]\n"m" = { input = nan, output = 1 }\n', r"models\.m\.input"),
-        ('[models]\n"m" = { input = 1, output = 1, cache = 1 }\n', r"models\.m\.cache: Extra"),
-        ("", "models: Field required"),
+        ('[models]\n"m" = { input = 1, output = 1, cache = 1 }\n', r"models\.m\.cache: unknown key"),
+        ("", "models: missing"),
     ],
 )
 def test_a_wrong_table_is_told(tmp_path, text, words):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foundation.errors import UnitError
-from pipeline.engine.store import Store, canonical_json, digest, write_atomically
+from foundation.files import canonical_json, digest, write_atomically
+from pipeline.engine.store import Store
 
 KEY = "a" * 64
 

@@ -14,8 +14,8 @@ from apportion.cli import main
 from corpus.corpus import Corpus
 from corpus.schema import MEDIA, RATINGS, SESSIONS, UTTERANCES
 from foundation.errors import InputError
+from foundation.files import file_digest
 from pipeline.engine.progress import StageProgress
-from pipeline.engine.store import file_digest
 from pipeline.results.annotation_files import ExportReport, export_run, open_run
 from pipeline.results.publish import session_file_name
 from tests.features.clips import tone, write_wav

@@ -56,7 +56,7 @@ def test_errors_call_things_as_the_caller_does(responses):
         LanguageModelJudge.of(pairs, responses, settings)
     with pytest.raises(InputError, match=r"^<budget> -1\.0: give a number"):
         LanguageModelJudge.of(pairs, responses, settings, "<{}>".format)
-    with pytest.raises(InputError, match=r"^base_url nowhere: "):
+    with pytest.raises(InputError, match=r"^base_url = 'nowhere': "):
         LanguageModelJudge.of(pairs, responses, JudgeSettings("judge-1", base_url="nowhere"))
     gone = JudgeSettings(recorded=responses.with_name("gone.jsonl"))
     with pytest.raises(InputError, match=r"^model: the recorded replies .* cannot be read"):
