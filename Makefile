@@ -4,17 +4,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Test processes beside each other, one a core: `make test JOBS=1` runs one test after the other.
+JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+PARALLEL := -n $(JOBS) --dist worksteal
 
-.PHONY: demo test test-slow test-dags test-deepspeed lint setup clean
+.PHONY: demo test test-slow test-dags test-deepspeed test-wheel lint setup clean
 
 demo: $(VENV)/.ready
 	$(BIN)/apportion demo
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: $(VENV)/.ready
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest $(PARALLEL) -m slow
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-airflow/bin/python -m pytest -m dags tests/dags
@@ -22,6 +25,10 @@ test-dags: .venv-airflow/.ready .venv-prefect/.ready
 
 test-deepspeed: .venv-deepspeed/.ready
 	.venv-deepspeed/bin/python -m pytest -m deepspeed tests/rlhf/policy/test_zero.py
+
+# The wheel by itself: built, installed in an empty environment outside of this folder, the demo run there.
+test-wheel: $(VENV)/.ready
+	$(BIN)/python -m pytest -m wheel tests/test_wheel.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 
 import click
 
+from apportion.own_names import end_if_hidden
+
+# Before anything else of ours is imported: what hides it would end in an error of its own, or in none.
+end_if_hidden()
+
 from apportion.commands import benchmark as benchmark_commands
 from apportion.commands import compare as compare_commands
 from apportion.commands import corpus as corpus_commands

@@ -39,8 +39,8 @@ import numpy as np
 import features.recording.video
 from benchmarks.measure import tell, timed
 from corpus.session import Media, Rating, Session, Turn
-from demo.planted import Planted
-from demo.tables import to_corpus
+from demo.making.planted import Planted
+from demo.making.tables import to_corpus
 from features.extract import extract_session
 from features.settings import FeatureSettings
 

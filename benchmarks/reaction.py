@@ -32,7 +32,7 @@ from decompose.reactions.read import Reactions, arrange, read_session
 from decompose.settings import ReactionSettings
 from evaluation.agreement import within_session
 from evaluation.bootstrap import Sampled, estimate, paired_difference
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import read_labels
 from foundation.arrays import Floats

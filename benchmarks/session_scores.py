@@ -40,10 +40,10 @@ from decompose.settings import DecomposeSettings
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.calibration import calibration
 from evaluation.global_loss import episode_sums
-from evaluation.panel import HeldOut, align
+from evaluation.held_out import HeldOut, align
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from reward_model.distil import train_reward_model
 from reward_model.embed import embed_session
 from reward_model.settings import RewardModelSettings
@@ -65,7 +65,7 @@ class Material:
     @classmethod
     def of(cls, sessions: Sequence[Session], embeddings: pa.Table, reactions: pa.Table) -> Material:
         settings = DecomposeSettings()
-        judged = [judge_session("uniform", s, NAME, None, settings, Tools(settings.llm)).judgements for s in sessions]
+        judged = [judge_session("uniform", s, NAME, None, settings, Asker(settings.llm)).judgements for s in sessions]
         episodes = tuple(episode for session in sessions for episode in session.episodes(NAME))
         return cls(episodes, embeddings, reactions, pa.concat_tables(judged))
 

@@ -31,6 +31,11 @@ class Corpus:
     """The five tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
 
     Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
+
+    >>> sessions = pa.table({"session_id": ["s1"], "source": ["by hand"], "duration_s": [None], "language": ["en"]})
+    >>> corpus = Corpus.of(".", {"sessions": sessions})  # Corpus.open(folder) reads what `write` wrote
+    >>> corpus.session_ids(), corpus.session("s1").language
+    (['s1'], 'en')
     """
 
     root: Path

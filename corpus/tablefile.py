@@ -22,10 +22,12 @@ FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
 
 def find_table(folder: Path, name: str) -> Path | None:
     """The file of table ``name`` in ``folder``, or None; an InputError where both formats lie there."""
-    found = [folder / f"{name}.{kind}" for kind in FORMATS if (folder / f"{name}.{kind}").is_file()]
-    if len(found) > 1:
-        raise InputError(f"{folder}: both {found[0].name} and {found[1].name} are there. Remove the one that is stale.")
-    return found[0] if found else None
+    present = [folder / f"{name}.{kind}" for kind in FORMATS if (folder / f"{name}.{kind}").is_file()]
+    if len(present) > 1:
+        raise InputError(
+            f"{folder}: both {present[0].name} and {present[1].name} are there. Remove the one that is stale."
+        )
+    return present[0] if present else None
 
 
 def read_table(path: Path, schema: TableSchema) -> pa.Table:

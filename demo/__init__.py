@@ -1,1 +1,5 @@
-"""The demo corpus: synthetic conversations with known turn qualities, and the scripts that make it."""
+"""The demo: a corpus of synthetic conversations with known turn qualities, its configuration, recorded replies.
+
+``demo.toml`` is what ``apportion demo`` runs, ``corpus/`` the conversations, ``llm_replies.jsonl`` a model's replies,
+``ground_truth.json`` what is planted, and ``making/`` the scripts that made it, which no wheel holds.
+"""

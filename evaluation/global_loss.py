@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.bootstrap import Sampled, ratio, resample
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 

@@ -11,7 +11,7 @@ import numpy as np
 from evaluation.bootstrap import Sampled, ratio, resample
 from evaluation.figure import Missing
 from evaluation.global_loss import episode_sums
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 

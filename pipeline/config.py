@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from corpus.settings import SplitSettings
-from decompose.settings import DecomposeSettings
+from decompose.methods import section_classes
+from decompose.settings import AuditSettings, DecomposeSettings, ReactionSettings
 from evaluation.settings import EvaluationSettings
-from features.emotion_model.choice import AUTO, NONE
+from features.emotion_model.choice import AUTO, NONE, shown_emotion_model
 from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
 from foundation.nearest import did_you_mean
@@ -144,10 +145,10 @@ class Config(Settings):
     def with_policy(self, base: Path) -> Config:
         """A copy whose policy, where it is a folder, is found from ``base``."""
         name = self.align.policy
-        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        if name == "tiny" or not (is_folder_name(name) or Path(found).is_dir()):
+        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        if name == "tiny" or not (is_folder_name(name) or Path(path).is_dir()):
             return self
-        return self.model_copy(update={"align": self.align.model_copy(update={"policy": found})})
+        return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
 
     def with_samples(self, samples: int) -> Config:
         """A copy that asks the language model ``samples`` times."""
@@ -159,8 +160,8 @@ class Config(Settings):
         name = self.decompose.llm.prompt
         if not is_path(name):
             return self
-        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        llm = self.decompose.llm.model_copy(update={"prompt": found})
+        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        llm = self.decompose.llm.model_copy(update={"prompt": path})
         return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
 
 
@@ -204,11 +205,17 @@ def _unknown(place: Place) -> str:
 def _keys_at(loc: tuple[Any, ...]) -> list[str]:
     model: type[BaseModel] = Config
     for part in loc:
-        inner = model.model_fields[str(part)].annotation
+        inner = _keys_of(model)[str(part)]
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return []
         model = inner
-    return sorted(model.model_fields)
+    return sorted(_keys_of(model))
+
+
+def _keys_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The type of each key; packages' methods have sections among those of ours."""
+    keys = {name: field.annotation for name, field in model.model_fields.items()}
+    return {**keys, **section_classes()} if model is DecomposeSettings else keys
 
 
 def _anchored(config: Config, base: Path) -> Config:
@@ -228,3 +235,24 @@ def settings_of(model: BaseModel) -> dict[str, Any]:
     """A settings model as plain JSON values, for a key or a report."""
     plain: dict[str, Any] = json.loads(model.model_dump_json())
     return plain
+
+
+def key_of(settings: RewardModelSettings | ReactionSettings | AuditSettings) -> dict[str, Any]:
+    """A settings model as plain JSON values for a key, without the fields that its ``NOT_IN_KEY`` names."""
+    return {name: value for name, value in settings_of(settings).items() if name not in settings.NOT_IN_KEY}
+
+
+def shown_config(config: Config) -> dict[str, Any]:
+    """The configuration without paths and worker counts, which say nothing about the results."""
+    shown = settings_of(config)
+    for name in ("corpus", "output"):
+        shown.pop(name)
+    shown["features"]["emotion_model"] = shown_emotion_model(config.features.emotion_model)
+    for name in ("yunet_model", "landmarker_model"):
+        shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
+    if is_path(config.decompose.llm.prompt):
+        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
+    if Path(config.align.policy).is_absolute():
+        shown["align"]["policy"] = Path(config.align.policy).name
+    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
+    return shown

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -47,7 +47,15 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at the machine; imports torch, so it takes seconds."""
-    checks: tuple[Callable[[], list[Finding]], ...] = (_machine, _packages, _torch, _onnxruntime, _models, _keys)
+    checks: tuple[Callable[[], list[Finding]], ...] = (
+        _machine,
+        _own_packages,
+        _packages,
+        _torch,
+        _onnxruntime,
+        _models,
+        _keys,
+    )
     return [finding for check in checks for finding in check()]
 
 
@@ -62,6 +70,21 @@ def _machine() -> list[Finding]:
         Finding("memory", "ok", f"{memory_gib:.1f} GiB"),
         Finding("disk", state, f"{free_gib:.1f} GiB free in {Path.cwd()}"),
     ]
+
+
+def _own_packages() -> list[Finding]:
+    """Whether another distribution has written into a package of apportion's; their names are general."""
+    place = Path(__file__).resolve().parents[1]
+    shared = {
+        name: sorted({*distributions} - {"apportion"})
+        for name, distributions in packages_distributions().items()
+        if "apportion" in distributions and {*distributions} != {"apportion"}
+    }
+    if not shared:
+        return [Finding("apportion", "ok", f"{_version('apportion') or 'not installed'} ({place})")]
+    others = "; ".join(f"`{name}` is also of {', '.join(packages)}" for name, packages in sorted(shared.items()))
+    advice = f"{others}: install apportion in an environment of its own (docs/install.md)"
+    return [Finding("apportion", "warning", advice)]
 
 
 def _packages() -> list[Finding]:

@@ -79,7 +79,7 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
         Another process writes the same table.
     """
     path = out.with_name(f".{out.name}.unfinished")
-    message = f"{out} is being written by another process. Wait for it, or write another file."
+    message = f"{out} is being written by another process. Wait for it, or choose another name for the table."
     with locked(path, message, InputError) as file:
         done = _read(file, identity)
         if done is None:
@@ -124,12 +124,12 @@ def _read(file: IO[bytes], identity: str) -> dict[str, SessionScores] | None:
     end = file.tell()
     while line := file.readline():
         try:
-            found = SessionScores.from_line(line)
+            scores = SessionScores.from_line(line)
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             break
         if not line.endswith(b"\n"):
             break
-        done[found.session_id] = found
+        done[scores.session_id] = scores
         end = file.tell()
     file.truncate(end)
     return done

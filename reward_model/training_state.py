@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,29 +9,6 @@ from typing import Any
 import torch
 
 from foundation.files import write_atomically
-from reward_model.dataset import Dataset
-from reward_model.objective import Objective
-from reward_model.settings import RewardModelSettings
-
-VERSION = 1
-
-
-def fingerprint(
-    objective: Objective,
-    data: Dataset,
-    train_rows: Sequence[int],
-    validation_rows: Sequence[int],
-    settings: RewardModelSettings,
-    seed: int,
-) -> str:
-    """sha256 of what a training depends on: the state of another one must not be gone on from."""
-    windows = data.windows
-    facts = [VERSION, settings.model_dump(), seed, torch.get_num_threads(), objective.name]
-    facts += [dict(objective.hyper_parameters), windows.keys, windows.turns, list(train_rows), list(validation_rows)]
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for values in (data.returns, data.turn_rewards):
-        digest.update(b"" if values is None else values.double().numpy().tobytes())
-    return digest.hexdigest()
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:

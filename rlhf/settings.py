@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -59,6 +59,38 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     ),
 }  # fmt: skip
 """Settings that not every algorithm reads, and which do."""
+
+
+ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
+MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
+MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens")]
+Temperature = Annotated[float, Field(gt=0, le=5, description="sampling temperature, in the log-probabilities too")]
+Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
+Dtype = Annotated[
+    Literal["float32", "bfloat16"],
+    Field(description="number format of the frozen weights; adapters stay in float32"),
+]
+
+
+class Window(Settings):
+    """What a policy reads of a dialogue, and how its replies are sampled."""
+
+    context_turns: ContextTurns = 3
+    max_context_tokens: MaxContextTokens = 192
+    max_new_tokens: MaxNewTokens = 32
+    temperature: Temperature = 0.7
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens that the policy reads at once: prompt and reply."""
+        return self.max_context_tokens + self.max_new_tokens
+
+
+class Placement(Settings):
+    """Where a policy runs, and in what number format its frozen weights are."""
+
+    device: Device = "cpu"
+    dtype: Dtype = "float32"
 
 
 class LoraSettings(Settings):
@@ -135,10 +167,8 @@ class AlignSettings(Settings):
     reward_method: str | None = Field(
         default=None, description="the method whose reward model is used; none takes the last of decompose.methods"
     )
-    device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the policy runs; results differ by bits")
-    dtype: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="number format of the frozen weights; adapters stay in float32"
-    )
+    device: Device = "cpu"
+    dtype: Dtype = "float32"
     generation: Literal["transformers", "vllm"] = Field(
         default="transformers", description="what samples the replies of grpo and rloo; vllm is an extra, for GPUs"
     )
@@ -198,7 +228,7 @@ class AlignSettings(Settings):
     score_norm: bool = Field(
         default=True, description="scores less their running mean, divided by their running deviation"
     )
-    context_turns: int = Field(default=3, ge=1, description="most turns of history that the policy sees")
+    context_turns: ContextTurns = 3
     targets: tuple[str, ...] = Field(
         default=(), description="speakers in whose place the policy answers; none given: everybody who was rated"
     )
@@ -208,13 +238,9 @@ class AlignSettings(Settings):
         description="most contexts of one rated speaker in one session, spread evenly, so that long sessions do not "
         "outweigh short ones; none takes all",
     )
-    max_context_tokens: int = Field(
-        default=192, ge=8, description="longest prompt; the oldest turns are dropped until it fits"
-    )
-    max_new_tokens: int = Field(default=32, ge=1, description="longest reply, in tokens")
-    temperature: float = Field(
-        default=0.7, gt=0, le=5, description="sampling temperature, in the log-probabilities too"
-    )
+    max_context_tokens: MaxContextTokens = 192
+    max_new_tokens: MaxNewTokens = 32
+    temperature: Temperature = 0.7
     reply_turns: int = Field(
         default=1, ge=1, description="turns that the policy answers in a row; the other side says what it said then"
     )
@@ -265,7 +291,7 @@ class AlignSettings(Settings):
     @model_validator(mode="after")
     def _suits_the_algorithm(self) -> AlignSettings:
         if self.algorithm != "ppo":
-            self._deals_out_evenly()
+            self._divides_evenly()
         if self.algorithm in ("grpo", "rloo") and self.batch % self.group:
             raise ValueError(f"batch {self.batch} holds no whole number of groups of {self.group}; change group")
         if self.algorithm in ("rloo", "sft") and self.reply_turns > 1:
@@ -278,14 +304,14 @@ class AlignSettings(Settings):
             self._suits_vllm()
         return self
 
-    def _deals_out_evenly(self) -> None:
+    def _divides_evenly(self) -> None:
         name, update = ("batch", self.batch) if self.algorithm == "sft" else ("minibatch", self.minibatch)
         share = update // self.processes
-        own = "minibatch" if self.processes == 1 else f"each process' part of {name},"
+        each = "minibatch" if self.processes == 1 else f"each process' part of {name},"
         for whole, total, part, size in (
             ("batch", self.batch, "minibatch", update),
             (name, update, "processes", self.processes),
-            (own, share, "micro_batch", self.at_once),
+            (each, share, "micro_batch", self.at_once),
         ):
             if total % size:
                 raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")
@@ -297,6 +323,16 @@ class AlignSettings(Settings):
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.reply_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
+
+    @property
+    def window(self) -> Window:
+        """What the policy reads, and how its replies are sampled."""
+        return Window.model_construct(**{name: getattr(self, name) for name in Window.model_fields})
+
+    @property
+    def placement(self) -> Placement:
+        """Where the policy runs."""
+        return Placement.model_construct(**{name: getattr(self, name) for name in Placement.model_fields})
 
     @property
     def unread(self) -> tuple[str, ...]:

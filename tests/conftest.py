@@ -1,12 +1,18 @@
-"""What holds for every test: no time limits, and an emotion model that somebody has fetched is not found."""
+"""What holds for every test: one thread, no time limits, no emotion model that somebody has fetched."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+# Before anything loads torch or NumPy, and for the processes that tests start, too: a sum over another number of
+# threads has other bits, and the test processes beside this one want the other cores.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[_name] = "1"
 
 # A busy machine is no fault of the code.
 settings.register_profile("apportion", deadline=None)
@@ -22,3 +28,12 @@ def no_fetched_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         del os.environ["APPORTION_CACHE"]
     else:
         os.environ["APPORTION_CACHE"] = before
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """A test that lets torch compute with more threads leaves the next one with one."""
+    yield
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != 1:
+        torch.set_num_threads(1)

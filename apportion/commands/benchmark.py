@@ -67,7 +67,7 @@ def benchmark_command(
         named = {name: str(path) for name, path in files.items()}
         click.echo(json.dumps({**summary.to_json(), "benchmark": named}, indent=1, sort_keys=True))
     else:
-        click.echo(summary.text(str(corpus)).rsplit("\n", 1)[0])
+        click.echo(summary.text())
         for name, path in files.items():
             click.echo(f"{name:<14} {path}")
         if files:

@@ -129,7 +129,10 @@ def run(
         click.echo(dry_run_text(config, stages, as_json=as_json, batch=batch))
         return
     summary = run_locally(config, stages, quiet=as_json, batch=batch)
-    click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True) if as_json else summary.text(source, command))
+    if as_json:
+        click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True))
+    else:
+        click.echo(f"{summary.text()}\n{summary.next_step(source, command)}")
     sys.exit(summary.exit_code(allow_quarantine=allow_quarantine))
 
 

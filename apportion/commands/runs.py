@@ -30,6 +30,6 @@ def run_command(config: Path, **options: Any) -> None:
 def demo_command(output: Path | None, **options: Any) -> None:
     """Run all stages on the bundled demo corpus (synthetic) with recorded LLM replies."""
     if not DEMO_CONFIG.is_file():
-        raise InputError(f"{DEMO_CONFIG} is missing: the demo corpus comes with a checkout of the repository.")
+        raise InputError(f"{DEMO_CONFIG} is missing, which comes with apportion: install it again.")
     config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
     run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), "run", **options)

@@ -102,11 +102,11 @@ def read_answers(path: Path, column: str, conversation: str) -> list[Answer]:
     UnitError
         A file that cannot be read or is not CSV, a missing column, rows of another conversation.
     """
-    found = _answers(path, path.name, column, needs_id=False)
-    for id_, answers in found.items():
+    by_conversation = _answers(path, path.name, column, needs_id=False)
+    for id_, answers in by_conversation.items():
         if id_ not in (None, conversation):
             raise UnitError(f"{answers[0].place}, column convo_id: {id_!r}; this folder is {conversation!r}.")
-    return [answer for answers in found.values() for answer in answers]
+    return [answer for answers in by_conversation.values() for answer in answers]
 
 
 def read_all_answers(path: Path, column: str) -> dict[str, list[Answer]]:
@@ -129,14 +129,14 @@ def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str 
         return {}
     user_at, cell_at, partner_at = table.position("user_id"), table.position(column), table.optional("partner_id")
     id_at = table.position("convo_id") if needs_id else table.optional("convo_id")
-    found: dict[str | None, list[Answer]] = {}
+    by_conversation: dict[str | None, list[Answer]] = {}
     for line, row in table.rows:
         partner = None if partner_at is None else row[partner_at].strip()
         known = None if partner is None or partner.lower() in BLANK else partner
         id_ = None if id_at is None else row[id_at].strip()
         answer = Answer(f"{name}, line {line}", row[user_at].strip(), known, row[cell_at].strip())
-        found.setdefault(id_, []).append(answer)
-    return found
+        by_conversation.setdefault(id_, []).append(answer)
+    return by_conversation
 
 
 def check_column(surveys: Sequence[Path], column: str) -> None:

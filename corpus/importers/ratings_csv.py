@@ -85,12 +85,12 @@ def read_ratings(path: Path, session_id: str | None = None) -> dict[str, list[Ro
         if column not in header:
             hint = did_you_mean(column, header, "Add it.", after=" Rename it.")
             raise InputError(f"{path}: no column {column!r}; {hint} Found: {', '.join(header) or 'none'}.")
-    found: dict[str, list[Row]] = {}
+    by_session: dict[str, list[Row]] = {}
     try:
         for values in reader:
             row = {key: (values.get(key) or "").strip() for key in header}
             id_ = row.get("session_id") or session_id or ""
-            found.setdefault(id_, []).append(Row(f"{path.name}, line {reader.line_num}", row))
+            by_session.setdefault(id_, []).append(Row(f"{path.name}, line {reader.line_num}", row))
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: not readable CSV ({error}). Correct that line.") from None
-    return found
+    return by_session

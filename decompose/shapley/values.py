@@ -81,6 +81,14 @@ def shapley_values(
     seed : int
         Of the draw and the bootstrap; equal seeds give equal results where ``value`` does.
 
+    Examples
+    --------
+    Two turns, either of which is worth 1.2 by itself, and both together 1.8:
+
+    >>> found = shapley_values(lambda said: {0: 0.0, 1: 1.2, 2: 1.8}[len(said)], players=2)
+    >>> found.values.round(6).tolist(), found.estimator
+    ([0.9, 0.9], 'exact')
+
     Raises
     ------
     InputError

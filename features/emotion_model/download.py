@@ -97,7 +97,7 @@ def _check(url: str) -> None:
     except ValueError:
         usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
-        raise InputError(f"{url!r}: no usable address. Give http:// or https://, or a file with --from FILE.")
+        raise InputError(f"{url!r}: no usable address. Give http:// or https://, or a file that you have.")
     if parts.username is not None:
         raise InputError("an address with a user name or password in it is not taken, since messages show addresses.")
 

@@ -63,14 +63,16 @@ def pinned(name: str) -> PinnedModel:
         if name in (model.name, EMOTION):
             return model
     known = ", ".join((EMOTION, *(model.name for model in MODELS)))
-    raise InputError(f"no model {name!r}. Known: {known}. Any other ONNX file is used with --emotion-model FILE.")
+    raise InputError(
+        f"no model {name!r}. Known: {known}. Any other ONNX file is used by its path, as the emotion model."
+    )
 
 
 def cache_folder() -> Path:
     """``$APPORTION_CACHE``, else ``$XDG_CACHE_HOME/apportion``, else ``~/.cache/apportion``."""
-    own, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        return Path(own).absolute()
+    given, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if given:
+        return Path(given).absolute()
     if base and Path(base).is_absolute():  # A relative path there is to be ignored (XDG base directory specification).
         return Path(base) / "apportion"
     try:
@@ -167,7 +169,7 @@ def _install(model: PinnedModel, path: Path, source: Path | None, url: str | Non
 
 
 def _copy(source: Path, part: Path) -> None:
-    advice = "Give the ONNX file with --from FILE."
+    advice = "Give the ONNX file itself."
     if not source.is_file():
         raise InputError(f"{source}: {'a folder' if source.is_dir() else 'no such file'}. {advice}")
     if source.stat().st_size > MAX_BYTES:
@@ -176,15 +178,15 @@ def _copy(source: Path, part: Path) -> None:
 
 
 def _wrong_file(model: PinnedModel, part: Path, source: Path | None, url: str | None) -> Exception:
-    found = f"git blob {git_blob(part)}, {part.stat().st_size:,} bytes; {model.git_blob} is the published one"
+    fetched = f"git blob {git_blob(part)}, {part.stat().st_size:,} bytes; {model.git_blob} is the published one"
     if source is not None:
         return InputError(
-            f"{source}: not {model.name} ({found}). Nothing was installed. It is published at {model.url}. "
-            "Another model is used with --emotion-model FILE."
+            f"{source}: not {model.name} ({fetched}). Nothing was installed. It is published at {model.url}. "
+            "Another model is used by its path, as the emotion model."
         )
     from features.emotion_model.download import DownloadError
 
-    return DownloadError(f"{url or model.url}: not {model.name} ({found}). It was deleted. {_by_hand(model, url)}")
+    return DownloadError(f"{url or model.url}: not {model.name} ({fetched}). It was deleted. {_by_hand(model, url)}")
 
 
 def _by_hand(model: PinnedModel, url: str | None) -> str:

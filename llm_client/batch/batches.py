@@ -175,13 +175,13 @@ class Batches:
             No such batch in the cache.
         """
         with self._alone():
-            found = {batch.batch_id: batch for batch in self._book.batches() if batch.batch_id}
-            if batch_id not in found:
+            batches = {batch.batch_id: batch for batch in self._book.batches() if batch.batch_id}
+            if batch_id not in batches:
                 raise SetupError(
                     f"{self._path} knows no batch {batch_id!r} at {self._settings.host}; it has: "
-                    f"{', '.join(found) or 'none'}."
+                    f"{', '.join(batches) or 'none'}."
                 )
-            return self._book.drop(found[batch_id], paid=True)
+            return self._book.drop(batches[batch_id], paid=True)
 
     def close(self) -> None:
         """Close the connections and the file."""
@@ -356,8 +356,8 @@ class Batches:
 
     def _failure(self, state: Batch) -> str:
         errors = (state.errors.data if state.errors else None) or []
-        said = [f"line {error.line}: {error.message}" if error.line else str(error.message) for error in errors[:3]]
-        return self._connection.clean("; ".join(said) or "it does not say why")
+        causes = [f"line {error.line}: {error.message}" if error.line else str(error.message) for error in errors[:3]]
+        return self._connection.clean("; ".join(causes) or "it does not say why")
 
 
 def _line(key: str, body: dict[str, Any]) -> bytes:

@@ -16,9 +16,9 @@ from decompose.methods import METHODS, find_method, needs_features
 from foundation.errors import InputError
 from foundation.files import write_atomically
 from foundation.nearest import did_you_mean
+from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
-from pipeline.running.shards import open_engine
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 
@@ -46,7 +46,7 @@ def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence
         find_method(name)
     if len(set(asked)) != len(asked):
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
-    names = asked or [name for name, method in METHODS.items() if name in more or not method.concurrent]
+    names = asked or [name for name, method in METHODS.items() if name in more or not method.asks]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
     left_out |= {

@@ -49,9 +49,9 @@ class InputHashes:
                 return str(remembered["sha256"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        found = file_digest(path)
-        write_atomically(note, canonical_json({"stamp": stamp, "sha256": found}))
-        return found
+        sha256 = file_digest(path)
+        write_atomically(note, canonical_json({"stamp": stamp, "sha256": sha256}))
+        return sha256
 
     def _recording(self, media: Media) -> Path:
         return self.root / media.path

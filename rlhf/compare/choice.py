@@ -28,8 +28,8 @@ from rlhf.compare.shared_contexts import SharedContexts, share_contexts
 from rlhf.policy.loading import check_device
 from rlhf.policy.opening import check_policy, open_tokenizer
 from rlhf.policy.window_file import read_window, window_path
-from rlhf.settings import AlignSettings
-from rlhf.training.quiet import quiet_transformers
+from rlhf.settings import Placement, Window
+from rlhf.training.isolation import quiet_transformers
 
 ALL = "all"
 """In place of a split: every session."""
@@ -80,11 +80,9 @@ class Wanted:
     device: str | None = None
     dtype: str | None = None
 
-    @property
-    def window(self) -> dict[str, Any]:
-        """What goes before the window of the first policy, and where it runs."""
-        names = ("context_turns", "max_context_tokens", "max_new_tokens", "temperature", "device", "dtype")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+    def given(self, settings: type[Window | Placement]) -> dict[str, Any]:
+        """The fields of ``settings`` that are asked for."""
+        return {name: value for name in settings.model_fields if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -193,16 +191,17 @@ def choose(policies: Sequence[str], corpus: Path, wanted: Wanted, called: Called
         A policy, session, split or window that cannot be used.
     """
     sources = name_policies(policies, wanted.blind, called)
-    settings, temperature = choose_window(next(iter(sources.values())), wanted, called)
+    window, temperature = choose_window(next(iter(sources.values())), wanted, called)
     sessions = choose_sessions(Corpus.open(corpus), sources, wanted, called)
-    contexts = _contexts(sessions, sources, settings, wanted.contexts)
+    placement = choose_placement(wanted, called)
+    contexts = _contexts(sessions, sources, window, wanted.contexts)
     if not contexts.shown:
         raise InputError(
             f"{corpus}, split {sessions.split!r}, {len(sessions.episodes)} episodes: {contexts.first}, "
             f"{contexts.no_room} for which another policy has no room. Raise {called('max_context_tokens')}, or choose "
             f"other sessions with {called('split')}."
         )
-    sampling = SamplingSettings(settings, temperature, wanted.seed, wanted.batch, wanted.blind)
+    sampling = SamplingSettings(window, placement, temperature, wanted.seed, wanted.batch, wanted.blind)
     return Generation(sources, contexts, sampling, sessions)
 
 
@@ -236,29 +235,48 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
     return sources
 
 
-def choose_window(first: str, wanted: Wanted, called: Called = str) -> tuple[AlignSettings, float | None]:
-    """Window and device as wanted, else as the policy ``first`` was trained, else the defaults; and the temperature.
+def choose_window(first: str, wanted: Wanted, called: Called = str) -> tuple[Window, float | None]:
+    """The window as wanted, else as the policy ``first`` was trained, else the default; and the temperature.
 
     Raises
     ------
     InputError
         A value that cannot be used, wanted or beside the policy.
     """
-    given = wanted.window
+    given = wanted.given(Window)
     greedy = given.get("temperature") == 0
     if greedy:
         given.pop("temperature")
     try:
-        settings = AlignSettings.model_validate({**read_window(first), **given})
+        window = Window.model_validate({**read_window(first), **given})
     except ValidationError as error:
-        if not any(item["loc"] and item["loc"][0] in given for item in error.errors()):
-            raise InputError(
-                f"{window_path(first)}: {'; '.join(problems(error))}. Correct the file, or take it away to get the "
-                "defaults."
-            ) from None
-        wrong = "; ".join(problems(error, called))
-        raise InputError(f"the settings cannot be used: {wrong}. Change the options.") from None
-    return settings, None if greedy else settings.temperature
+        if any(item["loc"] and item["loc"][0] in given for item in error.errors()):
+            raise _unusable(error, called) from None
+        raise InputError(
+            f"{window_path(first)}: {'; '.join(problems(error))}. Correct the file, or take it away to get the "
+            "defaults."
+        ) from None
+    return window, None if greedy else window.temperature
+
+
+def choose_placement(wanted: Wanted, called: Called = str) -> Placement:
+    """Where policies run.
+
+    Raises
+    ------
+    InputError
+        A device that is not here, or a number format that there is not.
+    """
+    try:
+        placement = Placement.model_validate(wanted.given(Placement))
+    except ValidationError as error:
+        raise _unusable(error, called) from None
+    check_device(placement, called("device"))
+    return placement
+
+
+def _unusable(error: ValidationError, called: Called) -> InputError:
+    return InputError(f"the settings cannot be used: {'; '.join(problems(error, called))}. Change the options.")
 
 
 def choose_sessions(corpus: Corpus, policies: Mapping[str, str], wanted: Wanted, called: Called = str) -> Sessions:
@@ -314,11 +332,10 @@ def _default_splits(corpus: Corpus, rating: str | None, called: Called) -> pa.Ta
         raise InputError(f"{error} Or take every session with {called('split')} {ALL}.") from None
 
 
-def _contexts(sessions: Sessions, policies: Mapping[str, str], settings: AlignSettings, count: int) -> SharedContexts:
-    check_device(settings)
+def _contexts(sessions: Sessions, policies: Mapping[str, str], window: Window, count: int) -> SharedContexts:
     with quiet_transformers():
         for source in policies.values():
             # Not found out only after another policy has answered for hours.
-            check_policy(source, settings)
+            check_policy(source, window)
         tokenizers = {name: open_tokenizer(source) for name, source in policies.items()}
-    return share_contexts(sessions.episodes, tokenizers, settings, count)
+    return share_contexts(sessions.episodes, tokenizers, window, count)

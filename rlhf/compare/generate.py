@@ -24,17 +24,21 @@ from rlhf.policy.loading import Policy
 from rlhf.policy.opening import open_policy, policy_digest
 from rlhf.policy.out_of_memory import memory_advice
 from rlhf.sampling.rollout import sample_replies
-from rlhf.settings import AlignSettings
-from rlhf.training.quiet import quiet_transformers
+from rlhf.settings import Placement, Window
+from rlhf.training.isolation import quiet_transformers
 
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """How responses are drawn. ``temperature`` None takes the most likely token each time; ``batch`` changes bits."""
+    """How responses are drawn.
 
-    settings: AlignSettings
+    ``temperature`` goes before the window's; None takes the most likely token each time. ``batch`` changes bits.
+    """
+
+    window: Window
+    placement: Placement
     temperature: float | None
     seed: int
     batch: int
@@ -47,15 +51,14 @@ def fingerprint_of(policies: Mapping[str, str], contexts: SharedContexts, sampli
     for name, read in contexts.by_policy.items():
         rows = [(c.session_id, c.turn, c.history, c.prompt) for c in read]
         digest.update(json.dumps([name, rows], ensure_ascii=False).encode())
-    settings = sampling.settings
     return {
         "policies": {name: policy_digest(source) for name, source in policies.items()},
         "contexts": len(contexts.shown),
         "asked": digest.hexdigest(),
-        "max_new_tokens": settings.max_new_tokens,
+        "max_new_tokens": sampling.window.max_new_tokens,
         "temperature": sampling.temperature,
-        "device": settings.device,
-        "dtype": settings.dtype,
+        "device": sampling.placement.device,
+        "dtype": sampling.placement.dtype,
         "seed": sampling.seed,
         "batch": sampling.batch,
         "blind": sampling.blind,
@@ -105,7 +108,7 @@ def generate(
         PartialTable(out, fingerprint) as partial,
         torch.random.fork_rng(),
         quiet_transformers(),
-        memory_advice(sampling.settings),
+        memory_advice(sampling.placement, f"batch (now {sampling.batch}), or take smaller policies"),
     ):
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None
@@ -113,7 +116,7 @@ def generate(
             for start in range(0, len(read), sampling.batch):
                 texts = partial.read(number, start)
                 if texts is None:
-                    opened = opened or open_policy(source, sampling.settings, name)
+                    opened = opened or open_policy(source, sampling.window, sampling.placement, name)
                     texts = _answers(opened, read[start : start + sampling.batch], sampling, start)
                     partial.write(number, start, texts)
                 rows.extend(_rows(contexts.shown[start:], name, texts, sampling.seed))
@@ -132,7 +135,7 @@ def _answers(policy: Policy, contexts: Sequence[DialogueContext], sampling: Samp
             policy,
             policy.model,
             contexts,
-            max_new_tokens=sampling.settings.max_new_tokens,
+            max_new_tokens=sampling.window.max_new_tokens,
             temperature=sampling.temperature,
         )
     except RuntimeError as error:

@@ -15,10 +15,10 @@ from corpus.corpus import Corpus
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
 from foundation.settings import problems
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from llm_client.cost.estimate import estimate
 from llm_client.cost.prices import find_price
-from llm_client.errors import SetupError
+from llm_client.errors import prefixed
 from llm_client.kept.lookup import kept_replies
 from llm_client.kept.recorded import read_header
 from llm_client.preview import Preview
@@ -159,7 +159,7 @@ class LanguageModelJudge:
             The budget is used up; replies received so far are kept.
         """
         settings = self.settings
-        asker = Tools(
+        asker = Asker(
             self.llm,
             cache=self.cache,
             recorded=settings.recorded,
@@ -182,11 +182,8 @@ class LanguageModelJudge:
         InputError
             A file of replies cannot be read.
         """
-        try:
-            with kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
-                left = [request for request in self._requests() if kept(request) is None]
-        except SetupError as error:
-            raise InputError(f"{self.called('model')}: {error}") from None
+        with prefixed(self.called("model")), kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
+            left = [request for request in self._requests() if kept(request) is None]
         consent = f"{self.called('send_to')} {self.llm.host}"
         return Preview(self.llm, tuple(left[:count]), len(left), consent, asked_for=self.called("preview"))
 
@@ -199,12 +196,10 @@ class LanguageModelJudge:
             A price table or a file of replies cannot be read.
         """
         asked = [(request, TOKENS_A_REPLY) for request in self._requests()]
-        try:
+        with prefixed(self.called("model")):
             price = find_price(self.llm.model, self.settings.prices)
             with kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
                 return estimate(self.llm.model, asked, kept, price).text()
-        except SetupError as error:
-            raise InputError(f"{self.called('model')}: {error}") from None
 
     def _requests(self) -> list[ChatRequest]:
         return [request for pair in self.shown for request in requests_for(pair, self.llm)]

@@ -12,10 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.csvfile import read_table as read_csv
-from corpus.schema import TEXT, WHOLE, TableSchema
+
+# The two tables are declared with all others; who reads and writes them finds them here.
+from corpus.schema import KEY as KEY
+from corpus.schema import RESPONSES as RESPONSES
+from corpus.schema import TableSchema
 from corpus.tablefile import read_table, sort_rows, write_table
 from foundation.errors import InputError
-from rlhf.policy.contexts import Message
+from rlhf.policy.contexts import Said
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 ROLES = ("user", "assistant")
@@ -23,30 +27,12 @@ _FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
 """How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
 
-def _whole_table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...]) -> TableSchema:
-    fields = [pa.field(column, kind, nullable=False) for column, kind in columns.items()]
-    return TableSchema(name, pa.schema(fields), key, tuple(columns))
-
-
-RESPONSES = _whole_table(
-    "responses",
-    {"session_id": TEXT, "turn": WHOLE, "context": TEXT, "policy": TEXT, "response": TEXT, "seed": WHOLE},
-    ("session_id", "turn", "policy", "seed"),
-)
-"""One row a context and policy. ``context`` is what was said before, one line a message (see `context_text`); ``turn``
-is the number of the turn that the response stands in for."""
-KEY = _whole_table(
-    "key", {"session_id": TEXT, "turn": WHOLE, "label": TEXT, "policy": TEXT}, ("session_id", "turn", "label")
-)
-"""Which policy a letter stands for in a context of blind responses; the letter is in the column ``label``."""
-
-
-def context_text(messages: Sequence[Message]) -> str:
+def context_text(messages: Sequence[Said]) -> str:
     """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces."""
     return "\n".join(f"{message.role}: {' '.join(message.text.split())}" for message in messages)
 
 
-def messages_of(context: str) -> tuple[Message, ...]:
+def messages_of(context: str) -> tuple[Said, ...]:
     """The messages that `context_text` wrote.
 
     Raises
@@ -62,7 +48,7 @@ def messages_of(context: str) -> tuple[Message, ...]:
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
                 "Write one line a message, as `apportion generate` does."
             )
-        found.append(Message(role, text.strip()))
+        found.append(Said(role, text.strip()))
     return tuple(found)
 
 

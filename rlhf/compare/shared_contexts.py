@@ -16,7 +16,7 @@ from rlhf.policy.contexts import (
     merge_turns,
     opening_window,
 )
-from rlhf.settings import AlignSettings
+from rlhf.settings import Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -49,7 +49,7 @@ class SharedContexts:
 def share_contexts(
     episodes: Sequence[Episode],
     tokenizers: Mapping[str, PreTrainedTokenizerBase],
-    settings: AlignSettings,
+    window: Window,
     count: int,
 ) -> SharedContexts:
     """Up to ``count`` contexts, spread evenly over all those that every policy has room for.
@@ -60,15 +60,15 @@ def share_contexts(
         Two ratings of one speaker in a session count once.
     tokenizers : mapping of str to PreTrainedTokenizerBase
         By the policy's name, in order.
-    settings : AlignSettings
-        The window, in turns and tokens, and whose turns are answered.
+    window : Window
+        How many turns and tokens a policy reads.
     count : int
         Most contexts.
     """
     once = list({(episode.session_id, episode.rating.target): episode for episode in episodes}.values())
 
     def history(episode: Episode, position: int) -> str:
-        before = opening_window(episode.turns[:position], episode.rating.target, settings.context_turns)
+        before = opening_window(episode.turns[:position], episode.rating.target, window.context_turns)
         return context_text(merge_turns(before, episode.rating.target))
 
     sets = {
@@ -76,8 +76,8 @@ def share_contexts(
             once,
             tokenizer,
             history,
-            context_turns=settings.context_turns,
-            max_context_tokens=settings.max_context_tokens,
+            context_turns=window.context_turns,
+            max_context_tokens=window.max_context_tokens,
         )
         for name, tokenizer in tokenizers.items()
     }

@@ -17,6 +17,7 @@ from foundation.errors import UnitError
 from reward_model.history_windows import Said, history_text
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import messages_of
+from rlhf.policy.contexts import DialogueContext
 
 if TYPE_CHECKING:
     from rlhf.training.reward import Reward
@@ -103,13 +104,15 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
     UnitError
         A reward that is not a finite number.
     """
-    texts: dict[tuple[str, str, int, int, str], tuple[str, str]] = {}
+    answers: dict[tuple[str, str, int, int, str], tuple[DialogueContext, str]] = {}
     for pair in pairs:
-        history = history_of(pair.context)
-        texts[pair.left, *_place(pair)] = (history, pair.left_text)
-        texts[pair.right, *_place(pair)] = (history, pair.right_text)
-    given = reward([history for history, _ in texts.values()], [text for _, text in texts.values()])
-    scores = dict(zip(texts, given, strict=True))
+        messages, history = messages_of(pair.context), history_of(pair.context)
+        context = DialogueContext(pair.session_id, pair.turn, messages, (), history)
+        answers[pair.left, *_place(pair)] = (context, pair.left_text)
+        answers[pair.right, *_place(pair)] = (context, pair.right_text)
+    contexts = [context for context, _ in answers.values()]
+    given = reward(contexts, [context.history for context in contexts], [text for _, text in answers.values()])
+    scores = dict(zip(answers, given, strict=True))
     for (policy, session_id, turn, *_), score in scores.items():
         if not math.isfinite(score):
             raise UnitError(

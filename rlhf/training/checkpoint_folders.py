@@ -96,7 +96,7 @@ class StepFolders:
             return load(folder)
         except Exception as error:  # Damage shows in many ways: cut JSON, missing files, weights of another shape.
             raise UnitError(
-                f"align: the checkpoint {folder} cannot be read ({type(error).__name__}: {str(error)[:200]}). Delete "
+                f"the checkpoint {folder} cannot be read ({type(error).__name__}: {str(error)[:200]}). Delete "
                 "this folder to go on from an older checkpoint or from the start, then run the same command again."
             ) from error
 

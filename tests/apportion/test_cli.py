@@ -68,7 +68,7 @@ def test_a_dry_run_does_nothing(tmp_path, capsys):
 def test_the_demo_without_its_corpus(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("apportion.commands.runs.DEMO_CONFIG", tmp_path / "none.toml")
     code, _, err = run(capsys, "demo")
-    assert (code, "checkout" in err) == (2, True)
+    assert (code, "install it again" in err) == (2, True)
 
 
 def test_a_failure_that_stops_the_work_is_exit_code_one(capsys, monkeypatch):

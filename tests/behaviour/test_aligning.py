@@ -1,6 +1,7 @@
 """`apportion align ppo|grpo|rloo|sft CONFIG`, and what is checked before it."""
 
 import json
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,6 +10,7 @@ from apportion.cli import main
 from foundation.errors import InputError
 from pipeline.config import Config, load_config
 from pipeline.preflight import check
+from tests.behaviour.command import threads
 from tests.behaviour.small import write_small_corpus
 
 TEXT = """corpus = "corpus"
@@ -84,6 +86,9 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
     (folder / "fake").mkdir()
     (folder / "fake" / "wandb.py").write_text(FAKE_WANDB)
     monkeypatch.syspath_prepend(folder / "fake")
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    del sys.modules["wandb"]  # and whatever is imported by this name is forgotten with this test
+    monkeypatch.setattr("pipeline.running.runner._process_pool", threads)
     (folder / "config.toml").write_text(TEXT.replace("workers = 1", 'workers = 1\nwandb = "mine"'))
     code, out, err = apportion(capsys, "align", "grpo", folder / "config.toml")
     assert code == 0, err

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.session import Media, Rating, Session, Turn
-from demo.planted import Planted
-from demo.tables import to_corpus
+from demo.making.planted import Planted
+from demo.making.tables import to_corpus
 from features.extract import extract_session
 from features.settings import FeatureSettings
 from tests.behaviour.command import apportion, config, in_process

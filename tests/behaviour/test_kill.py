@@ -37,6 +37,8 @@ batch = 4
 minibatch = 2
 max_new_tokens = 6
 samples = 2
+[run]
+workers = 1
 [align.tiny]
 hidden = 32
 layers = 1

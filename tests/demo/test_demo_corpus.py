@@ -10,10 +10,10 @@ import pytest
 
 from corpus.corpus import Corpus
 from corpus.session import Session
-from demo.dialogues import make_chats
-from demo.make_corpus import CHATS, SEED
-from demo.planting import LABEL_NAME, SCORE_NAME, SCORE_NOISE_SD, expected_score
-from demo.tables import to_corpus
+from demo.making.dialogues import make_chats
+from demo.making.make_corpus import CHATS, SEED
+from demo.making.planting import LABEL_NAME, SCORE_NAME, SCORE_NOISE_SD, expected_score
+from demo.making.tables import to_corpus
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

@@ -16,7 +16,7 @@ import pytest
 
 from corpus.corpus import Corpus
 from corpus.session import Session
-from demo.planted import EVENT_KINDS
+from demo.making.planted import EVENT_KINDS
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 SMILE_HITS = 20

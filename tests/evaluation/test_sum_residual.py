@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.bootstrap import Sampled
 from evaluation.figure import Missing
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.sum_residual import sum_residual
 from foundation.arrays import Floats

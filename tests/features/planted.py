@@ -161,7 +161,7 @@ def _picture(clip: Clip, events: Sequence[Happening], time_s: float) -> np.ndarr
 
 def _drawn(look: str, events: Sequence[Happening], time_s: float) -> np.ndarray:
     """The person's square; the head moves over a still body as the events and a slow drift say."""
-    from demo.faces import SIZE
+    from demo.making.faces import SIZE
 
     unit = FACE_OF_SQUARE * SIZE
     right, down = 2.5 * math.sin(0.8 * time_s), 2.5 * math.sin(0.5 * time_s + 1.0)
@@ -188,7 +188,7 @@ def drawn(
 ) -> np.ndarray:
     """One person's square, BGR; ``smile`` and ``jaw`` in steps of 1 / LEVELS."""
     person = _person(look)
-    from demo.faces import Pose
+    from demo.making.faces import Pose
 
     picture: np.ndarray = person.draw(Pose(right, down, 0.0, smile / LEVELS, jaw / LEVELS, glance))
     return picture
@@ -197,7 +197,7 @@ def drawn(
 @cache
 def _person(look: str) -> Any:
     pytest.importorskip("skimage", reason="scikit-image carries the face; pip install -e '.[dev]'")
-    from demo.faces import LOOKS, Face
+    from demo.making.faces import LOOKS, Face
 
     return Face(LOOKS[look])
 

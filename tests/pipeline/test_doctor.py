@@ -48,3 +48,16 @@ def test_no_onnxruntime_at_all(monkeypatch):
     findings = {finding.name: finding for finding in examine()}
     assert findings["onnxruntime"].state == "warning"
     assert "pip install onnxruntime" in findings["onnxruntime"].text
+
+
+def test_a_package_of_ours_that_another_distribution_writes_into_is_named(monkeypatch):
+    findings = {finding.name: finding for finding in examine()}
+    assert findings["apportion"].state == "ok"
+    installed = {"corpus": ["apportion", "corpus-tools"], "features": ["apportion", "apportion"], "numpy": ["numpy"]}
+    monkeypatch.setattr("pipeline.doctor.packages_distributions", lambda: installed)
+    findings = {finding.name: finding for finding in examine()}
+    assert findings["apportion"].state == "warning"
+    assert "`corpus` is also of corpus-tools: install apportion in an environment of its own" in (
+        findings["apportion"].text
+    )
+    assert "features" not in findings["apportion"].text

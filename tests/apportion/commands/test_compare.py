@@ -308,7 +308,7 @@ def test_the_reward_models_win_rate_is_that_of_its_own_scores(capsys, responses,
     assert rate["judge"] == "reward model llm-seed0"
     reward = ModelReward(tmp_path / "llm-seed0")
     history = "A: hotel ?\nB: yes good\nA: train ?\n"
-    scores = {p: reward([history] * 6, [f"{p} {n}" for n in range(6)]) for p in ("good", "bad")}
+    scores = {p: reward([], [history] * 6, [f"{p} {n}" for n in range(6)]) for p in ("good", "bad")}
     better = sum(a > b for a, b in zip(scores["good"], scores["bad"], strict=True))
     equal = sum(a == b for a, b in zip(scores["good"], scores["bad"], strict=True))
     assert (rate["wins"], rate["ties"]) == (better, equal)

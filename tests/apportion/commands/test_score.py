@@ -21,7 +21,7 @@ from corpus.corpus import Corpus
 from corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
 from corpus.session import Episode
 from reward_model.model import RewardModel
-from tests.behaviour.command import apportion, environment
+from tests.behaviour.command import environment
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 
@@ -137,7 +137,7 @@ def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], mo
     rows = pq.read_table(tmp_path / "t.parquet").to_pylist()
     assert {(row["rater"], row["name"], row["target"]) for row in rows} == {("", "", "bot")}
     code, _, err = run(capsys, model, bare, "--target", "robot")
-    assert code == 2 and "--target 'robot': nobody of that name" in err
+    assert code == 2 and "target 'robot': nobody of that name" in err
 
 
 def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
@@ -168,7 +168,7 @@ def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
     code, told, _ = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
     assert code == 1 and "failed: s2: utterances, row" in told
     code, _, err = run(capsys, model, folder, "--out", tmp_path / "n.parquet", "--rating", "happy")
-    assert code == 2 and "--rating 'happy': not in" in err and "it has liked" in err
+    assert code == 2 and "rating 'happy': not in" in err and "it has liked" in err
 
 
 def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
@@ -277,8 +277,10 @@ def test_killed_it_goes_on_to_the_same_table(
     assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_progress_goes_to_the_error_stream_and_json_has_none(model: Path, corpus: Path, tmp_path: Path) -> None:
-    done = apportion("score", model, corpus, "--json", "--out", tmp_path / "s.parquet")
-    assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
+def test_progress_goes_to_the_error_stream_and_json_has_none(
+    model: Path, corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capfd, model, corpus, "--json", "--out", tmp_path / "s.parquet")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
     assert (told["turns"], told["sessions"], told["method"], told["seed"]) == (3, 2, "sentiment", 3)

@@ -14,7 +14,7 @@ from llm_client.client import Client
 from llm_client.cost.prices import Price
 from llm_client.errors import BudgetError, RequestError, SetupError
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, echo, serving
 
@@ -25,7 +25,7 @@ USD_A_REPLY = (11 * 1000 + 7 * 10000) / 1e6
 
 
 def request(text="hello"):
-    return ChatRequest("m", (Message("user", text),), max_tokens=10, label="session s1")
+    return ChatRequest("m", (ChatMessage("user", text),), max_tokens=10, subject="session s1")
 
 
 MOST_USD = Price(input=1000, output=10000).most_usd(request("00"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,7 +35,7 @@ assert texts == [f"reply to {n}" for n in range(REQUESTS)]
 
 
 def request(number):
-    return ChatRequest("m", (Message("user", str(number)),))
+    return ChatRequest("m", (ChatMessage("user", str(number)),))
 
 
 def kept(path):

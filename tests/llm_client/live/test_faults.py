@@ -16,7 +16,7 @@ import pytest
 from llm_client.client import Client
 from llm_client.errors import ContextLengthError, RequestError, SetupError
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 from tests.llm_client.serve import server_process
@@ -26,7 +26,7 @@ WHOLE = json.dumps(completion("reply to 0")).encode()
 
 
 def request(number=0):
-    return ChatRequest("m", (Message("user", str(number)),), label=f"session s{number}")
+    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
 
 
 def client(url, **options):

@@ -11,7 +11,7 @@ from corpus.corpus import Corpus
 from corpus.schema import SPLITS
 from corpus.tablefile import write_table
 from foundation.errors import InputError
-from rlhf.compare.choice import Wanted, choose_sessions, choose_window, name_policies
+from rlhf.compare.choice import Wanted, choose_placement, choose_sessions, choose_window, name_policies
 from tests.behaviour.small import write_small_corpus
 
 
@@ -57,9 +57,18 @@ def test_the_splits_are_those_given_else_those_beside_a_policy_else_the_default_
 
 def test_the_window_is_what_is_wanted_over_what_the_policy_was_trained_with(tmp_path):
     (tmp_path / "window.json").write_text('{"context_turns": 5, "temperature": 0.9}')
-    settings, temperature = choose_window(str(tmp_path), Wanted(max_new_tokens=3))
-    assert (settings.context_turns, settings.max_new_tokens, temperature) == (5, 3, 0.9)
+    window, temperature = choose_window(str(tmp_path), Wanted(max_new_tokens=3))
+    assert (window.context_turns, window.max_new_tokens, temperature) == (5, 3, 0.9)
     assert choose_window(str(tmp_path), Wanted(temperature=0.0))[1] is None
     assert choose_window("org/model", Wanted(context_turns=1))[0].context_turns == 1
     with pytest.raises(InputError, match="max_new_tokens = 0"):
         choose_window(str(tmp_path), Wanted(max_new_tokens=0))
+
+
+def test_a_device_that_is_not_here_is_called_as_the_caller_does(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for called, name in ((str, "device"), ("--{}".format, "--device")):
+        with pytest.raises(InputError, match=f"^{name} = 'cuda': torch sees no CUDA device here"):
+            choose_placement(Wanted(device="cuda"), called)
+    with pytest.raises(InputError, match="dtype = 'float8'"):
+        choose_placement(Wanted(dtype="float8"))

@@ -9,7 +9,7 @@ from tests.rlhf.toy import ANSWERS, QUESTIONS, RATING, SMALL, chats, episode
 COARSE = train_tokenizer([*QUESTIONS, *ANSWERS], 400)
 FINE = train_tokenizer(["x"], 262)
 """A tokenizer that has seen nothing writes every letter as a token of its own."""
-TIGHT = SMALL.model_copy(update={"max_context_tokens": 48})
+TIGHT = SMALL.window.model_copy(update={"max_context_tokens": 48})
 
 
 def test_all_policies_get_the_contexts_that_each_has_room_for():
@@ -25,12 +25,12 @@ def test_all_policies_get_the_contexts_that_each_has_room_for():
 
 def test_contexts_are_spread_and_two_ratings_of_one_speaker_count_once():
     both = [rated for chat in chats(4) for rated in (chat, replace(chat, rating=replace(RATING, name="trust")))]
-    shared = share_contexts(both, {"one": COARSE}, SMALL, 4)
+    shared = share_contexts(both, {"one": COARSE}, SMALL.window, 4)
     assert [c.session_id for c in shared.shown] == ["chat-0", "chat-1", "chat-2", "chat-3"]
     assert shared.of_all == 12
 
 
 def test_the_shown_context_opens_with_the_other_side():
     chat = episode("s", [("bot", "welcome"), ("ann", "a\ntrain?"), ("bot", "yes")])
-    (context,) = share_contexts([chat], {"one": COARSE}, SMALL, 9).shown
+    (context,) = share_contexts([chat], {"one": COARSE}, SMALL.window, 9).shown
     assert context.history == "user: a train?"
