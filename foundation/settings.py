@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -13,6 +14,9 @@ class Settings(BaseModel):
     """Base of all settings: values cannot be assigned, unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset()
+    """Fields that finished work does not depend on; whatever is not named here makes it stale when it changes."""
 
 
 def problems(

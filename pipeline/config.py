@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from corpus.settings import SplitSettings
 from decompose.methods import section_classes
-from decompose.settings import AuditSettings, DecomposeSettings, ReactionSettings
+from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
 from features.emotion_model.choice import AUTO, NONE, shown_emotion_model
 from features.settings import DescriptorSettings, FeatureSettings
@@ -237,7 +237,7 @@ def settings_of(model: BaseModel) -> dict[str, Any]:
     return plain
 
 
-def key_of(settings: RewardModelSettings | ReactionSettings | AuditSettings) -> dict[str, Any]:
+def key_of(settings: Settings) -> dict[str, Any]:
     """A settings model as plain JSON values for a key, without the fields that its ``NOT_IN_KEY`` names."""
     return {name: value for name, value in settings_of(settings).items() if name not in settings.NOT_IN_KEY}
 

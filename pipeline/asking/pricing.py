@@ -12,7 +12,7 @@ from decompose.judging.requests import session_requests
 from decompose.methods import METHODS, Method
 from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from foundation.errors import UnitError
-from llm_client.cost.estimate import Estimate, estimate
+from llm_client.cost.estimate import CostEstimate, estimate
 from llm_client.cost.prices import find_price
 from llm_client.errors import prefixed
 from llm_client.kept.lookup import kept_replies
@@ -34,7 +34,7 @@ class Pricing:
     ``unaskable`` sessions do not fit into the model's context in parts either.
     """
 
-    estimate: Estimate
+    estimate: CostEstimate
     recorded: bool
     without_descriptors: int
     unaskable: int = 0

@@ -1,1 +1,1 @@
-"""The prompt of a language model that judges: `judge.txt`."""
+"""The prompt of the judge that compares two replies."""

@@ -35,7 +35,7 @@ RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     text, filmed = choose_methods((), (), [SESSION]), choose_methods((), (), [SESSION, RECORDED])
     assert {"uniform", "sentiment", "rrd", "reaction"} <= set(text.methods)
-    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.concurrent} - {"reaction-llm"}
+    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.asks} - {"reaction-llm"}
     assert text.left_out["reaction-llm"] == "it reads what llm has judged"
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == "it asks a language model"
