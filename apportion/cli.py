@@ -17,7 +17,8 @@ from apportion.commands import compare as compare_commands
 from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
 from apportion.commands import generate as generate_commands
-from apportion.commands import machine, models, runs
+from apportion.commands import init as init_commands
+from apportion.commands import machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.hints import hint_for
@@ -40,10 +41,10 @@ def cli() -> None:
 for _command in (
     corpus_commands.import_command,
     corpus_commands.inspect_command,
-    runs.init_command,
+    init_commands.init_command,
     runs.run_command,
     runs.demo_command,
-    *runs.stage_commands(),
+    *stages.stage_commands(),
     benchmark_commands.benchmark_command,
     score_commands.score_command,
     generate_commands.generate_command,

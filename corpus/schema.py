@@ -222,5 +222,5 @@ KEY = _table(
     ("session_id", "turn", "label"),
     ("session_id", "turn", "label", "policy"),
 )
-"""Which policy a blind label of a context stands for."""
+"""Which policy a letter stands for in a context of blind responses; the letter is in the column ``label``."""
 RESPONSE_TABLES = (RESPONSES, KEY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,7 @@ def score_corpus(
     taught_by: tuple[str, int],
     progress: Progress,
     journal: ScoreJournal,
+    called: Callable[[str], str] = str,
 ) -> CorpusScores:
     """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
 
@@ -80,6 +81,8 @@ def score_corpus(
         Called as ``progress(done, total, session_id)`` after each session.
     journal : ScoreJournal
         Keeps what is scored, and holds what was scored before a kill. Sessions that failed are tried again.
+    called : callable
+        What the caller calls ``rating`` and ``target``, for errors.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def score_corpus(
         A fault of the whole corpus, a rating or target that is not in it, no rating and no target, or a backbone that
         cannot be loaded.
     """
-    _check_choice(corpus, rating, target)
+    _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
     scored = CorpusScores()
     for number, session_id in enumerate(session_ids, 1):
@@ -108,7 +111,11 @@ def score_corpus(
 
 
 def choose_episodes(
-    corpus: Corpus, session_ids: Sequence[str], rating: str | None, target: str | None
+    corpus: Corpus,
+    session_ids: Sequence[str],
+    rating: str | None,
+    target: str | None,
+    called: Callable[[str], str] = str,
 ) -> tuple[list[Episode], dict[str, str]]:
     """The episodes of some sessions, chosen as `score_corpus` does, and the sessions that cannot be read, with why.
 
@@ -117,7 +124,7 @@ def choose_episodes(
     InputError
         As `score_corpus`, but for the backbone.
     """
-    _check_choice(corpus, rating, target)
+    _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
     failed = {name: broken[name] for name in session_ids if name in broken}
     read = [corpus.session(name) for name in session_ids if name not in failed]
@@ -177,20 +184,22 @@ def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[st
     return turn_values(windows, "reward", rewards, *taught_by)
 
 
-def _check_choice(corpus: Corpus, rating: str | None, target: str | None) -> None:
+def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called: Callable[[str], str]) -> None:
     names = sorted(set(corpus.ratings.column("name").to_pylist()))
     if target is not None:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         if target not in speakers:
-            raise InputError(f"target {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}.")
+            raise InputError(
+                f"{called('target')} {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}."
+            )
     elif not names:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         raise InputError(
-            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker as target; "
-            f"{_some(speakers)}."
+            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker with "
+            f"{called('target')}; {_some(speakers)}."
         )
     elif rating is not None and rating not in names:
-        raise InputError(f"rating {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
+        raise InputError(f"{called('rating')} {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
 
 
 def _some(speakers: Sequence[str]) -> str:

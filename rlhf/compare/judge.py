@@ -65,8 +65,8 @@ class Judged:
     @property
     def first_share(self) -> float | None:
         """The share of decided answers that named the first place; 0.5 is a judge that the order does not move."""
-        said = [answer for verdict in self.verdicts for answer in verdict.answers if answer != "tie"]
-        return said.count("first") / len(said) if said else None
+        decided = [answer for verdict in self.verdicts for answer in verdict.answers if answer != "tie"]
+        return decided.count("first") / len(decided) if decided else None
 
     def notes(self, name: str) -> list[str]:
         """What has to be said of the figures of the judge ``name``."""
@@ -74,20 +74,20 @@ class Judged:
         same, failed = len(self.verdicts) - asked, len(self.failed)
         share = self.first_share
         moved = "" if share is None else f"; {share:.0%} of its decided answers named the response shown first"
-        told = [
+        notes = [
             f"{name} was asked about each pair in both orders; on {self.disagreements:,} of {asked:,} pairs the two "
             f"named different responses, which makes a tie{moved}."
         ]
         if same:
-            told.append(f"{same:,} pairs are the same text: ties that {name} was not asked about.")
+            notes.append(f"{same:,} pairs are the same text: ties that {name} was not asked about.")
         if failed:
             more = " Ties of the same text weigh the more." if same else ""
-            told.append(f"{name} gave no usable answer on {failed:,} pairs, which are left out.{more}")
-        told += [
+            notes.append(f"{name} gave no usable answer on {failed:,} pairs, which are left out.{more}")
+        notes += [
             f"There is no win rate of {left} against {right} by {name}: it answered no question about them."
             for left, right in sorted(self.unanswered)
         ]
-        return told
+        return notes
 
     def under_real_names(self, shown: Mapping[Pair, Disguised | None]) -> Judged:
         """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
@@ -143,26 +143,26 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
     StoppedError
         The budget is used up; replies received so far are kept.
     """
-    found: dict[int, Verdict | str] = {}
+    outcomes: dict[int, Verdict | str] = {}
     pool = ThreadPoolExecutor(settings.concurrency)
     work = {pool.submit(_verdict, pair, settings, complete): i for i, pair in enumerate(pairs)}
     try:
         for done in as_completed(work):
             try:
-                found[work[done]] = done.result()
+                outcomes[work[done]] = done.result()
             except UnitError as error:
-                found[work[done]] = str(error)
-            progress(len(found), len(pairs), pairs[work[done]].place)
+                outcomes[work[done]] = str(error)
+            progress(len(outcomes), len(pairs), pairs[work[done]].place)
     finally:
         # Not waited for: whoever is stopped here closes the client, which ends what is under way.
         pool.shutdown(wait=False, cancel_futures=True)
     judged = Judged()
     for number, pair in enumerate(pairs):
-        one = found[number]
-        if isinstance(one, str):
-            judged.failed.append((pair, one))
+        outcome = outcomes[number]
+        if isinstance(outcome, str):
+            judged.failed.append((pair, outcome))
         else:
-            judged.verdicts.append(one)
+            judged.verdicts.append(outcome)
     return judged
 
 
@@ -192,10 +192,10 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
 def _verdict(pair: Pair, settings: LLMSettings, complete: Complete) -> Verdict:
     if pair.same:
         return Verdict(pair, TIE)
-    said = [_ask(request, complete) for request in requests_for(pair, settings)]
-    answers = tuple(answer for answer, _ in said)
+    replies = [_ask(request, complete) for request in requests_for(pair, settings)]
+    answers = tuple(answer for answer, _ in replies)
     outcome = WIN if answers == ("first", "second") else LOSS if answers == ("second", "first") else TIE
-    return Verdict(pair, outcome, answers, tuple(reason for _, reason in said))
+    return Verdict(pair, outcome, answers, tuple(reason for _, reason in replies))
 
 
 def _ask(request: ChatRequest, complete: Complete) -> tuple[str, str]:

@@ -23,7 +23,7 @@ class PartialTable:
     ----------
     out : Path
         The table.
-    made : mapping
+    fingerprint : mapping
         What it is made with, as plain JSON values; what was made with something else is thrown away.
 
     Raises
@@ -32,13 +32,13 @@ class PartialTable:
         Another process is writing the table.
     """
 
-    def __init__(self, out: Path, made: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, fingerprint: Mapping[str, Any]) -> None:
         self.folder = out.with_name(f".{out.name}.partial")
-        message = f"{out} is being written by another process. Wait for it, or give another --out."
+        message = f"{out} is being written by another process. Wait for it, or write another file."
         self._lock = ExitStack()
         self._lock.enter_context(locked(self.folder / LOCK, message, InputError))
         note = self.folder / "made.json"
-        text = json.dumps(made, sort_keys=True)
+        text = json.dumps(fingerprint, sort_keys=True)
         try:
             same = note.read_text(encoding="utf-8") == text
         except (OSError, ValueError):

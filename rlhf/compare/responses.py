@@ -105,9 +105,9 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
     columns: dict[str, list[Any]] = {name: [] for name in schema.arrow.names}
     try:
-        found = read_csv(path, str(path))
-        places = {name: found.position(name) for name in columns}
-        for line, cells in found.rows:
+        read = read_csv(path, str(path))
+        places = {name: read.position(name) for name in columns}
+        for line, cells in read.rows:
             for name, place in places.items():
                 columns[name].append(_cell(path, line, schema.arrow.field(name), cells[place]))
     except UnitError as error:
@@ -117,7 +117,7 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
 def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
     if not pa.types.is_integer(field.type):
-        return _as_said(cell)
+        return _original(cell)
     try:
         return pa.scalar(int(cell), field.type).as_py()
     except (ValueError, OverflowError, pa.ArrowInvalid):
@@ -128,5 +128,5 @@ def _inert(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _as_said(cell: str) -> str:
+def _original(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
