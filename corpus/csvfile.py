@@ -11,6 +11,7 @@ from pathlib import Path
 
 from corpus.textfile import BOM, read_text
 from foundation.errors import InputError, UnitError
+from foundation.listing import listed
 from foundation.nearest import did_you_mean
 
 BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
@@ -140,5 +141,4 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(shortened(name) for name in names[:most])
-    return (shown or "none") + (f" and {len(names) - most} more" if len(names) > most else "")
+    return listed([shortened(name) for name in names], most) or "none"

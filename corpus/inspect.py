@@ -14,7 +14,7 @@ from corpus.histogram import Bin, draw, histogram
 from corpus.session import Rating, Session
 from corpus.validate import validate
 from corpus.weak_ratings import weak_ratings
-from foundation.listing import some
+from foundation.listing import listed, some
 
 EXAMPLES = 3
 
@@ -220,5 +220,4 @@ def render(inspection: Inspection) -> str:
 
 
 def _listed(counts: Sequence[tuple[str, int]], most: int = 5) -> str:
-    shown = ", ".join(f"{name} {many:,}" for name, many in counts[:most])
-    return (shown or "none") + (f" and {len(counts) - most} more" if len(counts) > most else "")
+    return listed([f"{name} {many:,}" for name, many in counts], most) or "none"

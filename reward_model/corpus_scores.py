@@ -14,6 +14,7 @@ from corpus.corpus import Corpus
 from corpus.schema import REWARDS
 from corpus.session import Episode, Rating, Session
 from foundation.errors import InputError, UnitError
+from foundation.listing import first_few
 from reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
@@ -203,5 +204,4 @@ def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called
 
 
 def _some(speakers: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in speakers[:5])
-    return f"there are {shown}{', …' if len(speakers) > 5 else ''}" if speakers else "it has no speakers"
+    return f"there are {first_few([repr(name) for name in speakers], 5)}" if speakers else "it has no speakers"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,13 @@ from apportion.commands.options import option_names
 from apportion.commands.places import check_place, unwritable
 from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
+from foundation.listing import counted
 
 if TYPE_CHECKING:
     from reward_model.corpus_scores import CorpusScores
     from reward_model.scoring import Scored
 
 SUFFIXES = (".parquet", ".jsonl")
-SHOWN = 3
 
 
 @click.command("score")
@@ -113,17 +112,15 @@ def _left_out(scores: CorpusScores) -> list[str]:
     if scores.taken_up:
         lines.append(f"taken up: {scores.taken_up:,} sessions that had been scored before the last run was stopped")
     if scores.shortened:
+        shortened = counted(scores.shortened, "session")
         lines.append(
-            f"note: {_listed(scores.shortened)} longer than the model reads at once; later turns were scored with less "
-            "history than there is"
+            f"note: {shortened} longer than the model reads at once; later turns were scored with less history than "
+            "there is"
         )
     if scores.unrated:
-        lines.append(f"left out: {_listed(scores.unrated)} without such a rating; --target names the speaker instead")
+        lines.append(
+            f"left out: {counted(scores.unrated, 'session')} without such a rating; --target names the speaker instead"
+        )
     if scores.silent:
-        lines.append(f"left out: {_listed(scores.silent)} in which the target says nothing")
+        lines.append(f"left out: {counted(scores.silent, 'session')} in which the target says nothing")
     return [*lines, *(f"failed: {session_id}: {cause}" for session_id, cause in scores.failed.items())]
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:SHOWN])
-    return f"{len(names):,} session{'' if len(names) == 1 else 's'} ({shown}{', …' if len(names) > SHOWN else ''})"

@@ -1,11 +1,13 @@
-"""Choices that a seed decides, the same on every machine and in every version of Python."""
+"""Choices that a seed decides, such as which sessions are asked about: the same on every machine and Python."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
+
+from corpus.session import Session
 
 _Item = TypeVar("_Item")
 
@@ -26,3 +28,16 @@ def shuffled(items: Sequence[_Item], seed: int, *what: object) -> list[_Item]:
     order = sorted(range(len(items)), key=lambda index: number(seed, *what, index))
     reordered = [items[index] for index in order]
     return reordered if reordered != list(items) else [*reordered[1:], *reordered[:1]]
+
+
+def audited(sessions: Iterable[Session], count: int, seed: int) -> tuple[str, ...]:
+    """Ids of ``count`` sessions (all, where there are fewer), sorted; a larger count adds to those of a smaller one.
+
+    Recorded sessions go first, up to half of ``count``, since only they have descriptors to shuffle; the seed decides
+    which.
+    """
+    drawn = sorted(sessions, key=lambda session: (number(seed, "session", session.session_id), session.session_id))
+    recorded = [session.session_id for session in drawn if session.media]
+    silent = [session.session_id for session in drawn if not session.media]
+    half = min(len(recorded), max(count // 2, count - len(silent)))
+    return tuple(sorted([*recorded[:half], *silent[: count - half]]))

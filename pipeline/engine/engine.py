@@ -15,11 +15,12 @@ from corpus.corpus import Corpus
 from corpus.session import Session
 from foundation.errors import ApportionError, InputError, StoppedError, UnitError
 from foundation.files import canonical_json, digest, write_atomically
+from foundation.listing import listed
 from pipeline.config import Config
 from pipeline.engine.inputs import InputHashes
 from pipeline.engine.stage import Inputs, Outputs, Progress, Stage, Unit, Work
 from pipeline.engine.store import Artifact, Store
-from pipeline.engine.units import Plan, listed
+from pipeline.engine.units import Plan
 
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
@@ -179,7 +180,8 @@ class Engine:
         for need, units in self.plan.needed(stage.name, unit).items():
             artifacts = {other: artifact for other in units if (artifact := self.artifact(need, other)) is not None}
             if not artifacts:
-                raise BlockedError(f"needs {need} ({listed(units)}), which did not succeed; its own entry says why.")
+                these = listed(units, separator="; ")
+                raise BlockedError(f"needs {need} ({these}), which did not succeed; its own entry says why.")
             upstream[need] = artifacts
         return upstream
 

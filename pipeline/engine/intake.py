@@ -10,8 +10,11 @@ from corpus.power import too_few_sessions_warning
 from corpus.session import Session
 from corpus.validate import Problem, validate
 from foundation.errors import InputError
+from foundation.listing import indented
 from foundation.nearest import did_you_mean
 from pipeline.config import Config
+
+MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,12 @@ def take_in(config: Config) -> Intake:
     faults = [problem for problem in problems if problem.severity == "error"]
     fatal = [problem for problem in faults if problem.session_id is None]
     if fatal:
-        raise InputError("\n".join([f"{config.corpus}: the corpus cannot be used.", *_lines(fatal)]))
+        raise InputError("\n".join([f"{config.corpus}: the corpus cannot be used.", *indented(fatal, MOST_PROBLEMS)]))
     rating = _rating(config, corpus)
     broken = {problem.session_id for problem in faults}
     usable = [session_id for session_id in corpus.session_ids() if session_id not in broken]
     if not usable:
-        raise InputError("\n".join([f"{config.corpus}: no session can be used.", *_lines(faults)]))
+        raise InputError("\n".join([f"{config.corpus}: no session can be used.", *indented(faults, MOST_PROBLEMS)]))
     sessions = {session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]}
     scores = [episode.score for session in sessions.values() for episode in session.episodes(rating)]
     if not scores:
@@ -75,8 +78,3 @@ def _rating(config: Config, corpus: Corpus) -> str:
         hint = did_you_mean(config.rating, names, after=" ")
         raise InputError(f"rating = {config.rating!r}: not in {config.corpus}; {hint}It has: {', '.join(names)}.")
     return config.rating
-
-
-def _lines(problems: Sequence[Problem], most: int = 20) -> list[str]:
-    lines = [f"  {problem}" for problem in problems[:most]]
-    return lines + ([f"  (+{len(problems) - most} more)"] if len(problems) > most else [])

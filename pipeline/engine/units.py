@@ -55,11 +55,6 @@ class Plan:
         return [other for other in candidates if _agree(unit, other)]
 
 
-def listed(units: Sequence[Unit]) -> str:
-    """The first units in words, and how many more there are."""
-    return "; ".join(str(unit) for unit in units[:3]) + (f" and {len(units) - 3} more" if len(units) > 3 else "")
-
-
 def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
     session_ids = sorted(stage.chosen(config, sessions)) if stage.per == "session" else [None]
     methods = sorted(config.decompose.methods) if "method" in stage.over else [None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from foundation.errors import InputError, UnitError
+from foundation.listing import counted
 from pipeline.engine.progress import StageProgress
 from pipeline.results.run_folder import RunFolder, session_file_name, write_once
 
@@ -58,9 +59,10 @@ class ExportReport:
         if self.untimed_turns:
             lines.append(f"left out: {_count(self.untimed_turns, 'turn')} without usable times")
         if self.untimed_sessions:
-            lines.append(f"left out: {_listed(self.untimed_sessions)} without any times: no file")
+            lines.append(f"left out: {counted(self.untimed_sessions, 'session')} without any times: no file")
         if self.unmeasured_sessions:
-            lines.append(f"only utterances: {_listed(self.unmeasured_sessions)} without measured behaviour in this run")
+            unmeasured = counted(self.unmeasured_sessions, "session")
+            lines.append(f"only utterances: {unmeasured} without measured behaviour in this run")
         if self.refused:
             first, verb = self.refused[0].name, "differs" if len(self.refused) == 1 else "differ"
             lines.append(
@@ -162,8 +164,3 @@ def _media(run: RunFolder, session: Session, report: ExportReport) -> Iterable[L
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return f"{_count(len(names), 'session')} ({shown}{', …' if len(names) > 3 else ''})"

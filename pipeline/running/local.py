@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from foundation.errors import InputError
 from foundation.files import locked
+from foundation.listing import listed
 from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
 from pipeline.asking.pricing import price_requests
 from pipeline.asking.recording import check_record, complete_recording
@@ -17,7 +18,6 @@ from pipeline.asking.spending import Spending, newest_reply, spending_since
 from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.progress import StageProgress
-from pipeline.engine.units import listed
 from pipeline.preflight import check
 from pipeline.results.publish import publish
 from pipeline.running.runner import RunResult, run_stages
@@ -81,7 +81,7 @@ def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) ->
     if missing:
         progress.warn(
             f"{len(missing)} units rest on replies that are not in {config.llm_cache} any more and are not in the "
-            f"recording ({listed(missing)})."
+            f"recording ({listed(missing, separator='; ')})."
         )
     return f"{config.run.record}: the replies of {covered:,} units; use it with provider = 'recorded' and run.recorded"
 

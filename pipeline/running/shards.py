@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from foundation.errors import InputError, StoppedError
+from foundation.listing import listed
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Stage, Unit
-from pipeline.engine.units import listed
 from pipeline.stages.declared import STAGES
 
 if TYPE_CHECKING:
@@ -81,10 +81,11 @@ def stop_text(outcomes: Sequence[Outcome]) -> str | None:
         return None
     stage = stopped[0].stage
     total = sum(outcome.stage == stage for outcome in outcomes)
+    left = listed([outcome.unit for outcome in stopped], separator="; ")
     return (
-        f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left "
-        f"({listed([outcome.unit for outcome in stopped])}). Every reply received is kept. To go on, run the same "
-        "command with a higher --budget (or run.budget_usd); with --dry-run it says what is left."
+        f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left ({left}). Every reply "
+        "received is kept. To go on, run the same command with a higher --budget (or run.budget_usd); with --dry-run it "
+        "says what is left."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foundation.listing import indented
 from pipeline.asking.batching import BatchStatus
 from pipeline.asking.spending import Spending
 from pipeline.config import Config
@@ -119,10 +120,7 @@ class RunSummary:
         if not causes:
             return []
         lines = [f"quarantined: {len(causes)} (all of them in {self.config.output / 'quarantine.parquet'})"]
-        lines += [f"  {cause}" for cause in causes[:SHOWN_FAILURES]]
-        if len(causes) > SHOWN_FAILURES:
-            lines.append(f"  (+{len(causes) - SHOWN_FAILURES} more)")
-        return lines
+        return lines + indented(causes, SHOWN_FAILURES)
 
     def _files(self) -> dict[str, Path]:
         output = self.config.output

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from corpus.session import Session
+from decompose.audit.draw import audited
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.audit.sessions import audited
 from decompose.identity import settings_identity
 from decompose.methods import METHODS
 from decompose.prompting.prompt import load_prompt

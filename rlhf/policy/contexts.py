@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, Turn
 from foundation.errors import InputError
+from foundation.listing import first_few
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -127,11 +128,8 @@ def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[
     rated = {episode.rating.target for episode in episodes}
     for target in targets:
         if target not in rated:
-            shown = ", ".join(repr(name) for name in sorted(rated)[:5])
-            raise InputError(
-                f"targets: nobody called {target!r} is rated. Rated are {shown or 'no speakers'}"
-                f"{', …' if len(rated) > 5 else ''}."
-            )
+            shown = first_few([repr(name) for name in sorted(rated)], 5) or "no speakers"
+            raise InputError(f"targets: nobody called {target!r} is rated. Rated are {shown}.")
     return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
 
 
