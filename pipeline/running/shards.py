@@ -84,8 +84,8 @@ def stop_text(outcomes: Sequence[Outcome]) -> str | None:
     left = listed([outcome.unit for outcome in stopped], separator="; ")
     return (
         f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left ({left}). Every reply "
-        "received is kept. To go on, run the same command with a higher --budget (or run.budget_usd); with --dry-run it "
-        "says what is left."
+        "received is kept. To go on, run the same command with a higher --budget (or run.budget_usd); with --dry-run "
+        "it says what is left."
     )
 
 
