@@ -140,7 +140,6 @@ def write_clip(clip: Clip, folder: Path) -> Path:
 
 
 def _picture(clip: Clip, events: Sequence[Happening], time_s: float) -> np.ndarray:
-    import cv2
 
     width, height = clip.size
     side = round(clip.fill * height)
