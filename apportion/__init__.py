@@ -1,7 +1,8 @@
 """The Python API: a few names, imported on first use because torch takes seconds and most commands need none.
 
 ``apportion.decompose`` is the function that shares one score out over the turns of a conversation; the package of the
-same name that holds every method is the top-level ``decompose``.
+same name that holds every method is the top-level ``decompose``. The command line stands beside it: `own_names`
+(whether our packages are ours), `commands` (one file a command), `cli` (all of them, and the exit codes).
 """
 
 from __future__ import annotations

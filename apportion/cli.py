@@ -17,9 +17,11 @@ from apportion.commands import compare as compare_commands
 from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
 from apportion.commands import generate as generate_commands
-from apportion.commands import machine, models, runs
+from apportion.commands import init as init_commands
+from apportion.commands import machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
+from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -39,10 +41,10 @@ def cli() -> None:
 for _command in (
     corpus_commands.import_command,
     corpus_commands.inspect_command,
-    runs.init_command,
+    init_commands.init_command,
     runs.run_command,
     runs.demo_command,
-    *runs.stage_commands(),
+    *stages.stage_commands(),
     benchmark_commands.benchmark_command,
     score_commands.score_command,
     generate_commands.generate_command,
@@ -65,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except InputError as error:
-        _end(f"error: {error}", EXIT_USAGE)
+        _end(f"error: {error}{hint_for(error)}", EXIT_USAGE)
     except ApportionError as error:
-        _end(f"error: {error}", EXIT_FAILED)
+        _end(f"error: {error}{hint_for(error)}", EXIT_FAILED)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
         sys.stdout = None

@@ -28,7 +28,7 @@ from measure import tell
 from llm_client.client import Client
 from llm_client.live.connection import Connection
 from llm_client.live.dialect import Dialect
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import completion
 from tests.llm_client.serve import server_process
@@ -41,9 +41,10 @@ SCHEMA = {"type": "object", "properties": {"turns": {"type": "array"}}, "require
 def requests(first: int) -> list[ChatRequest]:
     """Questions of about 8,000 characters, which is a dialogue of 60 turns with its instructions."""
     numbers = range(first, first + REQUESTS)
-    system = Message("system", UTTERANCE * 30)
+    system = ChatMessage("system", UTTERANCE * 30)
     return [
-        ChatRequest("m", (system, Message("user", f"{n} {UTTERANCE * 120}")), SCHEMA, max_tokens=500) for n in numbers
+        ChatRequest("m", (system, ChatMessage("user", f"{n} {UTTERANCE * 120}")), SCHEMA, max_tokens=500)
+        for n in numbers
     ]
 
 

@@ -27,7 +27,9 @@ class TextReward:
         self.words = words
 
     @torch.no_grad()
-    def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
         texts = [f"{history} {reply}" for history, reply in zip(histories, replies, strict=True)]
         read = self.words(texts, return_tensors="pt", padding=True, add_special_tokens=False).to(self.model.device)
         scores: Any = self.model(input_ids=read.input_ids, attention_mask=read.attention_mask, use_cache=False)

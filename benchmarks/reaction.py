@@ -21,7 +21,6 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from benchmarks.measure import tell
 from corpus.corpus import Corpus
@@ -33,12 +32,12 @@ from decompose.reactions.read import Reactions, arrange, read_session
 from decompose.settings import ReactionSettings
 from evaluation.agreement import within_session
 from evaluation.bootstrap import Sampled, estimate, paired_difference
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import read_labels
+from foundation.arrays import Floats
 
 FOLDS = 5
-Floats = NDArray[np.float64]
 
 
 def folds_of(session_ids: list[str]) -> dict[str, int]:

@@ -24,7 +24,6 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
@@ -41,9 +40,10 @@ from decompose.settings import DecomposeSettings
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.calibration import calibration
 from evaluation.global_loss import episode_sums
-from evaluation.panel import HeldOut, align
+from evaluation.held_out import HeldOut, align
 from evaluation.settings import EvaluationSettings
-from llm_client.asker import Tools
+from foundation.arrays import Floats
+from llm_client.asker import Asker
 from reward_model.distil import train_reward_model
 from reward_model.embed import embed_session
 from reward_model.settings import RewardModelSettings
@@ -51,7 +51,6 @@ from reward_model.settings import RewardModelSettings
 METHOD_NAMES = ("reaction", "rudder", "uniform")
 VALIDATION = 8
 """One of so many sessions of the other folds stops the training."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ class Material:
     @classmethod
     def of(cls, sessions: Sequence[Session], embeddings: pa.Table, reactions: pa.Table) -> Material:
         settings = DecomposeSettings()
-        judged = [judge_session("uniform", s, NAME, None, settings, Tools(settings.llm)).judgements for s in sessions]
+        judged = [judge_session("uniform", s, NAME, None, settings, Asker(settings.llm)).judgements for s in sessions]
         episodes = tuple(episode for session in sessions for episode in session.episodes(NAME))
         return cls(episodes, embeddings, reactions, pa.concat_tables(judged))
 

@@ -84,6 +84,7 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     import torch
 
     from reward_model.dataset import Dataset, read_turns
+    from reward_model.loop import Training
     from reward_model.model import RewardModel
     from reward_model.settings import RewardModelSettings
     from reward_model.training import train
@@ -94,24 +95,24 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     settings = RewardModelSettings.model_validate({"backbone": backbone, "epochs": 1, "device": device, **changes})
     episodes = dialogues(count, BIG_TURNS if count == BIG_COUNT else TURNS)
     started = time.perf_counter()
-    reading = read_turns(episodes, None, settings)
+    encoded = read_turns(episodes, None, settings)
     read_s = time.perf_counter() - started
-    labels = torch.from_numpy(np.random.default_rng(1).normal(size=len(reading.windows.turns)))
-    model = RewardModel.new(settings, reading.width, 0, reading.backbone)
-    data = Dataset(reading.windows, reading.inputs, turn_rewards=labels)
+    turn_rewards = torch.from_numpy(np.random.default_rng(1).normal(size=len(encoded.history_windows.turns)))
+    model = RewardModel.new(settings, encoded.width, 0, encoded.backbone)
+    data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=turn_rewards)
     wall, cpu = time.perf_counter(), time.process_time()
-    (row,) = train(model, TurnMSE(), data, range(count), [], settings, 0, lambda *step: None)
+    (row,) = train(Training(model, TurnMSE(), data, (range(count), []), settings, 0), lambda *step: None)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     more: dict[str, Any] = {
-        "cpu_turns_per_s": round(len(labels) / cpu, 2),
-        "turns": len(labels),
+        "cpu_turns_per_s": round(len(turn_rewards) / cpu, 2),
+        "turns": len(turn_rewards),
         "loss": row.train_loss,
     }
     if settings.freeze_backbone:
-        more["embedding_turns_per_s"] = round(len(labels) / read_s, 2)
+        more["embedding_turns_per_s"] = round(len(turn_rewards) / read_s, 2)
     if device == "cuda":
         more |= {"device": torch.cuda.get_device_name(), "device_peak_mib": torch.cuda.max_memory_allocated() >> 20}
-    tell(f"training, {name}", len(labels) / wall, "turns/s", peak_mib=round(peak_mib()), threads=threads, **more)
+    tell(f"training, {name}", len(turn_rewards) / wall, "turns/s", peak_mib=round(peak_mib()), threads=threads, **more)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,9 @@ class FirstTurnDecides:
         self.noise = torch.Generator().manual_seed(seed)
         self.earned = 0.0
 
-    def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
         """One score a turn."""
         assert len(replies) == BATCH * TURNS, "every dialogue has all its turns"
         clean = [

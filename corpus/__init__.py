@@ -1,0 +1,69 @@
+"""Conversations, who scored them, and the tables that hold both.
+
+>>> from corpus import Corpus, CorpusRows
+>>> rows = CorpusRows()
+>>> rows.session("s1", "by hand")
+>>> rows.utterance("s1", 0, "bob", "At nine.")
+>>> rows.rating("s1", ("ann", "bob"), "helpful", 4.0, (1.0, 5.0))
+>>> [episode.score for episode in Corpus.of(".", rows.tables()).session("s1").episodes()]
+[4.0]
+
+From the ground up: `session` (one conversation as values), `schema` (every table's columns), `textfile`, `csvfile` and
+`tablefile` (files read strictly), `rows` (a corpus that is being made), `corpus` (the folder of tables), `problem`,
+`checks` and `validate` (what is wrong in it), `people`, `settings`, `personsplit` and `splits` (who is learned from),
+`histogram`, `power`, `weak_ratings` and `inspect` (what it can tell), `importers` (other people's formats).
+
+Names are imported when they are first used, so that this package costs nothing to import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from corpus.corpus import Corpus
+    from corpus.importers.run import import_to
+    from corpus.problem import Problem
+    from corpus.rows import CorpusRows, LeftOut, NewCorpus
+    from corpus.session import Episode, EpisodeKey, Media, Rating, Session, Turn
+    from corpus.settings import SplitSettings
+    from corpus.splits import Splits, split_sessions
+
+__all__ = [
+    "Corpus",
+    "CorpusRows",
+    "Episode",
+    "EpisodeKey",
+    "LeftOut",
+    "Media",
+    "NewCorpus",
+    "Problem",
+    "Rating",
+    "Session",
+    "SplitSettings",
+    "Splits",
+    "Turn",
+    "import_to",
+    "split_sessions",
+]
+
+_HOMES = {
+    "Corpus": "corpus.corpus",
+    "CorpusRows": "corpus.rows",
+    "Episode": "corpus.session",
+    "EpisodeKey": "corpus.session",
+    "LeftOut": "corpus.rows",
+    "Media": "corpus.session",
+    "NewCorpus": "corpus.rows",
+    "Problem": "corpus.problem",
+    "Rating": "corpus.session",
+    "Session": "corpus.session",
+    "SplitSettings": "corpus.settings",
+    "Splits": "corpus.splits",
+    "Turn": "corpus.session",
+    "import_to": "corpus.importers.run",
+    "split_sessions": "corpus.splits",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,8 @@ from corpus.schema import CORPUS_TABLES, TableSchema
 from corpus.session import Media, Rating, Session, Turn
 from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from foundation.errors import InputError
+from foundation.files import sync
+from foundation.nearest import did_you_mean
 
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
 SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_TABLES}
@@ -30,6 +31,11 @@ class Corpus:
     """The five tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
 
     Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
+
+    >>> sessions = pa.table({"session_id": ["s1"], "source": ["by hand"], "duration_s": [None], "language": ["en"]})
+    >>> corpus = Corpus.of(".", {"sessions": sessions})  # Corpus.open(folder) reads what `write` wrote
+    >>> corpus.session_ids(), corpus.session("s1").language
+    (['s1'], 'en')
     """
 
     root: Path
@@ -102,8 +108,7 @@ class Corpus:
             The corpus has no session of that id.
         """
         if session_id not in self._positions:
-            near = difflib.get_close_matches(session_id, self._positions, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "list them with `apportion inspect`."
+            hint = did_you_mean(session_id, self._positions, "list them with `apportion inspect`.")
             raise InputError(f"{self.root}: no session {session_id!r}; {hint}")
         row = self.sessions.slice(self._positions[session_id], 1).to_pylist()[0]
         return Session(
@@ -229,22 +234,13 @@ def _write_tables(folder: Path, tables: Mapping[str, pa.Table], kind: Format) ->
     try:
         for name, path in temporary.items():
             write_table(tables[name], path, SCHEMAS[name])
-            _sync(path)
+            sync(path)
         for stale in (folder / f"{name}.{other}" for name in tables for other in FORMATS):
             stale.unlink(missing_ok=True)
         for name, path in temporary.items():
             path.replace(finals[name])
-        _sync(folder)
+        sync(folder)
     finally:
         for path in temporary.values():
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Wait until the file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from corpus.textfile import BOM, read_text
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
 """Cells (in lower case) that hold no value: pandas, R and spreadsheets write different ones."""
@@ -38,8 +38,7 @@ class Table:
         """
         if column in self.header:
             return self.header.index(column)
-        near = difflib.get_close_matches(column, self.header, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "Export it again."
+        hint = did_you_mean(column, self.header, "Export it again.")
         raise UnitError(f"{self.name}: no column {column!r}; {hint} Found: {_some(self.header)}.")
 
     def optional(self, column: str) -> int | None:

@@ -81,7 +81,7 @@ class Inspection:
 def inspect(corpus: Corpus) -> Inspection:
     """Count what ``corpus`` holds and look for what is wrong, missing or odd."""
     sessions = list(corpus.iter_sessions())
-    found = validate(corpus)
+    problems = validate(corpus)
     durations = [session.duration_s for session in sessions if session.duration_s is not None]
     return Inspection(
         corpus=str(corpus.root),
@@ -96,8 +96,8 @@ def inspect(corpus: Corpus) -> Inspection:
         ratings=_ratings(corpus, sessions),
         labels=_labels(corpus),
         recordings=_counted(corpus.media.column("kind").to_pylist()),
-        problems=tuple(str(problem) for problem in found if problem.severity == "error"),
-        warnings=(*(str(problem) for problem in found if problem.severity == "warning"), *weak_ratings(corpus)),
+        problems=tuple(str(problem) for problem in problems if problem.severity == "error"),
+        warnings=(*(str(problem) for problem in problems if problem.severity == "warning"), *weak_ratings(corpus)),
         odd=tuple(_oddities(sessions)),
     )
 
@@ -117,7 +117,7 @@ def _ratings(corpus: Corpus, sessions: Sequence[Session]) -> tuple[RatingSummary
     for rating in (rating for session in sessions for rating in session.ratings):
         if math.isfinite(rating.score) and math.isfinite(rating.low) and math.isfinite(rating.high):
             by_name[rating.name].append(rating)
-    return tuple(_rating(name, found, rows[name]) for name, found in sorted(by_name.items()))
+    return tuple(_rating(name, ratings, rows[name]) for name, ratings in sorted(by_name.items()))
 
 
 def _rating(name: str, ratings: Sequence[Rating], rows: int) -> RatingSummary:
@@ -149,9 +149,9 @@ def _labels(corpus: Corpus) -> tuple[LabelSummary, ...]:
 
 def _oddities(sessions: Sequence[Session]) -> Iterable[Oddity]:
     for what, is_so in ODD.items():
-        found = [session.session_id for session in sessions if is_so(session)]
-        if found:
-            yield Oddity(what, len(found), tuple(found[:EXAMPLES]))
+        session_ids = [session.session_id for session in sessions if is_so(session)]
+        if session_ids:
+            yield Oddity(what, len(session_ids), tuple(session_ids[:EXAMPLES]))
 
 
 def _no_target_turns(session: Session) -> bool:

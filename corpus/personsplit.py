@@ -44,7 +44,7 @@ def assign_by_person(
     while graph.open_sessions:
         # The split that lacks most takes its turn; one that has no room left to grow is passed over.
         any(graph.grow(name) for name in sorted(graph.sizes, key=lambda split: graph.sizes[split] / shares[split]))
-    return graph.chosen
+    return graph.split_of
 
 
 class _Regions:
@@ -55,7 +55,7 @@ class _Regions:
         self.position = {session_id: i for i, session_id in enumerate(ranked)}
         self.open_sessions = set(ranked)
         self.sizes = dict.fromkeys(splits, 0)
-        self.chosen: dict[str, str] = {}
+        self.split_of: dict[str, str] = {}
         self.owner: dict[str, str] = {}
         self.sessions_of: dict[str, list[str]] = defaultdict(list)
         for session_id in ranked:
@@ -103,7 +103,7 @@ class _Regions:
             owners = {self.owner.get(person) for person in self.people[other]}
             if owners <= {split}:
                 self.open_sessions.discard(other)
-                self.chosen[other] = split
+                self.split_of[other] = split
                 self.sizes[split] += 1
             elif len(owners - {None}) > 1:
                 self.open_sessions.discard(other)
@@ -115,10 +115,10 @@ class _Regions:
         for start in ranked:
             if start in sizes:
                 continue
-            found, todo = {start}, [start]
+            component, todo = {start}, [start]
             while todo:
-                linked = {o for person in self.people[todo.pop()] for o in self.sessions_of[person]} - found
-                found |= linked
+                linked = {o for person in self.people[todo.pop()] for o in self.sessions_of[person]} - component
+                component |= linked
                 todo.extend(linked)
-            sizes.update(dict.fromkeys(found, len(found)))
+            sizes.update(dict.fromkeys(component, len(component)))
         return sizes

@@ -1,4 +1,4 @@
-"""What an importer hands over: tables, files to bring along, and what it had to leave out."""
+"""What whoever makes a corpus (an importer, a simulation) hands over, and how its rows are collected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A session that could not be imported, and why."""
+    """A session that is not in the corpus, and why."""
 
     session_id: str
     message: str
@@ -26,11 +26,19 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class ImportedCorpus:
-    """An importer's result.
+class NewCorpus:
+    """A corpus that was made and is not written yet.
 
-    ``files`` maps the paths in the media table to the files they come from; ``notes`` says what was dropped or
-    merged, with counts; ``left_out`` lists broken sessions.
+    Parameters
+    ----------
+    tables : mapping of str to pa.Table
+        By name, as `CorpusRows.tables` gives them; schemas: `corpus.schema.CORPUS_TABLES`.
+    notes : tuple of str
+        What was dropped or merged, with counts.
+    left_out : tuple of LeftOut
+        Broken sessions.
+    files : mapping of str to Path
+        By the path in the media table, the file that is to be brought there.
     """
 
     tables: Mapping[str, pa.Table]
@@ -39,8 +47,17 @@ class ImportedCorpus:
     files: Mapping[str, Path] = field(default_factory=dict)
 
 
-class Rows:
-    """Collects the rows of the tables in plain lists and turns them into tables at the end."""
+class CorpusRows:
+    """Collects the rows of a corpus's tables; nothing is checked before `corpus.validate.validate` reads them.
+
+    >>> rows = CorpusRows()
+    >>> rows.session("s1", "by hand", language="en")
+    >>> rows.utterance("s1", 0, "ann", "Is there a train?")
+    >>> rows.utterance("s1", 1, "bob", "At nine.")
+    >>> rows.rating("s1", ("ann", "bob"), "helpful", 4.0, (1.0, 5.0))
+    >>> rows.tables()["utterances"].num_rows
+    2
+    """
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in COLUMNS}

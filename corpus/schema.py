@@ -149,4 +149,78 @@ AUDIT = _table(
 )
 """A language model's judgements of the same turns, asked in several ways; ``planted`` marks the turn that words were
 planted for. Names of people are those of the corpus, whatever the model was shown."""
-RUN_TABLES = (SPLITS, FRAMES, UTTERANCE_FEATURES, DESCRIPTORS, REWARDS, SAMPLES, AUDIT)
+# Files of the five tables below have been written without a mark on the columns that are always filled; with one, their
+# bytes would be others. So no column is named as required.
+EMBEDDINGS = _table(
+    "embeddings",
+    {**dict.fromkeys(EPISODE_KEY, TEXT), "turn": WHOLE, "embedding": pa.list_(pa.float32())},
+    (*EPISODE_KEY, "turn"),
+    (),
+)
+"""What a frozen backbone makes of a turn and its history; each list has as many numbers as the backbone is wide."""
+REACTIONS = _table(
+    "reactions",
+    {
+        **dict.fromkeys(EPISODE_KEY, TEXT),
+        "turn": WHOLE,
+        "cues": pa.list_(REAL),
+        "embedding": pa.list_(pa.float32()),
+        "replied": FLAG,
+    },
+    (*EPISODE_KEY, "turn"),
+    (),
+)
+"""What is read of the rater's reply to a turn; ``embedding`` is zeros where ``replied`` is false."""
+HISTORY = _table("history", {"step": WHOLE, "metric": TEXT, "value": REAL}, ("step", "metric"), ())
+"""The curves of one training, a row a step (or epoch) and metric."""
+HISTORIES = _table(
+    "histories",
+    {
+        "stage": TEXT,
+        "method": TEXT,
+        "seed": WHOLE,
+        **dict(zip(HISTORY.arrow.names, HISTORY.arrow.types, strict=True)),
+    },
+    ("stage", "method", "seed", *HISTORY.key),
+    (),
+)
+"""All of a run's ``history`` tables."""
+QUARANTINE = _table(
+    "quarantine",
+    dict.fromkeys(("stage", "session_id", "unit", "status", "cause", "evidence"), TEXT),
+    ("stage", "unit", "cause"),
+    (),
+)
+"""What could not be processed, and why."""
+RUN_TABLES = (
+    SPLITS,
+    FRAMES,
+    UTTERANCE_FEATURES,
+    DESCRIPTORS,
+    EMBEDDINGS,
+    REACTIONS,
+    REWARDS,
+    SAMPLES,
+    AUDIT,
+    HISTORY,
+    HISTORIES,
+    QUARANTINE,
+)
+"""What a run writes, into its folder or into its store."""
+
+RESPONSES = _table(
+    "responses",
+    {"session_id": TEXT, "turn": WHOLE, "context": TEXT, "policy": TEXT, "response": TEXT, "seed": WHOLE},
+    ("session_id", "turn", "policy", "seed"),
+    ("session_id", "turn", "context", "policy", "response", "seed"),
+)
+"""What policies answer, a row a context and policy. ``context`` is what was said before, one line a message; ``turn``
+is the number of the turn that the response stands in for."""
+KEY = _table(
+    "key",
+    {"session_id": TEXT, "turn": WHOLE, "label": TEXT, "policy": TEXT},
+    ("session_id", "turn", "label"),
+    ("session_id", "turn", "label", "policy"),
+)
+"""Which policy a letter stands for in a context of blind responses; the letter is in the column ``label``."""
+RESPONSE_TABLES = (RESPONSES, KEY)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+EpisodeKey = tuple[str, str, str, str]
+"""(session_id, rater, target, name of the rating): what tells an episode in every table."""
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -48,14 +51,20 @@ class Rating:
 
 @dataclass(frozen=True)
 class Episode:
-    """A session seen through one rating: T target turns share one global explicit reward R_GE."""
+    """A session seen through one rating: T target turns share one global explicit reward R_GE.
+
+    >>> turns = (Turn(0, "ann", "Is there a train?"), Turn(1, "bob", "At nine."), Turn(2, "ann", "Thanks!"))
+    >>> episode = Episode("s1", turns, Rating("ann", "bob", "waiting", 2.0, 1.0, 5.0, higher_is_better=False))
+    >>> episode.target_turns, episode.reply_text(1), episode.score
+    ((1,), 'Thanks!', 4.0)
+    """
 
     session_id: str
     turns: tuple[Turn, ...]
     rating: Rating
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> EpisodeKey:
         """(session_id, rater, target, name), the episode's identity in every table."""
         return (self.session_id, self.rating.rater, self.rating.target, self.rating.name)
 
@@ -95,7 +104,12 @@ class Episode:
 
 @dataclass(frozen=True)
 class Session:
-    """One conversation with everything known of it."""
+    """One conversation with everything known of it.
+
+    >>> session = Session("s1", (Turn(0, "bob", "Hello."),), (Rating("ann", "bob", "liking", 3.0, 1.0, 5.0),))
+    >>> [episode.key for episode in session.episodes()]
+    [('s1', 'ann', 'bob', 'liking')]
+    """
 
     session_id: str
     turns: tuple[Turn, ...]
@@ -107,5 +121,5 @@ class Session:
 
     def episodes(self, name: str | None = None) -> tuple[Episode, ...]:
         """One episode a rating, or only those ratings called ``name``."""
-        chosen = (r for r in self.ratings if name is None or r.name == name)
-        return tuple(Episode(self.session_id, self.turns, rating) for rating in chosen)
+        wanted = (r for r in self.ratings if name is None or r.name == name)
+        return tuple(Episode(self.session_id, self.turns, rating) for rating in wanted)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from foundation.settings import Settings
 
 SPLITS = ("train", "validation", "test", "policy")
 
 
-class SplitSettings(BaseModel):
+class SplitSettings(Settings):
     """Shares of the rated sessions; sessions without a rating all go to the policy."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     by: Literal["session", "person"] = Field(
         "session", description="'person' keeps each person within one split (loses the pairs that would cross)"

@@ -49,6 +49,12 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     ------
     InputError
         Too few rated sessions for every share that is not zero, or no persons to split by.
+
+    >>> from corpus.session import Rating
+    >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
+    >>> sessions = [Session(f"s{number}", (), (liking,)) for number in range(10)]
+    >>> split_sessions(sessions, SplitSettings()).table["split"].value_counts().to_pylist()[0]
+    {'values': 'train', 'counts': 6}
     """
     rated = [session for session in sessions if session.episodes(rating)]
     unrated = [session.session_id for session in sessions if not session.episodes(rating)]
@@ -57,12 +63,12 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     _check_enough(len(ranked), settings)
     notes: tuple[str, ...] = ()
     if settings.by == "person":
-        chosen = assign_by_person({s.session_id: persons(s) for s in rated}, ranked, settings.shares)
-        notes = _dropped_note(len(ranked), len(chosen))
-        _check_every_split(chosen, settings)
+        split_of = assign_by_person({s.session_id: persons(s) for s in rated}, ranked, settings.shares)
+        notes = _dropped_note(len(ranked), len(split_of))
+        _check_every_split(split_of, settings)
     else:
-        chosen = _cut(ranked, settings.shares)
-    rows = sorted([*chosen.items(), *((session_id, "policy") for session_id in unrated)])
+        split_of = _cut(ranked, settings.shares)
+    rows = sorted([*split_of.items(), *((session_id, "policy") for session_id in unrated)])
     columns = [[row[0] for row in rows], [row[1] for row in rows]]
     return Splits(pa.table(columns, schema=SPLITS_TABLE.arrow), notes)
 
@@ -78,14 +84,14 @@ def counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
     ``total`` must be at least the number of shares that are not zero.
     """
     exact = {name: share * total for name, share in shares.items()}
-    found = {name: int(value + 1e-9) for name, value in exact.items()}
-    by_remainder = sorted(shares, key=lambda name: found[name] - exact[name])
-    for name in by_remainder[: total - sum(found.values())]:
-        found[name] += 1
-    for name in (name for name, share in shares.items() if share > 0 and found[name] == 0):
-        found[max(found, key=found.__getitem__)] -= 1
-        found[name] = 1
-    return found
+    sizes = {name: int(value + 1e-9) for name, value in exact.items()}
+    by_remainder = sorted(shares, key=lambda name: sizes[name] - exact[name])
+    for name in by_remainder[: total - sum(sizes.values())]:
+        sizes[name] += 1
+    for name in (name for name, share in shares.items() if share > 0 and sizes[name] == 0):
+        sizes[max(sizes, key=sizes.__getitem__)] -= 1
+        sizes[name] = 1
+    return sizes
 
 
 def _cut(ranked: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
@@ -102,8 +108,8 @@ def _check_enough(rated: int, settings: SplitSettings) -> None:
         )
 
 
-def _check_every_split(chosen: Mapping[str, str], settings: SplitSettings) -> None:
-    empty = [name for name, share in settings.shares.items() if share > 0 and name not in chosen.values()]
+def _check_every_split(split_of: Mapping[str, str], settings: SplitSettings) -> None:
+    empty = [name for name, share in settings.shares.items() if share > 0 and name not in split_of.values()]
     if empty:
         raise InputError(
             f"split by person leaves no session for {', '.join(empty)}: too many sessions share persons. "

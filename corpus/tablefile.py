@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from corpus.schema import TableSchema
 from corpus.textfile import read_jsonl
 from foundation.errors import InputError
+from foundation.nearest import nearest
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
@@ -22,10 +22,12 @@ FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
 
 def find_table(folder: Path, name: str) -> Path | None:
     """The file of table ``name`` in ``folder``, or None; an InputError where both formats lie there."""
-    found = [folder / f"{name}.{kind}" for kind in FORMATS if (folder / f"{name}.{kind}").is_file()]
-    if len(found) > 1:
-        raise InputError(f"{folder}: both {found[0].name} and {found[1].name} are there. Remove the one that is stale.")
-    return found[0] if found else None
+    present = [folder / f"{name}.{kind}" for kind in FORMATS if (folder / f"{name}.{kind}").is_file()]
+    if len(present) > 1:
+        raise InputError(
+            f"{folder}: both {present[0].name} and {present[1].name} are there. Remove the one that is stale."
+        )
+    return present[0] if present else None
 
 
 def read_table(path: Path, schema: TableSchema) -> pa.Table:
@@ -151,16 +153,16 @@ def _check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> N
     unknown = [name for name in present if name not in schema.arrow.names]
     for name in (name for name in schema.arrow.names if name not in present):
         required = name in schema.required
-        near = difflib.get_close_matches(name, unknown, n=1, cutoff=0.5 if required else 0.8)
+        near = nearest(name, unknown, cutoff=0.5 if required else 0.8)
         if required:
-            hint = f"did you mean {near[0]!r}? Rename it" if near else "add it"
+            hint = f"did you mean {near!r}? Rename it" if near else "add it"
             raise InputError(
                 f"{path}: table {schema.name} has no column {name!r}; {hint}. "
                 f"Needed: {', '.join(schema.required)}; found: {', '.join(present) or 'none'}."
             )
         if near:
             raise InputError(
-                f"{path}: table {schema.name} has an unknown column {near[0]!r}; did you mean {name!r}? "
+                f"{path}: table {schema.name} has an unknown column {near!r}; did you mean {name!r}? "
                 f"Rename it, or leave it out."
             )
 

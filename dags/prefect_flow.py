@@ -77,7 +77,7 @@ def build_flow(
             runs[stage.name] = list(run_shard.map(config, stage.name, listed[stage.name], shards, wait_for=needs))
         ends = [future for name in last_stages(stages) for future in runs[name]]
         finished = finish.submit(config, wait_for=ends)
-        counts = _result(finished, [future for one in runs.values() for future in one])
+        counts = _result(finished, [future for futures in runs.values() for future in futures])
         if not allow_quarantine:
             complain_of_quarantine(counts)
         return counts

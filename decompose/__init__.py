@@ -1,5 +1,12 @@
 """Every way from one score of a conversation to a reward for each of its turns.
 
+From the ground up: `methods` (the registry: what each way is called, needs and gives), `judgement` (what a method says
+of a turn), `settings`; then `prompting` (how a language model is asked), `reactions` (what the rater's replies tell),
+`shapley` (values of the players of any game); `projection` (judgements to rewards that sum to the score), `identity`
+(what of the settings decides a method's values), `judging` (methods to which one session is enough); `learning`
+(methods that are learned on a corpus), `audit` (the same question asked in several ways), `conversation` (one
+conversation from Python). `prompts` holds the prompts' texts.
+
 >>> from decompose import decompose
 >>> chat = [
 ...     {"role": "assistant", "content": "Which city?"},
@@ -21,16 +28,43 @@ from foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
     from decompose.conversation import Decomposition, TurnReward, decompose
+    from decompose.judgement import Judgement
+    from decompose.judging.llm import requests_for
+    from decompose.judging.requests import RequestMeta
+    from decompose.judging.sessions import judge_session
+    from decompose.methods import Method
+    from decompose.projection import project
     from decompose.settings import DecomposeSettings
-    from llm_client.asker import Tools
+    from decompose.shapley.values import shapley_values
+    from llm_client.asker import Asker
 
-__all__ = ["DecomposeSettings", "Decomposition", "Tools", "TurnReward", "decompose"]
+__all__ = [
+    "Asker",
+    "DecomposeSettings",
+    "Decomposition",
+    "Judgement",
+    "Method",
+    "RequestMeta",
+    "TurnReward",
+    "decompose",
+    "judge_session",
+    "project",
+    "requests_for",
+    "shapley_values",
+]
 
 _HOMES = {
+    "Asker": "llm_client.asker",
+    "DecomposeSettings": "decompose.settings",
     "Decomposition": "decompose.conversation",
+    "Judgement": "decompose.judgement",
+    "Method": "decompose.methods",
+    "RequestMeta": "decompose.judging.requests",
     "TurnReward": "decompose.conversation",
     "decompose": "decompose.conversation",
-    "DecomposeSettings": "decompose.settings",
-    "Tools": "llm_client.asker",
+    "judge_session": "decompose.judging.sessions",
+    "project": "decompose.projection",
+    "requests_for": "decompose.judging.llm",
+    "shapley_values": "decompose.shapley.values",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -17,7 +17,7 @@ from decompose.methods import Method, find_method
 from decompose.projection import apply_constants
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 ASSISTANT, USER = "assistant", "user"
 _ASIDE = ("system", "developer", "tool")
@@ -76,7 +76,7 @@ def decompose(
     mean_score: float = 0.0,
     spread: float | None = None,
     settings: DecomposeSettings | None = None,
-    tools: Tools | None = None,
+    asker: Asker | None = None,
 ) -> Decomposition:
     """Share one score out over the messages of the speaker who was rated.
 
@@ -106,7 +106,7 @@ def decompose(
         the score's, divided by T.
     settings : DecomposeSettings, optional
         Of the method, e.g. ``DecomposeSettings(llm={"model": …, "base_url": …})``.
-    tools : Tools, optional
+    asker : Asker, optional
         Lends the language model with its cache and budget, for many calls; made from ``settings`` where it is None.
 
     Raises
@@ -117,16 +117,16 @@ def decompose(
     UnitError
         The language model gave no usable reply; ``evidence`` holds what it did reply.
     """
-    chosen = settings or DecomposeSettings()
-    declared = _declared(method, chosen)
+    configuration = settings or DecomposeSettings()
+    declared = _declared(method, configuration)
     turns = _turns(messages)
     rater, target = _speakers(turns, rater, target)
     session = Session(_SESSION, turns, (_rating(rater, target, rating, score, scale, higher_is_better),))
     (episode,) = session.episodes()
     if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
         raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
-    with nullcontext(tools) if tools is not None else Tools(chosen.llm) as lent:
-        judged = judge_session(method, session, None, None, chosen, lent).judgements
+    with nullcontext(asker) if asker is not None else Asker(configuration.llm) as lent:
+        judged = judge_session(method, session, None, None, configuration, lent).judgements
     if spread is None:
         spread = _spread(declared, judged, episode)
     table, projection = apply_constants(judged, [episode], mean_score, spread, declared)

@@ -35,18 +35,24 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     """
     parts = {part: getattr(method, part) for part in ("whole", "local") if getattr(method, part) is not None}
     mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
-    if method.section is None:
-        return {"method": method.name, "version": method.version, **mixed}
-    values: dict[str, Any] = json.loads(getattr(settings, method.section).model_dump_json())
-    if method.section == "llm":
-        values = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
-        values["prompt"] = load_prompt(settings.llm.prompt).identity()
+    section = settings.section_of(method)
+    values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
+    if section is settings.llm:
+        values = _asking_identity(settings)
+    elif method.asks:
+        values["llm"] = _asking_identity(settings)
     return {"method": method.name, "version": method.version, **values, **mixed}
+
+
+def _asking_identity(settings: DecomposeSettings) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(settings.llm.model_dump_json())
+    deciding = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
+    return {**deciding, "prompt": load_prompt(settings.llm.prompt).identity()}
 
 
 def configured(method: Method, settings: DecomposeSettings) -> Method:
     """``method`` as these settings make it: its prompt says whether it judges, hands out the score, or attributes."""
-    if method.section != "llm":
+    if settings.section_of(method) is not settings.llm:
         return method
     prompt = load_prompt(settings.llm.prompt)
     if prompt.units == "attribution":

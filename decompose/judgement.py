@@ -12,6 +12,9 @@ class Judgement:
     ``value`` is None where the method has nothing to say of the turn; ``sd`` is the spread over repeated samples in
     the same units, None for a single one; ``rationale`` is what the value rests on, in words; ``samples`` are the
     values that ``value`` is the mean of (K, None where a sample said nothing), empty for a single one.
+
+    >>> Judgement(3, -2.0, rationale="It answers another question.").value
+    -2.0
     """
 
     turn: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from foundation.errors import InputError
+from foundation.nearest import nearest
+from foundation.settings import Settings
 
 ENTRY_POINTS = "apportion.methods"
 
@@ -21,18 +22,25 @@ class Method:
 
     ``kind`` is ``judge`` (one session is enough: ``decompose.judging.sessions.Judge``) or ``fit`` (on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``uses_features`` for it in numbers; ``concurrent`` says that its sessions wait for a server, so
-    that many run at once. ``uses_reactions`` asks for what was read of the replies; such a fit is called as
-    `decompose.reactions.model.fit_reactions` is.
+    behaviour in words, ``uses_features`` for it in numbers. ``uses_reactions`` asks for what was read of the replies;
+    such a fit is called as `decompose.reactions.model.fit_reactions` is.
+    ``requests`` says that it asks a language model: it names what lists the first requests that judging a session
+    makes (`decompose.judging.requests.Requests`), so that a run can count, price and show them, hand them
+    in as a batch, and have many sessions wait for the server at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
-    the part of ``DecomposeSettings`` that it reads. A mixed objective names the fit method of its global part
-    (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads what the
-    local method has judged in the same run, which has to be configured beside it. ``version`` goes up when the code
-    gives other values for the same settings: it and the name, not the place of the code, decide whether finished work
-    is used again.
+    the part of ``DecomposeSettings`` that it reads, and ``settings`` the class of a part that is not one of ours, a
+    `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
+    global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
+    what the local method has judged in the same run, which has to be configured beside it. ``version`` goes up when
+    the code gives other values for the same settings: it and the name, not the place of the code, decide whether
+    finished work is used again.
+
+    >>> length = Method("length", "judge", "Length of the utterance", "my_package.methods:judge")
+    >>> length.asks, METHODS["llm"].asks
+    (False, True)
     """
 
     name: str
@@ -41,18 +49,28 @@ class Method:
     load: str
     uses_descriptors: bool = False
     uses_reactions: bool = False
-    concurrent: bool = False
+    requests: str | None = None
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     highest: float | None = None
     width: float | None = None
     null: Literal["zero", "mean"] = "mean"
-    section: Literal["sentiment", "affect", "llm", "rrd", "rudder", "geli", "reaction", "blend"] | None = None
+    section: str | None = None
+    settings: str | None = None
     uses_features: bool = False
     whole: str | None = None
     local: str | None = None
     uses_judgements: bool = False
     version: int = 1
+
+    def __post_init__(self) -> None:
+        if self.settings is not None and self.section is None:
+            raise InputError(f"method {self.name!r}: settings without a section, decompose.SECTION; name it.")
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a language model."""
+        return self.requests is not None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -62,12 +80,43 @@ class Method:
         InputError
             The module or the attribute cannot be imported.
         """
-        module, _, attribute = self.load.partition(":")
+        return self._named(self.load)
+
+    def resolve_requests(self) -> Any:
+        """The object that ``requests`` names (`decompose.judging.requests.Requests`); None where nothing is asked.
+
+        Raises
+        ------
+        InputError
+            The module or the attribute cannot be imported.
+        """
+        return None if self.requests is None else self._named(self.requests)
+
+    def settings_class(self) -> type[Settings] | None:
+        """The class that ``settings`` names; None where ``section`` is one of ours.
+
+        Raises
+        ------
+        InputError
+            It cannot be imported, or is no `foundation.settings.Settings`.
+        """
+        if self.settings is None:
+            return None
+        named = self._named(self.settings)
+        if not (isinstance(named, type) and issubclass(named, Settings)):
+            raise InputError(
+                f"method {self.name!r}: {self.settings!r} is no class of settings (foundation.settings.Settings), so "
+                f"that decompose.{self.section} cannot be read. The method's declaration must be corrected."
+            )
+        return named
+
+    def _named(self, place: str) -> Any:
+        module, _, attribute = place.partition(":")
         try:
             return getattr(import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
             raise InputError(
-                f"method {self.name!r}: cannot load {self.load!r} ({error}). Install the package it comes from, or "
+                f"method {self.name!r}: cannot load {place!r} ({error}). Install the package it comes from, or "
                 "leave the method out of decompose.methods."
             ) from None
 
@@ -97,7 +146,13 @@ _OURS = (
         section="affect",
     ),
     Method(
-        "llm", "judge", "LLM-GELI, text", "decompose.judging.llm:judge", concurrent=True, null="zero", section="llm"
+        "llm",
+        "judge",
+        "LLM-GELI, text",
+        "decompose.judging.llm:judge",
+        requests="decompose.judging.llm:requests_for",
+        null="zero",
+        section="llm",
     ),
     Method(
         "llm-multimodal",
@@ -105,7 +160,7 @@ _OURS = (
         "LLM-GELI, multimodal",
         "decompose.judging.llm:judge",
         uses_descriptors=True,
-        concurrent=True,
+        requests="decompose.judging.llm:requests_for",
         null="zero",
         section="llm",
     ),
@@ -169,6 +224,19 @@ class _Registry(Mapping[str, Method]):
 METHODS: Mapping[str, Method] = _Registry()
 
 
+def section_classes() -> dict[str, type[Settings]]:
+    """The classes of the settings that packages' methods bring, by their section.
+
+    Raises
+    ------
+    InputError
+        A package's method cannot be loaded, or declares settings that cannot be used.
+    """
+    brought = [METHODS[name] for name in METHODS if name not in _Registry._ours]
+    classes = {str(method.section): method.settings_class() for method in brought}
+    return {section: made for section, made in classes.items() if made is not None}
+
+
 def find_method(name: str) -> Method:
     """The method of this name.
 
@@ -188,8 +256,8 @@ def unknown_method(name: str) -> str | None:
     if name in METHODS:
         return None
     allowed = sorted(METHODS)
-    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    near = nearest(name, allowed)
+    hint = f"; did you mean {near!r}?" if near else "."
     return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
 
 

@@ -12,13 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
+from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 
-EpisodeKey = tuple[str, str, str, str]
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
@@ -227,9 +226,9 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
 
 def _check_single(judgements: pa.Table) -> None:
     for column in ("method", "seed"):
-        found = judgements.column(column).unique().to_pylist()
-        if len(found) > 1:
-            raise ValueError(f"judgements of one {column} at a time are projected, not of {found}")
+        values = judgements.column(column).unique().to_pylist()
+        if len(values) > 1:
+            raise ValueError(f"judgements of one {column} at a time are projected, not of {values}")
 
 
 def _check_turns(judged: Sequence[Episode], keys: Sequence[EpisodeKey], turns: Sequence[int]) -> None:
@@ -237,8 +236,8 @@ def _check_turns(judged: Sequence[Episode], keys: Sequence[EpisodeKey], turns: S
     for key, turn in zip(keys, turns, strict=True):
         given.setdefault(key, set()).add(turn)
     for episode in judged:
-        found = given.pop(episode.key)
-        wrong = sorted(found ^ set(episode.target_turns))
+        judged_turns = given.pop(episode.key)
+        wrong = sorted(judged_turns ^ set(episode.target_turns))
         if wrong:
             raise UnitError(
                 f"session {episode.session_id}: judgements and utterances of {episode.rating.target} differ at turns "
@@ -264,12 +263,12 @@ def _training(splits: pa.Table) -> set[str]:
 
 
 def _spread(table: _Table, mean: float, trained: set[str]) -> float:
-    chosen = np.array([episode.session_id in trained for episode in table.judged], dtype=bool)
-    if not chosen.any():
+    in_training = np.array([episode.session_id in trained for episode in table.judged], dtype=bool)
+    if not in_training.any():
         return 0.0
     scores = np.array([episode.score for episode in table.judged], dtype=np.float64)
-    between = float(np.std(((scores - mean) / table.turns)[chosen]))
-    rows = chosen[table.episode]
+    between = float(np.std(((scores - mean) / table.turns)[in_training]))
+    rows = in_training[table.episode]
     within = math.sqrt(float(np.mean(table.centred()[rows] ** 2)))
     # Judgements that differ by rounding only are constant; to scale them up would make rewards of noise.
     constant = within <= 1e-9 * max(1.0, float(np.max(np.abs(table.value[rows]))))

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from decompose.methods import METHODS, Method, section_classes, unknown_method
+from foundation.errors import InputError
+from foundation.settings import Settings
 from llm_client.settings import LLMSettings
 
 
-class SentimentSettings(BaseModel):
+class SentimentSettings(Settings):
     """The sentiment of the rater's next reply."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     classifier: str = Field(
         default="vader",
@@ -21,10 +32,8 @@ class SentimentSettings(BaseModel):
     )
 
 
-class AffectSettings(BaseModel):
+class AffectSettings(Settings):
     """How happy the rater looks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     feature: Literal["auto", "happiness", "smile"] = Field(
         default="auto",
@@ -80,10 +89,8 @@ class LLMMethodSettings(LLMSettings):
     )
 
 
-class RRDSettings(BaseModel):
+class RRDSettings(Settings):
     """Randomized return decomposition (Ren et al., 2021)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     k: int = Field(default=32, ge=1, description="turns sampled from a dialogue to estimate its return")
     corrected: bool = Field(
@@ -91,30 +98,24 @@ class RRDSettings(BaseModel):
     )
 
 
-class RudderSettings(BaseModel):
+class RudderSettings(Settings):
     """RUDDER (Arjona-Medina et al., 2019)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     auxiliary: float = Field(
         default=0.5, ge=0, le=100, description="weight of predicting the return after every turn, not at the end alone"
     )
 
 
-class GELISettings(BaseModel):
+class GELISettings(Settings):
     """Global and local feedback in one loss (GELI, Lee et al., 2024)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     weight: float = Field(
         default=0.5, ge=0, le=1, description="share of the global part of the loss; the rest is the local values'"
     )
 
 
-class ReactionSettings(BaseModel):
+class ReactionSettings(Settings):
     """What is read of the rater's reaction to a turn, and how a session's score is made of its turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backbone: str = Field(
         default="minilm",
@@ -137,11 +138,12 @@ class ReactionSettings(BaseModel):
             raise ValueError(f"{wrong[0]:g} is not from 0 to 8")
         return powers
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late"})
+    """What decides how reactions are put together: the key of what is read of them is made of all other fields."""
 
-class BlendSettings(BaseModel):
+
+class BlendSettings(Settings):
     """How reactions and a language model's judgements are put together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     weight: float | None = Field(
         default=None,
@@ -151,26 +153,32 @@ class BlendSettings(BaseModel):
     )
 
 
-class AuditSettings(BaseModel):
+class AuditSettings(Settings):
     """Asking a language model the same in several ways, to see whether its order of the turns holds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sessions: int = Field(
         default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
     )
-    method: Literal["llm", "llm-multimodal"] | None = Field(
+    method: str | None = Field(
         default=None, description="the method that is audited; none takes the last one of decompose.methods that asks"
     )
     seed: int = Field(
         default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
     )
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"sessions", "method"})
+    """What decides who is asked about which sessions: the key of one session's answers is made of all other fields."""
 
-class DecomposeSettings(BaseModel):
-    """From one score a dialogue to one reward a turn."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class DecomposeSettings(Settings):
+    """From one score a dialogue to one reward a turn; a package's method may bring a section of its own.
+
+    >>> DecomposeSettings(methods=("llm",), llm={"model": "qwen3"}).llm.model
+    'qwen3'
+    """
+
+    # Sections that are no fields are those of packages' methods; anything else is refused by `_sections_of_packages`.
+    model_config = ConfigDict(extra="allow")
 
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),
@@ -201,15 +209,59 @@ class DecomposeSettings(BaseModel):
     @property
     def audited_method(self) -> str | None:
         """The method that the audit asks by; None where no method asks a language model."""
-        asking = [name for name in self.methods if name in ("llm", "llm-multimodal")]
+        asking = [name for name in self.methods if METHODS[name].asks]
         return self.audit.method or (asking[-1] if asking else None)
+
+    def section_of(self, method: Method) -> Any:
+        """The settings that ``method`` reads, a package's own at their defaults where none are given; None for none.
+
+        Raises
+        ------
+        InputError
+            The method declares a section that is neither one of ours nor described by a class of its own.
+        """
+        if method.section is None:
+            return None
+        brought = method.settings_class()
+        known = method.section in OUR_SECTIONS if brought is None else method.section not in type(self).model_fields
+        if not known:
+            raise InputError(
+                f"method {method.name!r}: section {method.section!r} with settings {method.settings!r}. Without "
+                f"settings it is one of ours, {', '.join(OUR_SECTIONS)}; with settings another name, a class as "
+                "module:Class. The method's declaration must be corrected."
+            )
+        given = getattr(self, method.section, None)
+        return brought() if given is None and brought is not None else given
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _sections_of_packages(cls, values: Any, handler: ModelWrapValidatorHandler[DecomposeSettings]) -> Any:
+        if not isinstance(values, Mapping) or values.keys() <= cls.model_fields.keys():
+            return handler(values)  # Without asking every installed package for its methods.
+        brought = section_classes()
+        checked: dict[str, Any] = {}
+        problems: list[InitErrorDetails] = []
+        for name, value in values.items():
+            if name in cls.model_fields:
+                checked[name] = value
+            elif name not in brought:
+                problems.append(InitErrorDetails(type="extra_forbidden", loc=(name,), input=value))
+            else:
+                try:
+                    checked[name] = brought[name].model_validate(value)
+                except ValidationError as error:
+                    problems += [_placed(item, name) for item in error.errors()]
+        try:
+            settings = handler(checked)
+        except ValidationError as error:
+            problems = [*(_placed(item) for item in error.errors()), *problems]
+        if problems:
+            raise ValidationError.from_exception_data(cls.__name__, problems)
+        return settings
 
     @field_validator("methods")
     @classmethod
     def _known_and_unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        # Here, so that settings are read without the registry, which asks every installed package for its methods.
-        from decompose.methods import METHODS, unknown_method
-
         if len(set(names)) != len(names):
             raise ValueError(f"{', '.join(names)}: name each method once")
         problems = [problem for name in names if (problem := unknown_method(name))]
@@ -222,9 +274,28 @@ class DecomposeSettings(BaseModel):
 
     @model_validator(mode="after")
     def _audited_method_is_run(self) -> DecomposeSettings:
-        if self.audit.method is not None and self.audit.method not in self.methods:
+        audited = self.audit.method
+        if audited is not None and audited not in self.methods:
             raise ValueError(
-                f"audit.method = {self.audit.method!r} is not among decompose.methods ({', '.join(self.methods)}); "
-                "add it there"
+                f"audit.method = {audited!r} is not among decompose.methods ({', '.join(self.methods)}); add it there"
             )
+        if audited is not None and not METHODS[audited].asks:
+            asking = ", ".join(name for name in METHODS if METHODS[name].asks)
+            raise ValueError(f"audit.method = {audited!r} asks no language model; {asking} do")
         return self
+
+
+OUR_SECTIONS = tuple(
+    name
+    for name, field in DecomposeSettings.model_fields.items()
+    if name != "audit" and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+)
+"""The sections of ``DecomposeSettings`` that methods of ours read."""
+
+
+def _placed(item: ErrorDetails, *where: str) -> InitErrorDetails:
+    """A problem that was found already, to be told at its place below ``where``."""
+    kind: str | PydanticCustomError = item["type"]
+    if kind not in ("extra_forbidden", "missing"):  # Any other type wants its context again, and only says words.
+        kind = PydanticCustomError("section", "{words}", {"words": item["msg"]})
+    return InitErrorDetails(type=kind, loc=(*where, *item["loc"]), input=item["input"])

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, ratio, resample, resample_counts
 from evaluation.figure import Missing
-from evaluation.panel import Bools, Floats, HeldOut
+from evaluation.held_out import Bools, HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import TurnLabels, mean_at, without_rounding
+from foundation.arrays import Floats
 
 CONSTANT = 1e-12
 """Values whose range is below this share of their size are constant: the rest is rounding."""
@@ -131,14 +132,14 @@ def one_annotator(
     sums = np.zeros((1, len(held.session_ids), 2))
     episode_of = np.repeat(np.arange(len(held.episodes)), held.lengths)[labels.at]
     pair = episode_of * (labels.annotator.max() + 1) + labels.annotator
-    found: dict[int, list[float]] = {}
+    by_episode: dict[int, list[float]] = {}
     for group in np.unique(pair[known]):
         mine = np.flatnonzero(known & (pair == group))
         enough = len(mine) >= settings.labelled_turns
         if enough and _varies(others[mine]) and _varies(labels.value[mine]):
             rho = spearman(labels.value[mine][None], others[mine])[0]
-            found.setdefault(int(episode_of[mine[0]]), []).append(float(rho))
-    for episode, correlations in found.items():
+            by_episode.setdefault(int(episode_of[mine[0]]), []).append(float(rho))
+    for episode, correlations in by_episode.items():
         sums[0, held.session_of_episode[episode]] += (np.mean(correlations), 1.0)
     judged = known & (centred != 0)
     sessions = held.session_of_turn[labels.at[judged]]

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
+
 MEAN, MODE, RANDOM = "Mean", "Mode", "Random"
 
 

@@ -15,11 +15,12 @@ from evaluation.calibration import Calibration, calibration
 from evaluation.evaluation import FaceCounts, OneAnnotator
 from evaluation.figure import Figure, Missing
 from evaluation.global_loss import global_loss
+from evaluation.held_out import AlignedValues
 from evaluation.local_difference import HappyTurns, happy_turns, local_difference
-from evaluation.panel import Floats, Panel
 from evaluation.settings import EvaluationSettings
 from evaluation.sum_residual import residual_of, sum_residual
 from evaluation.turn_labels import TurnLabels, read_labels
+from foundation.arrays import Floats
 
 NO_EPISODES = Missing("no test episode has values of every method")
 SCORE_SEEN = Missing("a decomposition has seen the score: see its sum residual")
@@ -33,37 +34,40 @@ Figures = Mapping[str, Sampled | Missing]
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """Gives every figure of a method's values on the common turns of ``panel``."""
+    """Gives every figure of a method's values on the common turns of ``aligned``."""
 
-    panel: Panel
+    aligned: AlignedValues
     faces: HappyTurns | Missing
     labels: TurnLabels | Missing
     settings: EvaluationSettings
 
     @classmethod
     def of(
-        cls, panel: Panel, features: pa.Table | None, labels: pa.Table | None, settings: EvaluationSettings
+        cls, aligned: AlignedValues, features: pa.Table | None, labels: pa.Table | None, settings: EvaluationSettings
     ) -> Bench:
-        """Read faces and labels (tables of the corpus, None where there are none) on the panel's turns."""
-        if not panel.held.episodes:
-            return cls(panel, NO_EPISODES, NO_EPISODES, settings)
+        """Read faces and labels (tables of the corpus, None where there are none) on their turns."""
+        if not aligned.held.episodes:
+            return cls(aligned, NO_EPISODES, NO_EPISODES, settings)
         return cls(
-            panel, happy_turns(features, panel.held, settings), read_labels(labels, panel.held, settings), settings
+            aligned,
+            happy_turns(features, aligned.held, settings),
+            read_labels(labels, aligned.held, settings),
+            settings,
         )
 
     def model(self, values: Floats, offset: float) -> Figures:
         """Figures of a reward model [values: shape=(K, N)], which adds ``offset`` to its summed rewards."""
-        held = self.panel.held
+        held = self.aligned.held
         loss: Sampled | Missing = NO_EPISODES
-        told = Calibration.none(NO_EPISODES)
+        line = Calibration.none(NO_EPISODES)
         if held.episodes:
             loss = global_loss(held, values, offset, self.settings)
-            told = calibration(held, values, offset, self.settings)
-        return {**self._of_turns(values), "global_loss": loss, "sum_residual": SCORE_UNSEEN, **_calibration(told)}
+            line = calibration(held, values, offset, self.settings)
+        return {**self._of_turns(values), "global_loss": loss, "sum_residual": SCORE_UNSEEN, **_calibration(line)}
 
     def decomposition(self, values: Floats, raw: Floats, offset: float | None) -> Figures:
         """Figures of a decomposition's rewards and its own raw values [shape=(K, N)]."""
-        held = self.panel.held
+        held = self.aligned.held
         residual: Sampled | Missing = NO_EPISODES
         if held.episodes:
             residual = NO_OFFSET if offset is None else sum_residual(held, values, raw, offset, self.settings)
@@ -71,7 +75,7 @@ class Bench:
 
     def undivided(self, values: Floats, offset: float) -> Figures:
         """Figures of a constant session prediction as if it were a decomposition [values: zeros, shape=(1, N)]."""
-        held = self.panel.held
+        held = self.aligned.held
         residual = residual_of(held, values, offset, self.settings) if held.episodes else NO_EPISODES
         return self._beside_decompositions(values, residual)
 
@@ -84,11 +88,11 @@ class Bench:
         figures = {name: _one_value(figure) for name, figure in self._of_turns(draws).items()}
         if not isinstance(figures["local_difference"], Missing):
             figures["local_difference"] = NO_UNITS
-        told = _calibration(Calibration.none(NO_UNITS))
-        return {**figures, "global_loss": NO_UNITS, "sum_residual": NO_UNITS, **told}
+        no_units = _calibration(Calibration.none(NO_UNITS))
+        return {**figures, "global_loss": NO_UNITS, "sum_residual": NO_UNITS, **no_units}
 
     def _of_turns(self, values: Floats) -> Figures:
-        held, faces, labels, settings = self.panel.held, self.faces, self.labels, self.settings
+        held, faces, labels, settings = self.aligned.held, self.faces, self.labels, self.settings
         return {
             "local_difference": faces
             if isinstance(faces, Missing)
@@ -112,13 +116,13 @@ class Bench:
         """What the agreement with people rests on."""
         if isinstance(self.labels, Missing):
             return self.labels
-        return agreement.count(self.panel.held, self.labels, self.settings)
+        return agreement.count(self.aligned.held, self.labels, self.settings)
 
     def one_annotator(self) -> OneAnnotator:
         """What one annotator reaches against the mean of the others."""
         if isinstance(self.labels, Missing):
             return OneAnnotator(self.labels, self.labels)
-        rho, auc = agreement.one_annotator(self.panel.held, self.labels, self.settings)
+        rho, auc = agreement.one_annotator(self.aligned.held, self.labels, self.settings)
         return OneAnnotator(self.figure(rho), self.figure(auc))
 
     def figure(self, sampled: Sampled | Missing) -> Figure:
@@ -126,8 +130,8 @@ class Bench:
         return sampled if isinstance(sampled, Missing) else estimate(sampled, self.settings.confidence)
 
 
-def _calibration(found: Calibration) -> Figures:
-    return {"slope": found.slope, "intercept": found.intercept, "calibration_error": found.error}
+def _calibration(calibrated: Calibration) -> Figures:
+    return {"slope": calibrated.slope, "intercept": calibrated.intercept, "calibration_error": calibrated.error}
 
 
 def _one_value(figure: Sampled | Missing) -> Sampled | Missing:

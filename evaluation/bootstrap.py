@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
-Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 """From sums over sessions [shape=(..., C)] to the figure [shape=(...)]; NaN where it is not defined."""
 

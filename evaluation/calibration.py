@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, resample
 from evaluation.figure import Missing
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
-Floats = NDArray[np.float64]
 Line = tuple[Sampled | Missing, Sampled | Missing]
 CONSTANT = 1e-9
 """Predictions whose range is below this share of their size are constant: the rest is rounding."""
@@ -70,13 +70,13 @@ def _line(
     # Both sides less their means: squares of scores near 90 would eat the digits in which predictions differ.
     means = np.broadcast_to(predicted.mean(axis=1, keepdims=True), predicted.shape)
     middle = float(held.scores.mean())
-    given, told = np.broadcast_to(held.scores - middle, predicted.shape), predicted - means
-    parts = [np.ones_like(told), told, given, told * told, told * given, means]
+    given, predictions = np.broadcast_to(held.scores - middle, predicted.shape), predicted - means
+    parts = [np.ones_like(predictions), predictions, given, predictions * predictions, predictions * given, means]
     sums = np.stack([_by_session(held, part) for part in parts], axis=-1)
 
-    def intercept(found: Floats) -> Floats:
-        centre: Floats = _mean(found, 1) + _mean(found, 5)
-        return middle + _mean(found, 2) - _slope(found) * centre
+    def intercept(totals: Floats) -> Floats:
+        centre: Floats = _mean(totals, 1) + _mean(totals, 5)
+        return middle + _mean(totals, 2) - _slope(totals) * centre
 
     return resample(sums, _slope, settings), resample(sums, intercept, settings)
 
@@ -89,7 +89,7 @@ def _error(held: HeldOut, predicted: Floats, settings: EvaluationSettings) -> Sa
         inside = bins(row, wanted)[:, None] == np.arange(wanted)  # (E, bins)
         gaps = np.where(inside, (held.scores - row)[:, None], 0.0)
         rows.append(_by_session(held, np.vstack([np.ones(len(row)), gaps.T])).T)
-    return resample(np.stack(rows), lambda found: np.abs(found[..., 1:]).sum(axis=-1) / found[..., 0], settings)
+    return resample(np.stack(rows), lambda totals: np.abs(totals[..., 1:]).sum(axis=-1) / totals[..., 0], settings)
 
 
 def bins(predicted: Floats, wanted: int) -> NDArray[np.int64]:
@@ -111,14 +111,14 @@ def _by_session(held: HeldOut, per_episode: Floats) -> Floats:
 
 
 def _mean(sums: Floats, column: int) -> Floats:
-    found: Floats = sums[..., column] / sums[..., 0]
-    return found
+    mean: Floats = sums[..., column] / sums[..., 0]
+    return mean
 
 
 def _slope(sums: Floats) -> Floats:
     """Covariance over variance, from the sums of 1, P, R, P^2 and P R; NaN where P does not vary."""
-    n, told, given, square, product = np.moveaxis(sums, -1, 0)[:5]
-    spread = n * square - told * told
+    n, predictions, given, square, product = np.moveaxis(sums, -1, 0)[:5]
+    spread = n * square - predictions * predictions
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.where(spread > CONSTANT * n * square, (n * product - told * given) / spread, np.nan)
-    return found
+        slope: Floats = np.where(spread > CONSTANT * n * square, (n * product - predictions * given) / spread, np.nan)
+    return slope

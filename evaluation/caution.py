@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from corpus.power import score_variance_warning
 from evaluation.bench import Figures
 from evaluation.bootstrap import Sampled, estimate, paired_difference
-from evaluation.panel import HeldOut, Panel
+from evaluation.held_out import AlignedValues, HeldOut
 from evaluation.power import sessions_to_tell
 from evaluation.settings import EvaluationSettings
 
 
 def cautions(
     held: HeldOut,
-    scored: Panel,
-    decomposed: Panel,
+    scored: AlignedValues,
+    decomposed: AlignedValues,
     models: Mapping[str, Figures],
     mean: Figures,
     settings: EvaluationSettings,
@@ -26,7 +26,7 @@ def cautions(
     ----------
     held : HeldOut
         All test episodes.
-    scored, decomposed : Panel
+    scored, decomposed : AlignedValues
         The reward models and the decompositions on the episodes that they have in common.
     models : mapping of str to Figures
         The reward models' figures.
@@ -34,20 +34,20 @@ def cautions(
         Those of the Mean baseline.
     """
     variance = score_variance_warning(held.scores.tolist())
-    found = [f"Test sessions: {variance}."] if variance else []
-    for panel, what in ((scored, "reward model"), (decomposed, "decomposition")):
-        found += _incomplete(held, panel, what)
-    return (*found, *_not_told_apart(models, mean, settings))
+    sentences = [f"Test sessions: {variance}."] if variance else []
+    for aligned, what in ((scored, "reward model"), (decomposed, "decomposition")):
+        sentences += _incomplete(held, aligned, what)
+    return (*sentences, *_not_told_apart(models, mean, settings))
 
 
-def _incomplete(held: HeldOut, panel: Panel, what: str) -> list[str]:
-    found = [f"The {what} {name} has no complete test episode and is left out." for name in panel.empty]
-    common, all_of_them = len(panel.held.episodes), len(held.episodes)
-    partly = {name: n for name, n in panel.incomplete.items() if name not in panel.empty}
+def _incomplete(held: HeldOut, aligned: AlignedValues, what: str) -> list[str]:
+    sentences = [f"The {what} {name} has no complete test episode and is left out." for name in aligned.empty]
+    common, all_of_them = len(aligned.held.episodes), len(held.episodes)
+    partly = {name: n for name, n in aligned.incomplete.items() if name not in aligned.empty}
     if partly:
         which = ", ".join(f"{name} lacks {n}" for name, n in sorted(partly.items()))
-        found.append(f"All {what}s are compared on {common} of {all_of_them} test episodes: {which}.")
-    return found
+        sentences.append(f"All {what}s are compared on {common} of {all_of_them} test episodes: {which}.")
+    return sentences
 
 
 def _not_told_apart(models: Mapping[str, Figures], mean: Figures, settings: EvaluationSettings) -> list[str]:

@@ -64,8 +64,8 @@ def consistency(samples: pa.Table) -> tuple[Consistency, ...]:
         episode = tuple(row[name] for name in EPISODE_KEY)
         by_sample = grouped.setdefault(row["method"], {}).setdefault(episode, {})
         by_sample.setdefault(row["sample"], {})[row["turn"]] = turn_class(row["value"])
-    found = (_of_method(method, list(episodes.values())) for method, episodes in sorted(grouped.items()))
-    return tuple(result for result in found if result is not None)
+    methods = (_of_method(method, list(episodes.values())) for method, episodes in sorted(grouped.items()))
+    return tuple(result for result in methods if result is not None)
 
 
 def _of_method(method: str, episodes: Sequence[dict[int, dict[int, int]]]) -> Consistency | None:

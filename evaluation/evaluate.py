@@ -13,10 +13,11 @@ from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.caution import cautions
 from evaluation.consistency import consistency
-from evaluation.evaluation import Comparison, Evaluation, HeldOutCounts, MethodFigures
+from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from evaluation.figure import Estimate, Missing
-from evaluation.panel import Floats, HeldOut, Panel, align
+from evaluation.held_out import AlignedValues, HeldOut, align
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")
@@ -63,13 +64,36 @@ def evaluate(
     InputError
         No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
         for one turn.
+
+    Examples
+    --------
+    Twenty conversations of two turns each, and a reward model that gives each turn half of the score:
+
+    >>> from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+    >>> from corpus.session import Rating, Turn
+    >>> turns = (Turn(0, "bob", "Hello."), Turn(1, "ann", "Hi."), Turn(2, "bob", "Bye."))
+    >>> ratings = [Rating("ann", "bob", "liking", 1.0 + number % 5, 1.0, 5.0) for number in range(20)]
+    >>> episodes = [Episode(f"s{number:02}", turns, rating) for number, rating in enumerate(ratings)]
+    >>> rows = [
+    ...     dict(zip(EPISODE_KEY, e.key)) | {"turn": turn, "method": "half", "seed": 0, "reward": e.score / 2}
+    ...     for e in episodes
+    ...     for turn in e.target_turns
+    ... ]
+    >>> scores = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    >>> splits = pa.table([[e.session_id for e in episodes], ["train", "test"] * 10], schema=SPLITS.arrow)
+    >>> evaluation = evaluate(scores, scores[:0], {"half": 0.0}, episodes, splits, None, None, EvaluationSettings())
+    >>> evaluation.reward_models[0].method, evaluation.reward_models[0].global_loss.value
+    ('half', 0.0)
+    >>> from evaluation.table import render
+    >>> render(evaluation).splitlines()[0]
+    'Reward models and baselines: 10 test sessions'
     """
     rating = _one_rating(episodes)
     test, training = _of_split(episodes, splits, "test"), _of_split(episodes, splits, "train")
     held = HeldOut.of(test)
     if not held.episodes:
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
-    scored, decomposed = Panel.of(scores, held), Panel.of(rewards, held)
+    scored, decomposed = AlignedValues.of(scores, held), AlignedValues.of(rewards, held)
     bench = Bench.of(scored, utterance_features, turn_labels, settings)
     models = _models(bench, offsets)
     known = [episode.score for episode in training]
@@ -106,18 +130,18 @@ def _one_rating(episodes: Sequence[Episode]) -> str:
 
 def _of_split(episodes: Sequence[Episode], splits: pa.Table, split: str) -> list[Episode]:
     rows = zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
-    chosen = {session_id for session_id, name in rows if name == split}
-    found = [episode for episode in episodes if episode.session_id in chosen]
-    if not found:
+    session_ids = {session_id for session_id, name in rows if name == split}
+    in_split = [episode for episode in episodes if episode.session_id in session_ids]
+    if not in_split:
         raise InputError(
             f"no rated session is in the {split} split ({len(episodes)} rated in all). "
             f"Rate more sessions, or give the {split} split a larger share."
         )
-    return found
+    return in_split
 
 
 def _models(bench: Bench, offsets: Mapping[str, float]) -> dict[str, Figures]:
-    values = bench.panel.values
+    values = bench.aligned.values
     if unknown := sorted(values.keys() - offsets.keys()):
         raise InputError(
             f"reward models without a score offset: {', '.join(unknown)}; "
@@ -131,7 +155,7 @@ def _baselines(
     bench: Bench, constant: Callable[[Floats, float], Figures], training: Sequence[float]
 ) -> dict[str, Figures]:
     """Mean, Mode and random rewards; ``constant`` gives the figures of a constant session prediction."""
-    turns, settings = bench.panel.held.turns, bench.settings
+    turns, settings = bench.aligned.held.turns, bench.settings
     nothing = baselines.no_rewards(turns)
     return {
         baselines.MEAN: constant(nothing, baselines.mean_score(training)),
@@ -141,7 +165,7 @@ def _baselines(
 
 
 def _decompositions(bench: Bench, raw: Mapping[str, Floats], offsets: Mapping[str, float]) -> dict[str, Figures]:
-    values = bench.panel.values
+    values = bench.aligned.values
     return {method: bench.decomposition(rows, raw[method], offsets.get(method)) for method, rows in values.items()}
 
 
@@ -150,20 +174,20 @@ def _summarise(bench: Bench, methods: Mapping[str, Figures], mean: Figures) -> t
     for method, sampled in sorted(methods.items()):
         loss = THE_MEAN if sampled is mean else _difference(mean["global_loss"], sampled["global_loss"])
         figures = {name: bench.figure(figure) for name, figure in {**sampled, "below_mean": loss}.items()}
-        seeds = len(bench.panel.values.get(method, (0,)))  # a baseline is not trained
+        seeds = len(bench.aligned.values.get(method, (0,)))  # a baseline is not trained
         result.append(MethodFigures(method=method, seeds=seeds, **figures))
     return tuple(result)
 
 
-def _compare(bench: Bench, among: str, methods: Mapping[str, Figures]) -> list[Comparison]:
+def _compare(bench: Bench, among: str, methods: Mapping[str, Figures]) -> list[PairedDifference]:
     """Paired differences of every two methods in every figure that both have."""
-    found = []
+    differences = []
     for figure in COMPARED:
         for method, against in combinations(sorted(methods), 2):
             difference = bench.figure(_difference(methods[method][figure], methods[against][figure]))
             if isinstance(difference, Estimate):
-                found.append(Comparison(among, figure, method, against, difference))
-    return found
+                differences.append(PairedDifference(among, figure, method, against, difference))
+    return differences
 
 
 def _difference(left: Sampled | Missing, right: Sampled | Missing) -> Sampled | Missing:
@@ -173,7 +197,11 @@ def _difference(left: Sampled | Missing, right: Sampled | Missing) -> Sampled | 
 
 
 def _counts(
-    test: Sequence[Episode], training: Sequence[Episode], held: HeldOut, scored: Panel, decomposed: Panel
+    test: Sequence[Episode],
+    training: Sequence[Episode],
+    held: HeldOut,
+    scored: AlignedValues,
+    decomposed: AlignedValues,
 ) -> HeldOutCounts:
     return HeldOutCounts(
         training_scores=len(training),

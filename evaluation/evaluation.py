@@ -37,7 +37,7 @@ class MethodFigures:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDifference:
     """The paired difference ``method`` minus ``against`` of one figure of ``MethodFigures``.
 
     ``among`` is ``reward_models`` (with the baselines) or ``decompositions``.
@@ -101,7 +101,7 @@ class Evaluation:
     baselines: tuple[MethodFigures, ...]
     decompositions: tuple[MethodFigures, ...]
     decomposition_baselines: tuple[MethodFigures, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PairedDifference, ...]
     faces: FaceCounts | Missing
     agreement: AgreementCounts | Missing
     one_annotator: OneAnnotator

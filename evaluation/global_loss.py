@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, ratio, resample
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
-
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
 
 
 def squared_errors(held: HeldOut, values: Floats, offset: float) -> Floats:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, resample
 from evaluation.figure import Missing
-from evaluation.panel import Bools, Floats, HeldOut
+from evaluation.held_out import Bools, HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
 FACES = (("happiness", "happy_threshold"), ("smile", "smile_threshold"))
 """Features that tell a happy face, the best first, and the setting that says from where on."""
@@ -105,8 +106,8 @@ def _why(feature: str, sessions: Mapping[str, Bools], features: pa.Table) -> str
 
 def _sessions_seen(held: HeldOut, seen: Bools) -> Bools:
     """Which sessions have a turn that is ``seen`` [shape=(N,)]; bool [shape=(S,)]."""
-    found: Bools = held.by_session(seen[None].astype(np.float64))[0] > 0
-    return found
+    sessions: Bools = held.by_session(seen[None].astype(np.float64))[0] > 0
+    return sessions
 
 
 def _difference_of_means(sums: Floats) -> Floats:
@@ -117,9 +118,9 @@ def _difference_of_means(sums: Floats) -> Floats:
 
 def _face(features: pa.Table, held: HeldOut, feature: str) -> NDArray[np.float64]:
     """The mean of one feature of the rater's face during every target turn [shape=(N,)], NaN where unknown."""
-    chosen = features.filter((pc.field("feature") == feature) & (pc.field("window") == "during"))
+    rows = features.filter((pc.field("feature") == feature) & (pc.field("window") == "during"))
     columns = ["session_id", "turn", "rater", "mean"]
-    faces = chosen.select(["session_id", "turn", "person", "mean"]).rename_columns(columns)
+    faces = rows.select(["session_id", "turn", "person", "mean"]).rename_columns(columns)
     joined = faces.join(held.keys.select(["session_id", "turn", "rater", "at"]), columns[:3], join_type="inner")
     mean = np.full(held.turns, np.nan)
     mean[joined["at"].to_numpy()] = joined["mean"].cast(pa.float64()).to_numpy(zero_copy_only=False)

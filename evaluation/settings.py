@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from foundation.settings import Settings
 
 
-class EvaluationSettings(BaseModel):
+class EvaluationSettings(Settings):
     """Intervals, and what counts as a happy face or a labelled session."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bootstrap: int = Field(2000, ge=100, le=100_000, description="Resamples of the test sessions behind an interval.")
     confidence: float = Field(0.95, gt=0.5, lt=1.0, description="Probability that an interval is to cover.")

@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
+from corpus.session import EpisodeKey
 from evaluation.agreement import spearman
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
 CLEAN, PARAPHRASE = "clean", "paraphrase"
 FEWEST_TURNS = 3
 """Turns that an episode needs: two are in one order or in the other, which says little."""
 
-EpisodeKey = tuple[str, str, str, str]
-Floats = NDArray[np.float64]
 ByEpisode = Mapping[EpisodeKey, Sequence[float]]
 """Figures of each episode, whose mean is wanted."""
 
@@ -113,15 +112,15 @@ def stability(
     clean = {key: values for key, values in everything.items() if len(values) >= FEWEST_TURNS and np.ptp(values) > 0}
     changed = {name: judged.get(name, _Judged({}, {})) for name in titles if name != CLEAN}
     compared: dict[str, ByEpisode] = {
-        name: {key: [_rho(values, clean[key])] for key, values in found.values.items() if key in clean}
-        for name, found in changed.items()
+        name: {key: [_rho(values, clean[key])] for key, values in judgements.values.items() if key in clean}
+        for name, judgements in changed.items()
     }
     rows = [
         replace(
             _row(name, titles[name], compared[name], compared.get(PARAPHRASE), failed.get(name, 0), settings),
-            planted=_planted(found, clean, settings),
+            planted=_planted(judgements, clean, settings),
         )
-        for name, found in changed.items()
+        for name, judgements in changed.items()
     ]
     planted = [name for name in changed if name in planting]
     together: dict[EpisodeKey, list[float]] = {}
@@ -140,11 +139,11 @@ def stability(
 
 
 def _judged(table: pa.Table) -> dict[str, _Judged]:
-    found: dict[str, dict[EpisodeKey, dict[int, float]]] = {}
+    by_perturbation: dict[str, dict[EpisodeKey, dict[int, float]]] = {}
     planted: dict[str, dict[EpisodeKey, int]] = {}
     for row in table.to_pylist():
         key: EpisodeKey = tuple(row[name] for name in EPISODE_KEY)
-        turns = found.setdefault(row["perturbation"], {}).setdefault(key, {})
+        turns = by_perturbation.setdefault(row["perturbation"], {}).setdefault(key, {})
         if row["planted"]:
             planted.setdefault(row["perturbation"], {})[key] = row["turn"]
         turns[row["turn"]] = row["value"] or 0.0
@@ -153,7 +152,7 @@ def _judged(table: pa.Table) -> dict[str, _Judged]:
             {key: np.array([turns[turn] for turn in sorted(turns)]) for key, turns in episodes.items()},
             {key: sorted(episodes[key]).index(turn) for key, turn in planted.get(name, {}).items()},
         )
-        for name, episodes in found.items()
+        for name, episodes in by_perturbation.items()
     }
 
 
@@ -196,20 +195,20 @@ def _sampled(values: ByEpisode, settings: EvaluationSettings) -> Sampled:
     return resample(sums, ratio, settings)
 
 
-def _planted(found: _Judged, clean: Mapping[EpisodeKey, Floats], settings: EvaluationSettings) -> Planted | None:
-    turns = {key: turn for key, turn in found.planted.items() if key in clean}
+def _planted(judgements: _Judged, clean: Mapping[EpisodeKey, Floats], settings: EvaluationSettings) -> Planted | None:
+    turns = {key: turn for key, turn in judgements.planted.items() if key in clean}
     if not turns:
         return None
     before = {key: _places_above(clean[key], turn) for key, turn in turns.items()}
-    after = {key: _places_above(found.values[key], turn) for key, turn in turns.items()}
-    grown = {key: [float(found.values[key][turn] - clean[key][turn])] for key, turn in turns.items()}
+    after = {key: _places_above(judgements.values[key], turn) for key, turn in turns.items()}
+    grown = {key: [float(judgements.values[key][turn] - clean[key][turn])] for key, turn in turns.items()}
     risen = {key: [before[key] - after[key]] for key in turns}
     return Planted(
         rank=estimate(_sampled(risen, settings), settings.confidence),
         value=estimate(_sampled(grown, settings), settings.confidence),
         episodes=len(turns),
         top_before=_tops(clean, turns),
-        top_after=_tops(found.values, turns),
+        top_after=_tops(judgements.values, turns),
     )
 
 

@@ -7,15 +7,14 @@ the two apart.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.bootstrap import Sampled, ratio, resample
 from evaluation.figure import Missing
 from evaluation.global_loss import episode_sums
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
-Floats = NDArray[np.float64]
 UNIT_TOLERANCE = 1e-6
 
 

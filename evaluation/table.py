@@ -73,15 +73,15 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
     title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
     basis = _basis(counts.scored_sessions, counts.scored_episodes)
     predicted = [*map(_row, evaluation.reward_models), *beside]
-    found = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people])]
+    tables = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people])]
     if evaluation.decompositions:
         divided = [*map(_row, evaluation.decompositions), *map(_row, evaluation.decomposition_baselines), *people]
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
-        found.append(_grid(title, DECOMPOSITION_COLUMNS, divided))
-    found.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted))
+        tables.append(_grid(title, DECOMPOSITION_COLUMNS, divided))
+    tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted))
     if evaluation.consistency:
-        found.append(_consistency_grid(evaluation.consistency))
-    return tuple(found)
+        tables.append(_consistency_grid(evaluation.consistency))
+    return tuple(tables)
 
 
 def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
@@ -150,19 +150,19 @@ def read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
     return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_json(evaluation)
 
 
-def _consistency_grid(found: Sequence[Consistency]) -> Grid:
+def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
     def percent(share: float | None) -> str:
         return NONE if share is None else f"{share:.1%}"
 
     rows = tuple(
         (
-            one.method,
-            str(one.samples),
-            f"{one.episodes:,}",
-            f"{one.turns:,}",
-            *(percent(share) for share in (one.agreement, one.sd_episodes, one.sd_pairs)),
+            method.method,
+            str(method.samples),
+            f"{method.episodes:,}",
+            f"{method.turns:,}",
+            *(percent(share) for share in (method.agreement, method.sd_episodes, method.sd_pairs)),
         )
-        for one in found
+        for method in methods
     )
     note = (
         "Agreement: share of turns that two samples put into the same class: above zero, below zero, null or zero "

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evaluation.figure import Missing
-from evaluation.panel import Floats, HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
 
 Integers = NDArray[np.int64]
 ROUNDING = 1e-9
@@ -79,8 +80,8 @@ def read_labels(table: pa.Table | None, held: HeldOut, settings: EvaluationSetti
     if isinstance(name, Missing):
         return name
     here = pc.is_in(table["session_id"], pa.array(held.session_ids, pa.string()))
-    chosen = table.filter(pc.and_(here, pc.equal(table["name"], name)))
-    joined = chosen.join(held.keys.select(["session_id", "turn", "at"]), ["session_id", "turn"], join_type="left outer")
+    rows = table.filter(pc.and_(here, pc.equal(table["name"], name)))
+    joined = rows.join(held.keys.select(["session_id", "turn", "at"]), ["session_id", "turn"], join_type="left outer")
     on_target = joined.filter(pc.is_valid(joined["at"]))
     if on_target.num_rows == 0:
         return Missing(f"no held-out target turn has a label {name!r}")
@@ -102,8 +103,8 @@ def read_labels(table: pa.Table | None, held: HeldOut, settings: EvaluationSetti
 def _label_name(table: pa.Table, wanted: str | None) -> str | Missing:
     names: list[str] = sorted(pc.unique(table["name"]).to_pylist())
     if wanted is not None:
-        found = wanted in names
-        return wanted if found else Missing(f"no turn labels are called {wanted!r}; there are {', '.join(names)}")
+        known = wanted in names
+        return wanted if known else Missing(f"no turn labels are called {wanted!r}; there are {', '.join(names)}")
     if len(names) > 1:
         return Missing(f"turn labels of several names ({', '.join(names)}): choose one with evaluate.label")
     return names[0]

@@ -1,0 +1,50 @@
+"""How people behave in recordings: voice, face and emotions, measured and put into words.
+
+>>> from features import EMOTIONS, FEATURES
+>>> [emotion.feature for emotion in EMOTIONS][:3]
+['anger', 'contempt', 'disgust']
+>>> FEATURES[0], FEATURES[-1]
+('f0_hz', 'surprise')
+
+From the ground up: `series` (a behaviour over time), `settings`, `emotions` (the table of the eight), `names` (all
+features), `spans` (the stretches of time that answer a turn), `recording` (files opened safely), `voice`,
+`emotion_model`, `precomputed` (what came measured with a corpus), `words` (figures as English), `export` (ELAN and
+Praat), `face`, `extract` (a session's tables), `probe` (one file, looked at).
+
+Names are imported when they are first used, so that this package costs nothing to import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from features.emotions import EMOTIONS
+    from features.extract import extract_session
+    from features.names import FEATURES
+    from features.series import Series
+    from features.settings import DescriptorSettings, FeatureSettings
+    from features.words.describe import describe_session
+
+__all__ = [
+    "EMOTIONS",
+    "FEATURES",
+    "DescriptorSettings",
+    "FeatureSettings",
+    "Series",
+    "describe_session",
+    "extract_session",
+]
+
+_HOMES = {
+    "DescriptorSettings": "features.settings",
+    "EMOTIONS": "features.emotions",
+    "FEATURES": "features.names",
+    "FeatureSettings": "features.settings",
+    "Series": "features.series",
+    "describe_session": "features.words.describe",
+    "extract_session": "features.extract",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -15,12 +15,12 @@ from features.names import EMOTION_FEATURES, FEATURES
 from features.precomputed import precomputed_behaviour, unmeasured_faces
 from features.series import Series, Span
 from features.settings import FeatureSettings
-from features.spans import intersect, own_spans, windows
+from features.spans import floor_spans, intersect, turn_spans
 from foundation.errors import UnitError
 
 if TYPE_CHECKING:
     from features.emotion_model.network import EmotionModel
-    from features.face.measures import Sight, Watcher
+    from features.face.measures import FaceMeasures, FaceMeter
     from features.voice.measures import Voice
 
     Emotions = Mapping[str, EmotionModel]
@@ -48,7 +48,7 @@ def extract_session(session: Session, root: Path, settings: FeatureSettings) -> 
     means: list[tuple[int, str, str, str, float | None, float]] = []
     for person, behaviour in people.items():
         frames += _frame_rows(person, behaviour, settings)
-        floor = own_spans(session, person) if _is_shared(session, person) else None
+        floor = floor_spans(session, person) if _is_shared(session, person) else None
         means += _mean_rows(session, person, behaviour, floor, settings)
     # By turn first, so that a reader of the table meets a turn's people together.
     means.sort(key=lambda row: row[0])
@@ -66,36 +66,36 @@ def observe(
     """
     given = precomputed_behaviour(session.media, root)
     voices = _listen(session, root, settings)
-    sights = _watch(session, root, settings, _emotions(session, root, settings), go_on)
-    people = sorted(voices.keys() | sights.keys() | given.keys())
-    return {name: Behaviour(voices.get(name), sights.get(name), given.get(name, {})) for name in people}
+    faces = _measure_faces(session, root, settings, _emotions(session, root, settings), go_on)
+    people = sorted(voices.keys() | faces.keys() | given.keys())
+    return {name: Behaviour(voices.get(name), faces.get(name), given.get(name, {})) for name in people}
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """All that is known of one person: heard, seen, and ``given`` with the corpus (series by feature)."""
+    """All that is known of one person: voice, face, and what was ``given`` with the corpus (series by feature)."""
 
     voice: Voice | None
-    sight: Sight | None
+    face: FaceMeasures | None
     given: Mapping[str, Series]
 
     def series(self, settings: FeatureSettings) -> dict[str, Series]:
         """Every series of the ``frames`` table; voice at ``series_rate_hz``."""
-        found: dict[str, Series] = {}
+        by_name: dict[str, Series] = {}
         if self.voice is not None:
-            found |= {name: s.resampled(settings.series_rate_hz) for name, s in self.voice.series.items()}
-        if self.sight is not None:
-            found |= self.sight.stored()
-        return found | dict(self.given)
+            by_name |= {name: s.resampled(settings.series_rate_hz) for name, s in self.voice.series.items()}
+        if self.face is not None:
+            by_name |= self.face.stored()
+        return by_name | dict(self.given)
 
     def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, tuple[float | None, float]]:
         """Mean and coverage of every feature over ``span``; ``floor`` is where a shared track is this person's."""
-        found: dict[str, tuple[float | None, float]] = {}
+        measured: dict[str, tuple[float | None, float]] = {}
         if self.voice is not None:
-            found |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
-        if self.sight is not None:
-            found |= dict.fromkeys(EMOTION_FEATURES, (None, 0.0)) | self.sight.measure([span], length_s)
-        return found | {name: series.mean([span], length_s) for name, series in self.given.items()}
+            measured |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
+        if self.face is not None:
+            measured |= dict.fromkeys(EMOTION_FEATURES, (None, 0.0)) | self.face.measure([span], length_s)
+        return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
 
 
 def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotions:
@@ -148,24 +148,24 @@ def _check_kinds(media: Sequence[Media]) -> None:
             )
 
 
-def _watch(
+def _measure_faces(
     session: Session,
     root: Path,
     settings: FeatureSettings,
     emotions: Emotions,
     go_on: Callable[[float], bool] | None,
-) -> dict[str, Sight]:
+) -> dict[str, FaceMeasures]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
-    from features.face.measures import Watcher
+    from features.face.measures import FaceMeter
     from features.recording.channel import parse_channel
     from features.recording.media import open_recording
     from features.recording.video import read_pictures
 
     rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
-    watchers: dict[str, Watcher] = {}
+    meters: dict[str, FaceMeter] = {}
     for path in dict.fromkeys(m.path for m in rows):
         here = {
-            m.speaker: Watcher(settings, m.offset_s, parse_channel(m).half, emotions.get(m.speaker))
+            m.speaker: FaceMeter(settings, m.offset_s, parse_channel(m).half, emotions.get(m.speaker))
             for m in rows
             if m.path == path
         }
@@ -179,10 +179,10 @@ def _watch(
             for picture in read_pictures(recording, stream, settings.video_rate_hz, settings.thrifty_decoding):
                 if go_on is not None and not go_on(picture.time_s):
                     break
-                for watcher in here.values():
-                    watcher.look(picture.half(watcher.half))
-        watchers.update(here)
-    return {person: watcher.sight() for person, watcher in sorted(watchers.items())}
+                for meter in here.values():
+                    meter.add(picture.half(meter.half))
+        meters.update(here)
+    return {person: meter.measures() for person, meter in sorted(meters.items())}
 
 
 def _frame_rows(
@@ -200,11 +200,11 @@ def _mean_rows(
     session: Session, person: str, behaviour: Behaviour, floor: list[Span] | None, settings: FeatureSettings
 ) -> Iterator[tuple[int, str, str, str, float | None, float]]:
     """(turn, person, window, feature, mean, coverage); ``floor`` is where a shared track is this person's voice."""
-    for window in windows(session, person, settings.reply_max_s):
-        found = behaviour.measure(window.span, window.length_s, floor)
+    for turn_span in turn_spans(session, person, settings.reply_max_s):
+        measured = behaviour.measure(turn_span.span, turn_span.length_s, floor)
         for feature in FEATURES:
-            if feature in found:
-                yield window.turn, person, window.name, feature, *found[feature]
+            if feature in measured:
+                yield turn_span.turn, person, turn_span.window, feature, *measured[feature]
 
 
 def _table(schema: pa.Schema, session_id: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:

@@ -73,12 +73,14 @@ def read_precomputed(path: Path, person: str, offset_s: float) -> dict[str, Seri
     ends_s = np.minimum(starts_s + CELL_S, np.append(starts_s[1:], np.inf))
     columns = [column for column in rows[0].cells if column not in (TIME, PERSON, "")]
     names = {column: feature for feature, column in KNOWN.items()}
-    found = {}
+    by_feature = {}
     for column in columns:
         values = [row.share(column) for row in rows] if column in names else _numbers(rows, column)
         if values is not None:
-            found[names.get(column, column + SUFFIX)] = Series(starts_s, ends_s, np.array(values, dtype=np.float64))
-    return found
+            by_feature[names.get(column, column + SUFFIX)] = Series(
+                starts_s, ends_s, np.array(values, dtype=np.float64)
+            )
+    return by_feature
 
 
 def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[str, Series]]:
@@ -91,13 +93,13 @@ def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[
     """
     from features.recording.media import locate
 
-    found = {}
+    by_person = {}
     for row in sorted((m for m in media if m.kind == KIND), key=lambda m: m.speaker):
         place = locate(root, row.path)
         if not isinstance(place, Path):
             raise UnitError(f"{row.path}: features are read from files alone. Copy it into the corpus folder.")
-        found[row.speaker] = read_precomputed(place, row.speaker, row.offset_s)
-    return found
+        by_person[row.speaker] = read_precomputed(place, row.speaker, row.offset_s)
+    return by_person
 
 
 def unmeasured_faces(media: Sequence[Media], root: Path) -> set[str]:
@@ -165,18 +167,18 @@ def _rows(path: Path, person: str) -> list[_Row]:
             f"{path.name}: no column that is known ({', '.join(KNOWN.values())}). Is it CANDOR's file of that name?"
         )
     at = table.position(PERSON)
-    found, others = [], dict[str, None]()
+    theirs, others = [], dict[str, None]()
     for line, cells in table.rows:
         if cells[at].strip() != person:
             others[shortened(cells[at].strip())] = None
             continue
-        found.append(_Row(path.name, line, dict(zip(table.header, (cell.strip() for cell in cells), strict=True))))
-    if not found:
+        theirs.append(_Row(path.name, line, dict(zip(table.header, (cell.strip() for cell in cells), strict=True))))
+    if not theirs:
         shown = ", ".join(list(others)[:4]) or "nobody"
         raise UnitError(
             f"{path.name}: no row of user_id {person!r}; there are rows of {shown}. Correct the media table."
         )
-    return found
+    return theirs
 
 
 def _numbers(rows: Sequence[_Row], column: str) -> list[float] | None:

@@ -8,9 +8,10 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
+
 Span = tuple[float, float]
 """Start and end in seconds on the session clock."""
 

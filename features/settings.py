@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from foundation.settings import Settings
 
 
-class FeatureSettings(BaseModel):
+class FeatureSettings(Settings):
     """How behaviour is measured in audio and video."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pitch_floor_hz: float = Field(default=75.0, ge=30.0, le=300.0, description="Lowest pitch looked for, in Hz.")
     pitch_ceiling_hz: float = Field(default=500.0, ge=100.0, le=2000.0, description="Highest pitch looked for, in Hz.")
@@ -153,10 +153,8 @@ class FeatureSettings(BaseModel):
         return self
 
 
-class DescriptorThresholds(BaseModel):
+class DescriptorThresholds(Settings):
     """From where on a behaviour is worth a word; `sd` is the person's own standard deviation in the session."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     above_sd: float = Field(default=1.0, ge=0.0, le=10.0, description="Above (or below) usual, in standard deviations.")
     far_above_sd: float = Field(default=2.0, ge=0.0, le=10.0, description="Well above (or below) usual.")
@@ -199,10 +197,8 @@ class DescriptorThresholds(BaseModel):
     baseline_utterances: int = Field(default=3, ge=2, le=1000, description="Utterances needed to know what is usual.")
 
 
-class DescriptorSettings(BaseModel):
+class DescriptorSettings(Settings):
     """How measured behaviour is rendered in words."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     variant: Literal["words", "numeric", "json"] = Field(
         default="words",

@@ -12,11 +12,11 @@ DURING, REPLY = "during", "reply"
 
 
 @dataclass(frozen=True)
-class Window:
-    """One stretch of the session, ``during`` turn ``turn`` or the ``reply`` to it, in seconds."""
+class TurnSpan:
+    """One stretch of the session, in seconds; ``window`` is ``during`` the turn or the ``reply``, as in the tables."""
 
     turn: int
-    name: str
+    window: str
     span: Span
 
     @property
@@ -25,25 +25,25 @@ class Window:
         return self.span[1] - self.span[0]
 
 
-def windows(session: Session, person: str, reply_max_s: float) -> list[Window]:
-    """Every window of ``person``, in the order of the turns; turns without times have none.
+def turn_spans(session: Session, person: str, reply_max_s: float) -> list[TurnSpan]:
+    """Every such stretch of ``person``, in the order of the turns; turns without times have none.
 
     A reply is the person's next uninterrupted run of turns after someone else's turn, of which the first
     ``reply_max_s`` seconds count; the turns of third people before it are passed over.
     """
-    found = []
+    spans = []
     for position, turn in enumerate(session.turns):
         span = _span([turn])
         if span is None:
             continue
-        found.append(Window(turn.turn, DURING, span))
+        spans.append(TurnSpan(turn.turn, DURING, span))
         reply = None if turn.speaker == person else _span(_next_run(session.turns, position, person))
         if reply is not None:
-            found.append(Window(turn.turn, REPLY, (reply[0], min(reply[1], reply[0] + reply_max_s))))
-    return found
+            spans.append(TurnSpan(turn.turn, REPLY, (reply[0], min(reply[1], reply[0] + reply_max_s))))
+    return spans
 
 
-def own_spans(session: Session, person: str) -> list[Span]:
+def floor_spans(session: Session, person: str) -> list[Span]:
     """The disjoint stretches, in order, in which ``person`` has the floor."""
     spans: list[Span] = []
     for span in sorted(s for s in (_span([t]) for t in session.turns if t.speaker == person) if s is not None):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 T = TypeVar("T")
 
 
-class Team:
+class Processes:
     """What one of N processes knows of the others; the only one where ``accelerator`` is None.
 
     Each takes its share of a batch's episodes, and gradients are summed over all, so that N processes take the same
@@ -23,15 +23,15 @@ class Team:
         self.rank: int = 0 if accelerator is None else accelerator.process_index
         self.size: int = 1 if accelerator is None else accelerator.num_processes
 
-    def share(self, values: Sequence[T]) -> Sequence[T]:
-        """This process' part of what all of them have to do."""
+    def strided_part(self, values: Sequence[T]) -> Sequence[T]:
+        """This process' part of ``values``: every N-th one, from its own number on."""
         return values[self.rank :: self.size]
 
-    def stretch(self, count: int) -> slice:
-        """Where this process' part of ``count`` things lies; those of all processes, one after another, are all."""
+    def contiguous_part(self, count: int) -> slice:
+        """Where this process' part of ``count`` things lies; the parts of all processes, one after another, are all."""
         return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
-    def agree(self, value: T) -> T:
+    def broadcast(self, value: T) -> T:
         """The first process' ``value``, in every process."""
         if self._accelerator is None:
             return value
@@ -41,14 +41,14 @@ class Team:
         broadcast_object_list(held)
         return held[0]
 
-    def collect(self, value: T) -> list[T]:
+    def gather_objects(self, value: T) -> list[T]:
         """Every process' ``value`` (N of them, on the CPU), in every process."""
         if self._accelerator is None:
             return [value]
         from accelerate.utils import gather_object
 
-        found: list[T] = gather_object([value])
-        return found
+        values: list[T] = gather_object([value])
+        return values
 
     def wait(self) -> None:
         """Go on once every process has come here."""
@@ -66,15 +66,15 @@ class Team:
         """The tensors of all processes, (N, …)."""
         if self._accelerator is None:
             return values.unsqueeze(0)
-        found: Tensor = self._accelerator.gather(values.unsqueeze(0).to(self._accelerator.device))
-        return found.to(values.device)
+        gathered: Tensor = self._accelerator.gather(values.unsqueeze(0).to(self._accelerator.device))
+        return gathered.to(values.device)
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Put into each process' gradients the sum of all; they may lie on several devices."""
         if self._accelerator is None:
             return
         trained = [parameter for parameter in parameters if parameter.requires_grad]
-        own = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
-        flat = self.sum(torch.cat([gradient.reshape(-1).to(self._accelerator.device) for gradient in own]))
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
+        flat = self.sum(torch.cat([gradient.reshape(-1).to(self._accelerator.device) for gradient in gradients]))
         for parameter, part in zip(trained, torch.split(flat, [p.numel() for p in trained]), strict=True):
             parameter.grad = part.view_as(parameter).to(parameter.device)

@@ -1,0 +1,42 @@
+"""One client to any OpenAI-compatible language model; it knows nothing of dialogue.
+
+From the ground up: `errors`, `request` (a question and its answer), `settings`, `usage` (tokens and money, summed);
+`prompts` (texts, data and strict JSON between people and models); `kept` (replies on the disk), `cost` (tokens,
+prices, the budget), `live` (a server), `batch` (the Batch API), `preview` (what would be sent); `client` (all of them
+together), `asker` (lends the client, and asks again after a bad reply).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from llm_client.asker import Asker, ask_until_usable
+    from llm_client.prompts.strict_json import ReplyMistakeError, strict_json
+    from llm_client.request import ChatMessage, ChatReply, ChatRequest
+    from llm_client.settings import LLMSettings
+
+__all__ = [
+    "Asker",
+    "ChatMessage",
+    "ChatReply",
+    "ChatRequest",
+    "LLMSettings",
+    "ReplyMistakeError",
+    "ask_until_usable",
+    "strict_json",
+]
+
+_HOMES = {
+    "Asker": "llm_client.asker",
+    "ChatMessage": "llm_client.request",
+    "ChatReply": "llm_client.request",
+    "ChatRequest": "llm_client.request",
+    "LLMSettings": "llm_client.settings",
+    "ReplyMistakeError": "llm_client.prompts.strict_json",
+    "ask_until_usable": "llm_client.asker",
+    "strict_json": "llm_client.prompts.strict_json",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

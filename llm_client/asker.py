@@ -1,26 +1,35 @@
-"""What outlives one session's labelling: the client to the language model, made when it is first needed."""
+"""What methods, judges and agents ask a language model by: a client made when it is first needed, and a second try.
+
+`Asker` lends the client, and `ask_until_usable` shows a model its mistake and asks again.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from foundation.errors import InputError, StoppedError, UnitError
-from llm_client.errors import BudgetError, ContextLengthError, RequestError, SetupError
-from llm_client.request import ChatReply, ChatRequest
+from foundation.errors import UnitError
+from llm_client.errors import ContextLengthError, RequestError, prefixed
+from llm_client.prompts.strict_json import ReplyMistakeError
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     from llm_client.client import Client
 
+_Answer = TypeVar("_Answer")
 
+ANSWER_AGAIN = "Answer again with one JSON object of the given form."
 IN_PARTS = "Long dialogues are asked in parts where decompose.llm.context_tokens says what the model takes."
 
 
-class Tools:
-    """Lends label methods a language model; safe to use from many threads at once.
+class Asker:
+    """Lends a language model; safe to use from many threads at once.
 
     Parameters
     ----------
@@ -84,16 +93,11 @@ class Tools:
             This request failed after all retries.
         """
         client = self._open()
-        try:
-            return client.complete(request)
-        except SetupError as error:
-            raise InputError(f"{self._called}: {error}") from None
-        except BudgetError as error:
-            raise StoppedError(str(error)) from None
-        except ContextLengthError as error:
-            raise UnitError(f"{request.label}: {error} {self._too_long}") from None
-        except RequestError as error:
-            raise UnitError(f"{request.label}: {error}") from None
+        with prefixed(self._called), prefixed(request.subject, RequestError):
+            try:
+                return client.complete(request)
+            except ContextLengthError as error:
+                raise ContextLengthError(f"{error} {self._too_long}") from None
 
     def close(self) -> None:
         """Let go of the client; a later request makes a new one."""
@@ -102,7 +106,7 @@ class Tools:
         if client is not None:
             client.close()
 
-    def __enter__(self) -> Tools:
+    def __enter__(self) -> Asker:
         return self
 
     def __exit__(
@@ -115,8 +119,83 @@ class Tools:
 
         with self._lock:
             if self._client is None:
-                try:
+                with prefixed(self._called):
                     self._client = Client(self._llm, **self._files, budget_usd=self._budget_usd)
-                except SetupError as error:
-                    raise InputError(f"{self._called}: {error}") from None
             return self._client
+
+
+Complete = Callable[[ChatRequest], ChatReply]
+"""Asks a model: `Asker.complete`, or what stands in for it."""
+
+
+@dataclass(frozen=True)
+class BadReply:
+    """A reply that could not be used, whole, and why; ``request`` is the key of what was asked."""
+
+    request: str
+    model: str
+    finish_reason: str
+    mistake: str
+    reply: str
+
+
+class NoUsableReplyError(RequestError):
+    """Every reply to a request was bad; ``replies`` has them, the last one last, and ``evidence`` the same as JSON."""
+
+    def __init__(self, message: str, replies: Sequence[BadReply] = ()) -> None:
+        super().__init__(message, _evidence(replies))
+        self.replies = tuple(replies)
+
+
+def ask_until_usable(
+    complete: Complete,
+    request: ChatRequest,
+    read: Callable[[ChatReply], _Answer],
+    attempts: int,
+    again: str = ANSWER_AGAIN,
+) -> _Answer:
+    """What ``read`` makes of the first reply that it can use, of at most ``attempts``.
+
+    A model is shown its last reply and what is wrong with it, and is told ``again``; mistakes do not add up, so that
+    the question stays as short as it can be.
+
+    Raises
+    ------
+    InputError
+        No request can succeed before a person changes something.
+    StoppedError
+        The budget is used up.
+    NoUsableReplyError
+        ``read`` has raised `ReplyMistakeError` on every reply.
+    UnitError
+        The server failed; ``evidence`` holds the bad replies before that in full, as a JSON list.
+    """
+    bad: list[BadReply] = []
+    asked = request
+    while True:
+        try:
+            reply = complete(asked)
+        except UnitError as error:
+            error.evidence = _evidence(bad)
+            raise
+        try:
+            return read(reply)
+        except ReplyMistakeError as mistake:
+            bad.append(BadReply(asked.key(), reply.model, reply.finish_reason, str(mistake), reply.text))
+        if len(bad) == attempts:
+            raise NoUsableReplyError(
+                f"{request.subject}: no usable reply of {reply.model} in {attempts} attempts. "
+                f"Last mistake: {bad[-1].mistake}.",
+                bad,
+            )
+        asked = _with_mistake(request, bad[-1], again)
+
+
+def _with_mistake(request: ChatRequest, bad: BadReply, again: str) -> ChatRequest:
+    answer = ChatMessage("assistant", bad.reply.strip() or "(empty)")
+    correction = ChatMessage("user", f"That reply cannot be used: {bad.mistake}. {again}")
+    return replace(request, messages=(*request.messages, answer, correction))
+
+
+def _evidence(bad: Sequence[BadReply]) -> str | None:
+    return json.dumps([asdict(reply) for reply in bad], ensure_ascii=False) if bad else None

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from llm_client.batch.book import keys_in_batches
 from llm_client.cost.budget import Budget
 from llm_client.cost.prices import find_price
-from llm_client.errors import RequestError, SetupError
+from llm_client.errors import InBatchError, RequestError, SetupError
 from llm_client.kept.cache import KeptReply, ReplyCache
 from llm_client.kept.keeper import Keeper
 from llm_client.kept.recorded import RecordedReplies, Recorder, live_header
@@ -158,7 +158,7 @@ class Client:
         assert self._cache is not None
         self._in_batches = keys_in_batches(self._cache)  # It may have ended since.
         if key in self._in_batches:
-            raise SetupError(_in_batch(self._in_batches[key], len(self._in_batches)))
+            raise InBatchError(_in_batch(self._in_batches[key], len(self._in_batches)))
 
     def _usd(self, request: ChatRequest, reply: ChatReply) -> float | None:
         if self._price is None:
@@ -195,5 +195,5 @@ def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | Non
 def _in_batch(batch: str, requests: int) -> str:
     return (
         f"{requests:,} requests are in a batch ({batch}), and to ask one of them directly would pay it twice. Collect "
-        "the batch with the same command and --batch, or give it up with --forget-batch."
+        "the batch, or give it up."
     )

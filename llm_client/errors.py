@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-class LLMError(Exception):
+from foundation.errors import ApportionError, InputError, StoppedError, UnitError
+
+
+class LLMError(ApportionError):
     """Base of every error of this package; its text is fit to be shown to a person."""
 
 
-class SetupError(LLMError):
+class SetupError(LLMError, InputError):
     """No request can succeed before a person changes something: a key, consent, a file, the address."""
 
 
-class BudgetError(LLMError):
+class ConsentError(SetupError):
+    """Nobody has agreed that text is sent to this host."""
+
+
+class InBatchError(SetupError):
+    """The request is in a batch that is not finished: asked directly, it would be paid twice."""
+
+
+class BudgetError(LLMError, StoppedError):
     """The next request could pass the budget; it was not sent."""
 
 
-class RequestError(LLMError):
+class RequestError(LLMError, UnitError):
     """This one request has failed after all retries; others may succeed."""
 
 
@@ -25,3 +38,12 @@ class ContextLengthError(RequestError):
 
 class MissingReplyError(RequestError):
     """The file of recorded replies has none for this request."""
+
+
+@contextmanager
+def prefixed(prefix: str, kind: type[LLMError] = SetupError) -> Iterator[None]:
+    """Put ``prefix`` before the message of every error of ``kind`` raised inside; it stays the error that it is."""
+    try:
+        yield
+    except kind as error:
+        raise type(error)(f"{prefix}: {error}") from None

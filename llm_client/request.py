@@ -13,7 +13,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatMessage:
     """One message of a chat; its text stays out of ``repr`` so that no log holds a prompt by accident."""
 
     role: Literal["system", "user", "assistant"]
@@ -24,18 +24,22 @@ class Message:
 class ChatRequest:
     """Everything that decides what a model answers.
 
+    >>> request = ChatRequest("qwen3", (ChatMessage("user", "Hello?"),), subject="a greeting")
+    >>> request.key()[:8]
+    '746774f1'
+
     ``schema`` is the JSON schema of the reply. ``sample`` counts independent replies to the same question.
-    ``label`` says in errors and recordings what the request is about; it is no part of the request's identity.
+    ``subject`` says in errors and recordings what the request is about; it is no part of the request's identity.
     The server's address is none either: a model's name is taken to mean the same model everywhere.
     """
 
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
     temperature: float = 0.0
     max_tokens: int | None = None
     sample: int = 0
-    label: str = field(default="", compare=False)
+    subject: str = field(default="", compare=False)
 
     def document(self) -> dict[str, Any]:
         """The request as plain JSON values, in the order that its key is computed from."""

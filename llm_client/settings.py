@@ -6,15 +6,15 @@ import ipaddress
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from foundation.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-class LLMSettings(BaseModel):
+class LLMSettings(Settings):
     """The server, the model and the limits; file paths (cache, recorded replies) are given to the client apart."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     provider: Literal["openai", "recorded"] = Field(
         default="openai",

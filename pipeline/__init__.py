@@ -1,0 +1,41 @@
+"""A run: from a configuration and a corpus to a folder of tables, models and a report, nothing of it made twice.
+
+From the ground up:
+
+- `config`: the configuration, one TOML file; `template`: the commented one that a person starts from.
+- `report/`: the page that a run ends with.
+- `engine/`: what a stage and a unit of work are, the key that decides whether a unit is done, and the store.
+- `stages/`: the declared stages, a file a group; `stages/declared.py` joins them.
+- `results/`: the run folder, written and read, and files made of it for other programs.
+- `assembly`: the engine of one configuration.
+- `asking/`: the language model's part of a run: prices, previews, batches, recordings.
+- `preflight`: what is checked before any work; `doctor`: what this machine has.
+- `benchmark/`: every method on one corpus, side by side.
+- `running/`: shards, the local runner, and what a run says at its end.
+
+Names are imported when they are first used, so that this package costs nothing to import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pipeline.config import Config, load_config
+    from pipeline.results.run_folder import RunFolder, open_run
+    from pipeline.running.local import run_locally
+    from pipeline.running.summary import RunSummary
+
+__all__ = ["Config", "RunFolder", "RunSummary", "load_config", "open_run", "run_locally"]
+
+_HOMES = {
+    "Config": "pipeline.config",
+    "load_config": "pipeline.config",
+    "RunFolder": "pipeline.results.run_folder",
+    "open_run": "pipeline.results.run_folder",
+    "RunSummary": "pipeline.running.summary",
+    "run_locally": "pipeline.running.local",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tomllib
@@ -10,14 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from corpus.settings import SplitSettings
+from decompose.methods import section_classes
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
-from features.emotion_model.choice import AUTO, NONE
+from features.emotion_model.choice import AUTO, NONE, shown_emotion_model
 from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
+from foundation.nearest import did_you_mean
+from foundation.settings import Place, Settings, problems
 from llm_client.prompts.prompt_file import is_path
 from reward_model.settings import RewardModelSettings
 from rlhf.policy.loading import is_folder_name
@@ -27,10 +29,8 @@ AUDITED_SESSIONS = 20
 """Sessions that `apportion decompose audit` takes where the configuration has no number."""
 
 
-class RunSettings(BaseModel):
+class RunSettings(Settings):
     """How the work is carried out; of these only ``threads`` changes results (by bits) and enters a key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     threads: int = Field(1, ge=1, description="torch threads a unit; results depend on it by bits, so it is fixed here")
     workers: int = Field(0, ge=0, description="worker processes; 0 takes one a core")
@@ -53,10 +53,8 @@ class RunSettings(BaseModel):
     )
 
 
-class Config(BaseModel):
+class Config(Settings):
     """Everything a run depends on. Relative paths are relative to the configuration file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     corpus: Path = Field(description="the corpus folder, made by `apportion import`")
     output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
@@ -134,7 +132,7 @@ class Config(BaseModel):
         try:
             align = AlignSettings.model_validate(values)
         except ValidationError as error:
-            raise InputError(f"align {algorithm}: " + "; ".join(item["msg"] for item in error.errors()) + ".") from None
+            raise InputError(f"align {algorithm}: {'; '.join(problems(error))}.") from None
         return self.model_copy(update={"align": align})
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
@@ -147,10 +145,10 @@ class Config(BaseModel):
     def with_policy(self, base: Path) -> Config:
         """A copy whose policy, where it is a folder, is found from ``base``."""
         name = self.align.policy
-        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        if name == "tiny" or not (is_folder_name(name) or Path(found).is_dir()):
+        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        if name == "tiny" or not (is_folder_name(name) or Path(path).is_dir()):
             return self
-        return self.model_copy(update={"align": self.align.model_copy(update={"policy": found})})
+        return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
 
     def with_samples(self, samples: int) -> Config:
         """A copy that asks the language model ``samples`` times."""
@@ -162,8 +160,8 @@ class Config(BaseModel):
         name = self.decompose.llm.prompt
         if not is_path(name):
             return self
-        found = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        llm = self.decompose.llm.model_copy(update={"prompt": found})
+        path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
+        llm = self.decompose.llm.model_copy(update={"prompt": path})
         return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
 
 
@@ -195,30 +193,29 @@ def _checked(values: Mapping[str, Any], source: str) -> Config:
     try:
         return Config.model_validate(values)
     except ValidationError as error:
-        problems = "\n".join(f"  {_explain(item)}" for item in error.errors())
-        raise InputError(f"{source}: the configuration cannot be used.\n{problems}") from None
+        lines = "\n".join(f"  {problem.rstrip('.')}." for problem in problems(error, unknown=_unknown))
+        raise InputError(f"{source}: the configuration cannot be used.\n{lines}") from None
 
 
-def _explain(item: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        allowed = _keys_at(item["loc"][:-1])
-        near = difflib.get_close_matches(str(item["loc"][-1]), allowed, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else "remove it."
-        return f"{where}: unknown key; {hint} Allowed: {', '.join(allowed)}."
-    if item["type"] == "missing":
-        return f"{where}: missing. Add it to the file."
-    return f"{where} = {item['input']!r}: {item['msg']}."
+def _unknown(place: Place) -> str:
+    allowed = _keys_at(place[:-1])
+    return f"{did_you_mean(str(place[-1]), allowed, 'remove it.')} Allowed: {', '.join(allowed)}."
 
 
 def _keys_at(loc: tuple[Any, ...]) -> list[str]:
     model: type[BaseModel] = Config
     for part in loc:
-        inner = model.model_fields[str(part)].annotation
+        inner = _keys_of(model)[str(part)]
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return []
         model = inner
-    return sorted(model.model_fields)
+    return sorted(_keys_of(model))
+
+
+def _keys_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The type of each key; packages' methods have sections among those of ours."""
+    keys = {name: field.annotation for name, field in model.model_fields.items()}
+    return {**keys, **section_classes()} if model is DecomposeSettings else keys
 
 
 def _anchored(config: Config, base: Path) -> Config:
@@ -238,3 +235,24 @@ def settings_of(model: BaseModel) -> dict[str, Any]:
     """A settings model as plain JSON values, for a key or a report."""
     plain: dict[str, Any] = json.loads(model.model_dump_json())
     return plain
+
+
+def key_of(settings: Settings) -> dict[str, Any]:
+    """A settings model as plain JSON values for a key, without the fields that its ``NOT_IN_KEY`` names."""
+    return {name: value for name, value in settings_of(settings).items() if name not in settings.NOT_IN_KEY}
+
+
+def shown_config(config: Config) -> dict[str, Any]:
+    """The configuration without paths and worker counts, which say nothing about the results."""
+    shown = settings_of(config)
+    for name in ("corpus", "output"):
+        shown.pop(name)
+    shown["features"]["emotion_model"] = shown_emotion_model(config.features.emotion_model)
+    for name in ("yunet_model", "landmarker_model"):
+        shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
+    if is_path(config.decompose.llm.prompt):
+        shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
+    if Path(config.align.policy).is_absolute():
+        shown["align"]["policy"] = Path(config.align.policy).name
+    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
+    return shown

@@ -3,13 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from corpus.corpus import Corpus
+from foundation.errors import InputError
 from pipeline.config import Config
+
+
+def template_for(corpus: Path, rating: str | None, called: Callable[[str], str] = str) -> tuple[str, list[str]]:
+    """The file for a corpus, and the names of all its ratings.
+
+    Parameters
+    ----------
+    corpus : Path
+        The corpus.
+    rating : str, optional
+        Which rating the file chooses; None takes the first by name.
+    called : callable
+        What the caller calls a parameter, for errors.
+
+    Raises
+    ------
+    InputError
+        A corpus that cannot be read, or that does not have the rating.
+    """
+    names = sorted(set(Corpus.open(corpus).ratings.column("name").to_pylist()))
+    if rating is not None and rating not in names:
+        raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
+    values = {
+        "corpus": corpus.resolve(),
+        "output": f"runs/{corpus.resolve().name}",
+        "rating": rating or next(iter(names), None),
+    }
+    return render_template(values), names
 
 
 def render_template(values: Mapping[str, Any]) -> str:

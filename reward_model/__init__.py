@@ -1,4 +1,19 @@
-"""r_theta: backbones, heads, scoring a dialogue, and the one training loop."""
+"""r_theta: a network that reads dialogue text and gives every turn a reward.
+
+>>> from reward_model import RewardModel, RewardModelSettings
+>>> model = RewardModel.new(RewardModelSettings(), width=768, seed=0, mean=0.5)
+>>> model.config.backbone, model.config.reward_mean
+('minilm', 0.5)
+
+From the ground up: `settings`, `config` and `card` (what a model is and says of itself), `history_windows` (what it
+reads of a dialogue), `tokens` and `dialogue` (the same as numbers), `causal`, `backbones` (the networks that read),
+`embed` and `texts` (what a frozen one gives), `checkpoint`, `model` (scoring a dialogue), `objective` and `turn_mse`
+(what it learns), `dataset`, `training_state`, `loop` (the one training loop), `several_processes`, `training`,
+`distil` (a decomposition's rewards into a model), `score_journal`, `corpus_scores` and `scoring` (a whole corpus
+scored), `trl_reward` (as TRL's GRPO takes it).
+
+Names are imported when they are first used, so that this package costs nothing to import.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +22,53 @@ from typing import TYPE_CHECKING
 from foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from reward_model.config import RewardModelConfig
+    from reward_model.corpus_scores import score_corpus
+    from reward_model.dataset import Dataset, EncodedTurns, read_turns
+    from reward_model.distil import train_reward_model
+    from reward_model.loop import EpochRow, Training
     from reward_model.model import RewardModel
+    from reward_model.objective import Batch, Objective
+    from reward_model.settings import RewardModelSettings
+    from reward_model.training import predict, train
+    from reward_model.trl_reward import GRPOReward
+    from reward_model.turn_mse import TurnMSE
 
-__all__ = ["RewardModel"]
+__all__ = [
+    "Batch",
+    "Dataset",
+    "EncodedTurns",
+    "EpochRow",
+    "GRPOReward",
+    "Objective",
+    "RewardModel",
+    "RewardModelConfig",
+    "RewardModelSettings",
+    "Training",
+    "TurnMSE",
+    "predict",
+    "read_turns",
+    "score_corpus",
+    "train",
+    "train_reward_model",
+]
 
-__getattr__ = lazy_names(__name__, {"RewardModel": "reward_model.model"})
+_HOMES = {
+    "Batch": "reward_model.objective",
+    "Dataset": "reward_model.dataset",
+    "EncodedTurns": "reward_model.dataset",
+    "EpochRow": "reward_model.loop",
+    "GRPOReward": "reward_model.trl_reward",
+    "Objective": "reward_model.objective",
+    "RewardModel": "reward_model.model",
+    "RewardModelConfig": "reward_model.config",
+    "RewardModelSettings": "reward_model.settings",
+    "Training": "reward_model.loop",
+    "TurnMSE": "reward_model.turn_mse",
+    "predict": "reward_model.training",
+    "read_turns": "reward_model.dataset",
+    "score_corpus": "reward_model.corpus_scores",
+    "train": "reward_model.training",
+    "train_reward_model": "reward_model.distil",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

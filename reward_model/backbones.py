@@ -109,16 +109,16 @@ class Backbone(nn.Module):
         """Embeddings [shape=(N, d)] float32 of the N scored turns of whole dialogues, each token computed once.
 
         Of a dialogue that is longer than ``max_tokens``, the tokens of up to half a block are computed a second time,
-        as history for the next (`reward_model.dialogue.spans`).
+        as history for the next (`reward_model.dialogue.turn_ranges`).
         """
         blocks = [block for dialogue in dialogues for block in dialogue.blocks]
         if not blocks:
             return torch.zeros(0, self.width)
-        found: dict[int, Tensor] = {}
+        states_of: dict[int, Tensor] = {}
         for batch in length_batches(blocks, self._blocks_at_once):
             states = self._states(self.tokens.pad([blocks[i] for i in batch]))
-            found.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
-        return torch.cat([found[i] for i in range(len(blocks))]).cpu()
+            states_of.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
+        return torch.cat([states_of[i] for i in range(len(blocks))]).cpu()
 
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
@@ -161,13 +161,13 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
     source = _source(name)
     try:
         with _loading() as transformers:
-            model, found = transformers.AutoModel.from_pretrained(
+            model, loading = transformers.AutoModel.from_pretrained(
                 source, use_safetensors=True, trust_remote_code=False, output_loading_info=True
             )
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
         raise InputError(_cannot_load(name, error)) from None
-    missing = sorted(key for key in found["missing_keys"] if not key.startswith("pooler."))
+    missing = sorted(key for key in loading["missing_keys"] if not key.startswith("pooler."))
     if missing:
         raise InputError(
             f"backbone {name!r}: its weights lack {len(missing)} tensors of a {type(model).__name__}, "

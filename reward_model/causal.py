@@ -23,13 +23,13 @@ def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
     InputError
         It is not causal.
     """
-    one = torch.arange(TOKENS).unsqueeze(0) % vocabulary
-    other = one.clone()
-    other[:, TOKENS // 2 :] = (one[:, TOKENS // 2 :] + 1 + TOKENS) % vocabulary
-    seen = torch.ones_like(one)
+    text = torch.arange(TOKENS).unsqueeze(0) % vocabulary
+    other = text.clone()
+    other[:, TOKENS // 2 :] = (text[:, TOKENS // 2 :] + 1 + TOKENS) % vocabulary
+    seen = torch.ones_like(text)
     encoder.eval()
     with torch.inference_mode():
-        states = [encoder(input_ids=ids, attention_mask=seen).last_hidden_state for ids in (one, other)]
+        states = [encoder(input_ids=ids, attention_mask=seen).last_hidden_state for ids in (text, other)]
     first, again = (state[:, : TOKENS // 2].float() for state in states)
     if float((first - again).abs().max()) > LARGEST_DIFFERENCE * max(1.0, float(first.abs().max())):
         raise InputError(

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from foundation.errors import InputError
+from foundation.settings import problems
 from reward_model.card import model_card
 from reward_model.config import RewardModelConfig
 
@@ -59,9 +60,7 @@ def read_config(folder: Path) -> RewardModelConfig:
     try:
         return RewardModelConfig.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}: {where} = {first['input']!r}: {first['msg']}. {MAKE}") from None
+        raise InputError(f"{path}: {problems(error)[0]}. {MAKE}") from None
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from foundation.settings import Settings
 from reward_model.settings import RewardModelSettings, Scoring
 
 
-class RewardModelConfig(BaseModel):
+class RewardModelConfig(Settings, allow_inf_nan=False):
     """Everything that makes a reward model but its weights.
 
     r_theta(s_t, a_t) = ``reward_mean`` + ``reward_scale`` * head(backbone(s_t, a_t)), in units of reward; a session's
     predicted score is the sum of r_theta over its target turns, plus ``score_offset``.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     model_type: Literal["apportion-reward-model"] = "apportion-reward-model"
     backbone: str = Field(min_length=1)

@@ -17,9 +17,9 @@ from foundation.errors import InputError, UnitError
 from reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
+    from reward_model.loop import Progress
     from reward_model.model import RewardModel
 
-Progress = Callable[[int, int, str], None]
 NOBODY = ""
 """Rater and name of an episode that no rating made: somebody named the target."""
 
@@ -62,9 +62,10 @@ def score_corpus(
     session_ids: Sequence[str],
     rating: str | None,
     target: str | None,
-    label: tuple[str, int],
+    taught_by: tuple[str, int],
     progress: Progress,
     journal: ScoreJournal,
+    called: Callable[[str], str] = str,
 ) -> CorpusScores:
     """Score the target's turns in some sessions; one that cannot be scored is recorded and the others go on.
 
@@ -74,12 +75,14 @@ def score_corpus(
         Only episodes of this rating; all of them where None.
     target : str, optional
         The speaker whose turns are scored, whoever was rated; the ratings say it where None.
-    label : tuple of str and int
-        What the columns ``method`` and ``seed`` hold.
+    taught_by : tuple of str and int
+        The method and seed that taught the model: what the columns ``method`` and ``seed`` hold.
     progress : callable
         Called as ``progress(done, total, session_id)`` after each session.
     journal : ScoreJournal
         Keeps what is scored, and holds what was scored before a kill. Sessions that failed are tried again.
+    called : callable
+        What the caller calls ``rating`` and ``target``, for errors.
 
     Raises
     ------
@@ -87,28 +90,32 @@ def score_corpus(
         A fault of the whole corpus, a rating or target that is not in it, no rating and no target, or a backbone that
         cannot be loaded.
     """
-    _check_choice(corpus, rating, target)
+    _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
-    found = CorpusScores()
+    scored = CorpusScores()
     for number, session_id in enumerate(session_ids, 1):
         try:
             if session_id in broken:
                 raise UnitError(broken[session_id])
             if session_id in journal.done:
-                found.taken_up += 1
-                found.add(journal.done[session_id])
+                scored.taken_up += 1
+                scored.add(journal.done[session_id])
             else:
-                scores = _score_session(model, corpus.session(session_id), rating, target, label)
+                scores = _score_session(model, corpus.session(session_id), rating, target, taught_by)
                 journal.add(scores)
-                found.add(scores)
+                scored.add(scores)
         except UnitError as error:
-            found.failed[session_id] = str(error)
+            scored.failed[session_id] = str(error)
         progress(number, len(session_ids), session_id)
-    return found
+    return scored
 
 
 def choose_episodes(
-    corpus: Corpus, session_ids: Sequence[str], rating: str | None, target: str | None
+    corpus: Corpus,
+    session_ids: Sequence[str],
+    rating: str | None,
+    target: str | None,
+    called: Callable[[str], str] = str,
 ) -> tuple[list[Episode], dict[str, str]]:
     """The episodes of some sessions, chosen as `score_corpus` does, and the sessions that cannot be read, with why.
 
@@ -117,7 +124,7 @@ def choose_episodes(
     InputError
         As `score_corpus`, but for the backbone.
     """
-    _check_choice(corpus, rating, target)
+    _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
     failed = {name: broken[name] for name in session_ids if name in broken}
     read = [corpus.session(name) for name in session_ids if name not in failed]
@@ -139,21 +146,21 @@ def broken_sessions(corpus: Corpus) -> dict[str | None, str]:
     return broken
 
 
-def label_of(folder_name: str) -> tuple[str, int]:
+def method_and_seed(folder_name: str) -> tuple[str, int]:
     """Method and seed of a model's folder: ``llm-seed0`` is (llm, 0), as a run names them; other names have seed 0."""
     parts = re.fullmatch(r"(.+)-seed(\d{1,9})", folder_name)
     return (parts[1], int(parts[2])) if parts else (folder_name, 0)
 
 
 def _score_session(
-    model: RewardModel, session: Session, rating: str | None, target: str | None, label: tuple[str, int]
+    model: RewardModel, session: Session, rating: str | None, target: str | None, taught_by: tuple[str, int]
 ) -> SessionScores:
     episodes = _episodes(session, rating, target)
     spoken = [episode for episode in episodes if episode.target_turns]
     if not spoken:
         nothing = REWARDS.arrow.empty_table()
         return SessionScores(session.session_id, nothing, unrated=not episodes, silent=bool(episodes))
-    table = _scores(model, spoken, label)
+    table = _scores(model, spoken, taught_by)
     return SessionScores(session.session_id, table, shortened=any(model.shortens(episode) for episode in spoken))
 
 
@@ -163,7 +170,7 @@ def _episodes(session: Session, rating: str | None, target: str | None) -> tuple
     return (Episode(session.session_id, session.turns, Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0)),)
 
 
-def _scores(model: RewardModel, episodes: Sequence[Episode], label: tuple[str, int]) -> pa.Table:
+def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[str, int]) -> pa.Table:
     from reward_model.dataset import turn_keys, turn_values
 
     windows, rewards = model.score_episodes(episodes)
@@ -174,23 +181,25 @@ def _scores(model: RewardModel, episodes: Sequence[Episode], label: tuple[str, i
             f"session {session_id}, turn {turn}: the reward is {rewards[wrong]}, not a finite number. The model's "
             "weights are too large for its backbone, or damaged. Train it again."
         )
-    return turn_values(windows, "reward", rewards, *label)
+    return turn_values(windows, "reward", rewards, *taught_by)
 
 
-def _check_choice(corpus: Corpus, rating: str | None, target: str | None) -> None:
+def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called: Callable[[str], str]) -> None:
     names = sorted(set(corpus.ratings.column("name").to_pylist()))
     if target is not None:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         if target not in speakers:
-            raise InputError(f"--target {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}.")
+            raise InputError(
+                f"{called('target')} {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}."
+            )
     elif not names:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         raise InputError(
-            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker with --target; "
-            f"{_some(speakers)}."
+            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker with "
+            f"{called('target')}; {_some(speakers)}."
         )
     elif rating is not None and rating not in names:
-        raise InputError(f"--rating {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
+        raise InputError(f"{called('rating')} {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")
 
 
 def _some(speakers: Sequence[str]) -> str:

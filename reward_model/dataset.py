@@ -16,7 +16,7 @@ from foundation.errors import UnitError
 from reward_model.backbones import Backbone, check_device, frozen_backbone, load_backbone
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
-from reward_model.history_windows import EpisodeKey, Windows, episode_windows, said_by
+from reward_model.history_windows import HistoryWindows, history_windows, said_by
 from reward_model.objective import Batch
 from reward_model.settings import RewardModelSettings
 from reward_model.tokens import Encoded
@@ -24,7 +24,7 @@ from reward_model.tokens import Encoded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from corpus.session import Episode
+    from corpus.session import Episode, EpisodeKey
     from reward_model.model import RewardModel
 
 
@@ -94,29 +94,29 @@ class OnePassTurns:
 
 @dataclass(frozen=True)
 class Dataset:
-    """S episodes with N target turns, as ``windows`` has them.
+    """S episodes with N target turns, as ``history_windows`` has them.
 
     ``returns`` (S) float64: R~ of each episode; ``turn_rewards`` (N) float64: r_LI of each turn, NaN where none.
     At least one of the two is given.
     """
 
-    windows: Windows
+    history_windows: HistoryWindows
     inputs: TurnInputs
     returns: Tensor | None = None
     turn_rewards: Tensor | None = None
 
     def __len__(self) -> int:
-        return len(self.windows.keys)
+        return len(self.history_windows.keys)
 
     def length(self, row: int) -> int:
         """T of episode ``row``."""
-        return self.windows.offsets[row + 1] - self.windows.offsets[row]
+        return self.history_windows.offsets[row + 1] - self.history_windows.offsets[row]
 
     def batch(self, rows: Sequence[int], sampled: Sequence[Tensor]) -> tuple[Tensor, Batch]:
         """The positions (N) of the ``sampled`` turns of some episodes, and what the objective is told of them."""
-        offsets = [0, *np.cumsum([len(chosen) for chosen in sampled]).tolist()]
-        starts = self.windows.offsets
-        positions = torch.cat([starts[row] + chosen for row, chosen in zip(rows, sampled, strict=True)])
+        offsets = [0, *np.cumsum([len(turns) for turns in sampled]).tolist()]
+        starts = self.history_windows.offsets
+        positions = torch.cat([starts[row] + turns for row, turns in zip(rows, sampled, strict=True)])
         return positions, Batch(
             offsets=torch.tensor(offsets, dtype=torch.int64),
             lengths=torch.tensor([self.length(row) for row in rows], dtype=torch.float32),
@@ -126,19 +126,19 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Reading:
+class EncodedTurns:
     """The windows of all episodes that can be read, what the model reads of them, and how.
 
     ``width`` is d of the embeddings; ``backbone`` the one to be trained, None for a frozen one.
     """
 
-    windows: Windows
+    history_windows: HistoryWindows
     inputs: TurnInputs
     width: int
     backbone: Backbone | None = None
 
 
-def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, settings: RewardModelSettings) -> Reading:
+def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, settings: RewardModelSettings) -> EncodedTurns:
     """Prepare the target turns of ``episodes`` for a model of these settings.
 
     With an ``embeddings`` table (`reward_model.embed.embed_session`), episodes that it does not hold at all were given
@@ -157,33 +157,33 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     if settings.freeze_backbone:
         frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
         windows, vectors = embed_episodes(frozen, episodes, settings.history_turns)
-        return Reading(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
+        return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
     backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
     backbone.train_upper(settings.trained_layers).to(settings.device)
     if settings.gradient_checkpointing:
         backbone.recompute()
     if settings.scoring == "one_pass":
-        windows = episode_windows(episodes, 0)
+        windows = history_windows(episodes, 0)
         dialogues = [backbone.dialogues.encode(said_by(e)) for e in episodes if e.target_turns]
         inputs: TurnInputs = OnePassTurns(dialogues, torch.tensor(windows.offsets))
     else:
-        windows = episode_windows(episodes, settings.history_turns)
+        windows = history_windows(episodes, settings.history_turns)
         inputs = TokenizedTurns(backbone.tokens.encode(windows.pairs))
-    return Reading(windows, inputs, backbone.width, backbone)
+    return EncodedTurns(windows, inputs, backbone.width, backbone)
 
 
-def _from_table(episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int) -> Reading:
+def _from_table(episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int) -> EncodedTurns:
     places = row_places(embeddings)
     held = {key for key, _ in places}
-    windows = episode_windows([e for e in episodes if e.key in held], history_turns)
+    windows = history_windows([e for e in episodes if e.key in held], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
     vectors = embeddings.column("embedding").combine_chunks()
     width = vectors.type.list_size
     matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(embeddings), width)
-    return Reading(windows, EmbeddedTurns(torch.from_numpy(matrix[np.array(rows, dtype=np.int64)])), width)
+    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix[np.array(rows, dtype=np.int64)])), width)
 
 
-def turn_keys(windows: Windows) -> list[tuple[EpisodeKey, int]]:
+def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
     """(episode, turn number) of each of the N windows."""
     return [
         (key, turn)
@@ -198,7 +198,7 @@ def row_places(table: pa.Table) -> dict[tuple[EpisodeKey, int], int]:
     return {pair: row for row, pair in enumerate(zip(keys, table.column("turn").to_pylist(), strict=True))}
 
 
-def rows_of_split(windows: Windows, splits: pa.Table, name: str) -> list[int]:
+def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[int]:
     """The episodes (places in ``windows``) whose session the split ``name`` holds."""
     pairs: Mapping[str, str] = dict(
         zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
@@ -206,7 +206,7 @@ def rows_of_split(windows: Windows, splits: pa.Table, name: str) -> list[int]:
     return [row for row, key in enumerate(windows.keys) if pairs.get(key[0]) == name]
 
 
-def turn_values(windows: Windows, column: str, values: Sequence[float], method: str, seed: int) -> pa.Table:
+def turn_values(windows: HistoryWindows, column: str, values: Sequence[float], method: str, seed: int) -> pa.Table:
     """N values as a table of the REWARDS schema, in the order of ``windows``, all in ``column``."""
     keys = turn_keys(windows)
     filled: dict[str, list[object]] = {name: [key[i] for key, _ in keys] for i, name in enumerate(EPISODE_KEY)}

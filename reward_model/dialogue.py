@@ -12,7 +12,7 @@ from reward_model.tokens import Tokens
 
 
 @dataclass(frozen=True)
-class Span:
+class TurnRange:
     """Turns ``start`` to ``end`` (exclusive) that are read together; those from ``scored`` on are scored there."""
 
     start: int
@@ -21,7 +21,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Block(Tokens):
+class TokenBlock(Tokens):
     """What is read at once of a dialogue: up to L tokens, and the places of the scored turns' last ones."""
 
     ends: tuple[int, ...]
@@ -34,7 +34,7 @@ class EncodedDialogue:
     ``shortened`` says that the dialogue is longer than what the model reads at once.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[TokenBlock, ...]
     scored: int
     shortened: bool
 
@@ -61,27 +61,27 @@ class DialogueTokenizer:
         turns = [tuple(line.ids[: self._room]) or self._empty for line in lines]
         is_scored = [by_target and (not only_last or i == len(said) - 1) for i, (by_target, _) in enumerate(said)]
         blocks = [
-            self._block(turns[span.start : span.end], span.scored - span.start, is_scored[span.start : span.end])
-            for span in spans([len(turn) for turn in turns], self._room)
-            if any(is_scored[span.scored : span.end])
+            self._block(turns[part.start : part.end], part.scored - part.start, is_scored[part.start : part.end])
+            for part in turn_ranges([len(turn) for turn in turns], self._room)
+            if any(is_scored[part.scored : part.end])
         ]
         shortened = sum(map(len, turns)) > self._room
         return EncodedDialogue(tuple(blocks), sum(is_scored), shortened)
 
-    def _block(self, turns: Sequence[tuple[int, ...]], scored: int, is_scored: Sequence[bool]) -> Block:
+    def _block(self, turns: Sequence[tuple[int, ...]], scored: int, is_scored: Sequence[bool]) -> TokenBlock:
         ids = (*self._begin, *(token for turn in turns for token in turn))
         last = [len(self._begin) + end - 1 for end in accumulate(len(turn) for turn in turns)]
         ends = tuple(last[i] for i in range(scored, len(turns)) if is_scored[i])
-        return Block(ids, (0,) * len(ids), ends)
+        return TokenBlock(ids, (0,) * len(ids), ends)
 
 
-def spans(lengths: Sequence[int], room: int) -> list[Span]:
-    """Divide turns of ``lengths`` tokens into spans of at most ``room``, so that every turn is scored in one of them.
+def turn_ranges(lengths: Sequence[int], room: int) -> list[TurnRange]:
+    """Divide turns of ``lengths`` tokens into ranges of at most ``room``, so that every turn is scored in one of them.
 
-    A dialogue that fits is one span. Of a longer one, every later span begins with up to half of ``room`` in turns
+    A dialogue that fits is one range. Of a longer one, every later range begins with up to half of ``room`` in turns
     that were scored before: history for those it scores.
     """
-    found: list[Span] = []
+    ranges: list[TurnRange] = []
     scored = 0
     while scored < len(lengths):
         start, held = scored, lengths[scored]
@@ -93,6 +93,6 @@ def spans(lengths: Sequence[int], room: int) -> list[Span]:
         while end < len(lengths) and held + lengths[end] <= room:
             held += lengths[end]
             end += 1
-        found.append(Span(start, scored, end))
+        ranges.append(TurnRange(start, scored, end))
         scored = end
-    return found
+    return ranges

@@ -12,13 +12,14 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 from foundation.errors import UnitError
 from reward_model.dataset import Dataset, read_turns, row_places, rows_of_split, turn_keys, turn_values
-from reward_model.history_windows import EpisodeKey, Windows
+from reward_model.history_windows import HistoryWindows
+from reward_model.loop import EpochRow, Progress, Training
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
-from reward_model.training import EpochRow, Progress, best_epoch, history_table, predict, train
+from reward_model.training import best_epoch, history_table, predict, train
 from reward_model.turn_mse import TurnMSE
 
 
@@ -64,21 +65,22 @@ def train_reward_model(
     InputError
         The backbone cannot be loaded.
     """
-    method, label_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
-    reading = read_turns(episodes, embeddings, settings)
-    windows = reading.windows
+    method, taught_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
+    encoded = read_turns(episodes, embeddings, settings)
+    windows = encoded.history_windows
     turn_rewards = _rewards_of_turns(windows, rewards)
-    data = Dataset(windows, reading.inputs, turn_rewards=turn_rewards)
+    data = Dataset(windows, encoded.inputs, turn_rewards=turn_rewards)
     rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[windows.offsets[row]])}
     train_rows = [row for row in rows_of_split(windows, splits, "train") if row in rewarded]
     validation_rows = [row for row in rows_of_split(windows, splits, "validation") if row in rewarded]
     mean, scale = mean_and_scale(
         np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
     )
-    model = RewardModel.new(settings, reading.width, seed, reading.backbone, mean, scale, score_offset)
-    history = train(model, TurnMSE(), data, train_rows, validation_rows, settings, seed, progress, state)
-    model.save_pretrained(out, _metrics(history, data, train_rows, validation_rows))
-    return turn_values(windows, "reward", predict(model, data).tolist(), method, label_seed), history_table(history)
+    model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
+    training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
+    history = train(training, progress, state)
+    model.save_pretrained(out, _metrics(history, training))
+    return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
 
 
 def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:
@@ -89,16 +91,16 @@ def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -
     return mean, sd if sd > 1e-9 * max(1.0, abs(mean)) else 1.0
 
 
-def _rewards_of_turns(windows: Windows, rewards: pa.Table) -> Tensor:
+def _rewards_of_turns(windows: HistoryWindows, rewards: pa.Table) -> Tensor:
     """r_LI (N) float64, NaN in episodes that ``rewards`` does not hold."""
     places = row_places(rewards)
     values = rewards.column("reward").to_pylist()
     held = {key for key, _ in places}
-    found = [_label(key, turn, places, values) if key in held else math.nan for key, turn in turn_keys(windows)]
-    return torch.tensor(found, dtype=torch.float64)
+    of_turns = [_reward(key, turn, places, values) if key in held else math.nan for key, turn in turn_keys(windows)]
+    return torch.tensor(of_turns, dtype=torch.float64)
 
 
-def _label(
+def _reward(
     key: EpisodeKey, turn: int, places: Mapping[tuple[EpisodeKey, int], int], values: Sequence[float | None]
 ) -> float:
     value = values[places[key, turn]] if (key, turn) in places else None
@@ -110,17 +112,16 @@ def _label(
     return value
 
 
-def _turns(windows: Windows, row: int) -> slice:
+def _turns(windows: HistoryWindows, row: int) -> slice:
     return slice(windows.offsets[row], windows.offsets[row + 1])
 
 
-def _metrics(
-    history: Sequence[EpochRow], data: Dataset, train_rows: Sequence[int], validation_rows: Sequence[int]
-) -> dict[str, float]:
+def _metrics(history: Sequence[EpochRow], training: Training) -> dict[str, float]:
+    train_rows, validation_rows = training.rows
     kept = best_epoch(history)
     figures = {
         "training episodes": float(len(train_rows)),
-        "training turns": float(sum(data.length(row) for row in train_rows)),
+        "training turns": float(sum(training.data.length(row) for row in train_rows)),
         "validation episodes": float(len(validation_rows)),
         "epochs run": float(len(history)),
         "epoch kept": float(kept.epoch),
@@ -130,7 +131,7 @@ def _metrics(
 
 
 def _single(rewards: pa.Table, column: str) -> Any:
-    found = rewards.column(column).unique().to_pylist()
-    if len(found) != 1:
-        raise ValueError(f"a reward model is trained on the rewards of one {column}, not of {found}")
-    return found[0]
+    distinct = rewards.column(column).unique().to_pylist()
+    if len(distinct) != 1:
+        raise ValueError(f"a reward model is trained on the rewards of one {column}, not of {distinct}")
+    return distinct[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
 from corpus.session import Episode, Session
-from reward_model.history_windows import Windows, episode_windows, said_by
+from reward_model.history_windows import HistoryWindows, history_windows, said_by
 from reward_model.settings import RewardModelSettings
 
 if TYPE_CHECKING:
@@ -43,18 +43,20 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     return embedding_table(*embed_episodes(backbone, session.episodes(rating_name), settings.history_turns))
 
 
-def embed_episodes(backbone: Backbone, episodes: Sequence[Episode], history_turns: int) -> tuple[Windows, Embeddings]:
+def embed_episodes(
+    backbone: Backbone, episodes: Sequence[Episode], history_turns: int
+) -> tuple[HistoryWindows, Embeddings]:
     """The N target turns of ``episodes`` and their embeddings [shape=(N, d)] float32.
 
     What is equal (one target, many raters) is computed once.
     """
     if backbone.scoring == "one_pass":
-        windows = episode_windows(episodes, 0)
+        windows = history_windows(episodes, 0)
         return windows, _read_episodes(backbone, [e for e in episodes if e.target_turns])
-    windows = episode_windows(episodes, history_turns)
+    windows = history_windows(episodes, history_turns)
     unique, places = _distinct(windows.pairs)
-    found: Embeddings = backbone.embed(unique).numpy()
-    return windows, found[np.array(places, dtype=np.int64)]
+    embeddings: Embeddings = backbone.embed(unique).numpy()
+    return windows, embeddings[np.array(places, dtype=np.int64)]
 
 
 def _read_episodes(backbone: Backbone, episodes: Sequence[Episode]) -> Embeddings:
@@ -63,8 +65,8 @@ def _read_episodes(backbone: Backbone, episodes: Sequence[Episode]) -> Embedding
     dialogues, places = _distinct([tuple(said_by(episode)) for episode in episodes])
     backbone.eval()
     with torch.inference_mode():
-        found = [backbone.read([backbone.dialogues.encode(said)]).float().numpy() for said in dialogues]
-    return np.concatenate([np.zeros((0, backbone.width), np.float32), *(found[place] for place in places)])
+        embeddings = [backbone.read([backbone.dialogues.encode(said)]).float().numpy() for said in dialogues]
+    return np.concatenate([np.zeros((0, backbone.width), np.float32), *(embeddings[place] for place in places)])
 
 
 def _distinct(values: Sequence[T]) -> tuple[list[T], list[int]]:
@@ -73,7 +75,7 @@ def _distinct(values: Sequence[T]) -> tuple[list[T], list[int]]:
     return list(places), [places[value] for value in values]
 
 
-def embedding_table(windows: Windows, embeddings: Embeddings) -> pa.Table:
+def embedding_table(windows: HistoryWindows, embeddings: Embeddings) -> pa.Table:
     """The N windows' embeddings [shape=(N, d)] as a table that can be kept."""
     width = embeddings.shape[1]
     keys = [

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 
-EpisodeKey = tuple[str, str, str, str]
 Pair = tuple[str, str]
 """(history, reply): the texts of s_t and a_t."""
 Said = tuple[bool, str]
@@ -17,7 +16,7 @@ TARGET_MARK, OTHER_MARK = "B", "A"
 
 
 @dataclass(frozen=True)
-class Windows:
+class HistoryWindows:
     """The windows of S episodes, one after the other: N target turns in all.
 
     ``turns`` (N) are turn numbers, ``pairs`` (N) the texts; those of episode ``keys[i]`` (S) are found at
@@ -30,7 +29,7 @@ class Windows:
     offsets: tuple[int, ...]
 
 
-def episode_windows(episodes: Iterable[Episode], history_turns: int) -> Windows:
+def history_windows(episodes: Iterable[Episode], history_turns: int) -> HistoryWindows:
     """The windows of every target turn of ``episodes``; an episode without target turns is left out."""
     keys: list[EpisodeKey] = []
     turns: list[int] = []
@@ -42,7 +41,7 @@ def episode_windows(episodes: Iterable[Episode], history_turns: int) -> Windows:
             turns.extend(episode.target_turns)
             pairs.extend(window(episode, position, history_turns) for position in episode.target_positions)
             offsets.append(len(turns))
-    return Windows(tuple(keys), tuple(turns), tuple(pairs), tuple(offsets))
+    return HistoryWindows(tuple(keys), tuple(turns), tuple(pairs), tuple(offsets))
 
 
 def window(episode: Episode, position: int, history_turns: int) -> Pair:

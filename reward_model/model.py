@@ -19,7 +19,7 @@ from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_wei
 from reward_model.config import RewardModelConfig
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
-from reward_model.history_windows import Pair, Said, Windows, last_window, said_by, said_in, window
+from reward_model.history_windows import HistoryWindows, Pair, Said, last_window, said_by, said_in, window
 from reward_model.settings import RewardModelSettings
 
 ROLES = ("user", "assistant", "system")
@@ -30,6 +30,10 @@ class RewardModel(nn.Module):
 
     Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned:
     ``config.reward_mean + config.reward_scale * head(embedding)``.
+
+    >>> model = RewardModel.new(RewardModelSettings(), width=768, seed=0, mean=0.5)  # untrained: the mean, always
+    >>> model.score([{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}])
+    [0.5]
     """
 
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
@@ -132,7 +136,7 @@ class RewardModel(nn.Module):
         """r_theta [shape=(T,)] float64 of the target's turns."""
         return np.array(self.score_dialogue(said_by(episode)), dtype=np.float64)
 
-    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[Windows, list[float]]:
+    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, list[float]]:
         """The N target turns of some episodes and r_theta of each; what is equal in them is read once."""
         self.eval()
         windows, embeddings = embed_episodes(self.backbone, episodes, self.config.history_turns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from corpus.schema import REWARDS
 from foundation.errors import InputError
+from foundation.files import file_digest, locked
 from reward_model.config import RewardModelConfig
 
 VERSION = 1
@@ -79,13 +79,8 @@ def open_journal(out: Path, identity: str) -> Iterator[ScoreJournal]:
         Another process writes the same table.
     """
     path = out.with_name(f".{out.name}.unfinished")
-    with path.open("a+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"{out} is being written by another process. Wait for it, or choose another --out."
-            ) from None
+    message = f"{out} is being written by another process. Wait for it, or choose another name for the table."
+    with locked(path, message, InputError) as file:
         done = _read(file, identity)
         if done is None:
             file.truncate(0)
@@ -112,8 +107,7 @@ def identity_of(
     for folder in (model, corpus):
         for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in READ):
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
+            digest.update(bytes.fromhex(file_digest(path)))
     backbone = Path(config.backbone)
     if config.freeze_backbone and backbone.is_dir():
         stats = [(path.name, path.stat()) for path in sorted(backbone.iterdir()) if path.is_file()]
@@ -130,12 +124,12 @@ def _read(file: IO[bytes], identity: str) -> dict[str, SessionScores] | None:
     end = file.tell()
     while line := file.readline():
         try:
-            found = SessionScores.from_line(line)
+            scores = SessionScores.from_line(line)
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             break
         if not line.endswith(b"\n"):
             break
-        done[found.session_id] = found
+        done[scores.session_id] = scores
         end = file.tell()
     file.truncate(end)
     return done

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from foundation.settings import Settings
 
 Scoring = Literal["windowed", "one_pass"]
 
 
-class RewardModelSettings(BaseModel):
+class RewardModelSettings(Settings):
     """The reward model r_theta(s_t, a_t); learned decompositions (rrd) train the same network."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backbone: str = Field(
         "minilm",
@@ -76,3 +76,22 @@ class RewardModelSettings(BaseModel):
     lr: float = Field(3e-4, gt=0, le=1, description="AdamW's step size for the head")
     lr_backbone: float = Field(2e-5, gt=0, le=1, description="AdamW's step size for a backbone that is trained")
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's weight decay")
+
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
+        {
+            "freeze_backbone",
+            "trained_layers",
+            "precision",
+            "gradient_checkpointing",
+            "processes",
+            "head_hidden",
+            "dropout",
+            "epochs",
+            "patience",
+            "batch",
+            "lr",
+            "lr_backbone",
+            "weight_decay",
+        }
+    )
+    """What decides the training alone: the key of frozen embeddings is made of all other fields."""

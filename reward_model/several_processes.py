@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +12,16 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from foundation.errors import ApportionError, InputError, UnitError
-from foundation.processes import Team
-from reward_model.dataset import Dataset
-from reward_model.model import RewardModel
-from reward_model.objective import Objective
-from reward_model.settings import RewardModelSettings
-from reward_model.training import EpochRow, Progress, trained_weights, training_loop
+from foundation.files import write_atomically
+from foundation.processes import Processes
+from reward_model.loop import EpochRow, Progress, Training, trained_weights, training_loop
 
 WEIGHTS, HISTORY, FAILURE = "weights.safetensors", "history.json", "failure.json"
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
-def train_together(
-    model: RewardModel,
-    objective: Objective,
-    data: Dataset,
-    rows: tuple[Sequence[int], Sequence[int]],
-    settings: RewardModelSettings,
-    seed: int,
-    progress: Progress,
-    state: Path | None,
-) -> tuple[EpochRow, ...]:
-    """`reward_model.training.train` by ``settings.processes`` processes; ``rows`` are those to train and validate on.
+def train_together(training: Training, progress: Progress, state: Path | None) -> tuple[EpochRow, ...]:
+    """`reward_model.training.train` by ``settings.processes`` processes.
 
     Raises
     ------
@@ -47,6 +34,7 @@ def train_together(
     from torch.multiprocessing import get_context
     from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException, start_processes
 
+    model, settings = training.model, training.settings
     gpus = torch.cuda.device_count()
     if settings.device == "cuda" and settings.processes > gpus:
         raise InputError(
@@ -55,9 +43,9 @@ def train_together(
         )
     model.cpu()
     kind = "MULTI_GPU" if settings.device == "cuda" else "MULTI_CPU"
-    told = get_context("spawn").SimpleQueue()
+    steps = get_context("spawn").SimpleQueue()
     with tempfile.TemporaryDirectory() as name:
-        work = (model, objective, data, rows, settings, seed, state, Path(name), torch.get_num_threads(), told)
+        work = (training, state, Path(name), torch.get_num_threads(), steps)
         with patch_environment(world_size=settings.processes, master_addr="127.0.0.1", master_port=_free_port()):
             running: Any = start_processes(  # type: ignore[no-untyped-call]
                 PrepareForLaunch(_work, distributed_type=kind),
@@ -68,8 +56,8 @@ def train_together(
             )
         try:
             while not running.join(timeout=0.2):
-                _pass_on(told, progress)
-            _pass_on(told, progress)
+                _pass_on(steps, progress)
+            _pass_on(steps, progress)
         except (ProcessRaisedException, ProcessExitedException) as error:
             # Once the first process has written the end, all have done their part: what ends later takes nothing away.
             if not (Path(name) / HISTORY).is_file():
@@ -85,56 +73,36 @@ def train_together(
     return history
 
 
-def _work(
-    model: RewardModel,
-    objective: Objective,
-    data: Dataset,
-    rows: tuple[Sequence[int], Sequence[int]],
-    settings: RewardModelSettings,
-    seed: int,
-    state: Path | None,
-    out: Path,
-    threads: int,
-    told: Any,
-) -> None:
+def _work(training: Training, state: Path | None, out: Path, threads: int, steps: Any) -> None:
     """What each process does; the first one tells how far it is and writes the result."""
     from accelerate import Accelerator
 
     torch.set_num_threads(threads)
+    model = training.model
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # What is sent to a process lies in memory that all of them share.
-    accelerator = Accelerator(cpu=settings.device == "cpu")
+    accelerator = Accelerator(cpu=training.settings.device == "cpu")
     first = accelerator.is_main_process
     try:
         if model.trained_backbone is not None:
             model.trained_backbone.to(accelerator.device)
-        history = training_loop(
-            model,
-            objective,
-            data,
-            rows,
-            settings,
-            seed,
-            (lambda *step: told.put(step)) if first else (lambda *step: None),
-            state,
-            Team(accelerator),
-        )
+        progress: Progress = (lambda *step: steps.put(step)) if first else (lambda *step: None)
+        history = training_loop(training, progress, state, Processes(accelerator))
     except ApportionError as error:
         (out / FAILURE).write_text(json.dumps([type(error).__name__, str(error)]))
         raise
     if first:
         weights = {name: value.detach().cpu().contiguous() for name, value in trained_weights(model).items()}
         save_file(weights, out / WEIGHTS)
-        rows_told = json.dumps([[row.epoch, row.train_loss, row.validation_loss] for row in history])
-        (out / f"{HISTORY}.part").write_text(rows_told)
-        (out / f"{HISTORY}.part").rename(out / HISTORY)
+        rows = json.dumps([[row.epoch, row.train_loss, row.validation_loss] for row in history])
+        write_atomically(out / HISTORY, rows)
     accelerator.wait_for_everyone()
     torch.distributed.destroy_process_group()
 
 
-def _pass_on(told: Any, progress: Progress) -> None:
-    while not told.empty():
-        progress(*told.get())
+def _pass_on(steps: Any, progress: Progress) -> None:
+    while not steps.empty():
+        progress(*steps.get())
 
 
 def _cause(folder: Path, error: Exception) -> ApportionError:

@@ -35,12 +35,12 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
     """
     backbone.eval()
     places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
-    found = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
+    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
     tokens = [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in places])]
     for batch in length_batches(tokens, TEXTS_AT_ONCE):
         inputs = backbone.tokens.pad([tokens[i] for i in batch])
         layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
         mask = inputs["attention_mask"].unsqueeze(-1).to(layers[0].dtype)
         states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
-        found[batch] = states.float().numpy()
-    return found[[places.get(text, len(places)) for text in texts]]
+        vectors[batch] = states.float().numpy()
+    return vectors[[places.get(text, len(places)) for text in texts]]

@@ -61,13 +61,13 @@ class PairTokenizer:
     def _tokens(self, pairs: Sequence[Pair]) -> list[Tokens]:
         histories = self._backend.encode_batch([history for history, _ in pairs], add_special_tokens=False)
         replies = self._backend.encode_batch([reply for _, reply in pairs], add_special_tokens=False)
-        found = []
+        tokens = []
         for history, reply in zip(histories, replies, strict=True):
             reply.truncate(self._room)
             history.truncate(self._room - len(reply), direction="left")
             both = self._backend.post_process(history, reply, add_special_tokens=True)
-            found.append(Tokens(tuple(both.ids), tuple(both.type_ids)) if both.ids else Tokens((self._empty,), (0,)))
-        return found
+            tokens.append(Tokens(tuple(both.ids), tuple(both.type_ids)) if both.ids else Tokens((self._empty,), (0,)))
+        return tokens
 
     @property
     def _padding(self) -> int:

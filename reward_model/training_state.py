@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from reward_model.dataset import Dataset
-from reward_model.objective import Objective
-from reward_model.settings import RewardModelSettings
-
-VERSION = 1
-
-
-def fingerprint(
-    objective: Objective,
-    data: Dataset,
-    train_rows: Sequence[int],
-    validation_rows: Sequence[int],
-    settings: RewardModelSettings,
-    seed: int,
-) -> str:
-    """sha256 of what a training depends on: the state of another one must not be gone on from."""
-    windows = data.windows
-    facts = [VERSION, settings.model_dump(), seed, torch.get_num_threads(), objective.name]
-    facts += [dict(objective.hyper_parameters), windows.keys, windows.turns, list(train_rows), list(validation_rows)]
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for values in (data.returns, data.turn_rewards):
-        digest.update(b"" if values is None else values.double().numpy().tobytes())
-    return digest.hexdigest()
+from foundation.files import write_atomically
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
     """Replace the state at ``path`` at once: a kill leaves the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_atomically(path, partial(torch.save, state))
 
 
 def read_state(path: Path, expected: str) -> dict[str, Any] | None:

@@ -56,9 +56,9 @@ class GRPOReward:
 
 def _dialogue(prompt: Completion, completion: Completion) -> list[tuple[bool, str]] | None:
     """The turns of the prompt and the reply at its end; None where there is no reply."""
-    said = _turns(prompt, "user", "prompt")
+    turns = _turns(prompt, "user", "prompt")
     replies = [text for is_reply, text in _turns(completion, "assistant", "completion") if is_reply]
-    return [*said, (True, " ".join(replies))] if replies else None
+    return [*turns, (True, " ".join(replies))] if replies else None
 
 
 def _turns(given: Completion, role: str, what: str) -> list[tuple[bool, str]]:

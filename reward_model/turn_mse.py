@@ -13,7 +13,7 @@ from reward_model.objective import Batch, EveryTurn
 class TurnMSE(EveryTurn):
     """Eq. 5 of LLM-GELI: the mean over turns of (r_LI - r_theta)^2."""
 
-    name: str = "label MSE (Eq. 5, LLM-GELI)"
+    name: str = "turn MSE (Eq. 5, LLM-GELI)"
     needs_turn_rewards: bool = True
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:

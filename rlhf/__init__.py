@@ -1,0 +1,40 @@
+"""Fine-tuning a dialogue policy with the rewards of turns, and comparing policies.
+
+From the ground up, each importing only from those before it:
+
+- `settings`: how a policy is made, fine-tuned and sampled
+- `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
+- `training/`: what every algorithm shares: the job, the run, the reward, metrics, alarms, checkpoints
+- `sampling/`: replies, one turn or several, and the other side
+- `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
+- `alignment`: one process' alignment, put together
+- `launch/`: the same by several processes
+- `align`: the entry, which chooses between the two
+
+Names are imported when they are first used, so that this package costs nothing to import. The entry itself is
+`rlhf.align.align`: a function of its module's own name cannot be a name of the package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rlhf.settings import PAPER, AlignSettings, Placement, Window
+    from rlhf.training.job import Job
+    from rlhf.training.reward import ModelReward, Reward
+
+__all__ = ["PAPER", "AlignSettings", "Job", "ModelReward", "Placement", "Reward", "Window"]
+
+_HOMES = {
+    "AlignSettings": "rlhf.settings",
+    "PAPER": "rlhf.settings",
+    "Placement": "rlhf.settings",
+    "Window": "rlhf.settings",
+    "Job": "rlhf.training.job",
+    "ModelReward": "rlhf.training.reward",
+    "Reward": "rlhf.training.reward",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from foundation.settings import Settings
 
 PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
@@ -59,10 +61,40 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
 """Settings that not every algorithm reads, and which do."""
 
 
-class LoraSettings(BaseModel):
-    """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
+ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
+MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
+MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens")]
+Temperature = Annotated[float, Field(gt=0, le=5, description="sampling temperature, in the log-probabilities too")]
+Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
+Dtype = Annotated[
+    Literal["float32", "bfloat16"],
+    Field(description="number format of the frozen weights; adapters stay in float32"),
+]
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+class Window(Settings):
+    """What a policy reads of a dialogue, and how its replies are sampled."""
+
+    context_turns: ContextTurns = 3
+    max_context_tokens: MaxContextTokens = 192
+    max_new_tokens: MaxNewTokens = 32
+    temperature: Temperature = 0.7
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens that the policy reads at once: prompt and reply."""
+        return self.max_context_tokens + self.max_new_tokens
+
+
+class Placement(Settings):
+    """Where a policy runs, and in what number format its frozen weights are."""
+
+    device: Device = "cpu"
+    dtype: Dtype = "float32"
+
+
+class LoraSettings(Settings):
+    """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
 
     r: int = Field(default=24, ge=1, description="rank of an adapter")
     alpha: int = Field(default=48, ge=1, description="an adapter's output is scaled by alpha / r")
@@ -72,10 +104,8 @@ class LoraSettings(BaseModel):
     )
 
 
-class TinySettings(BaseModel):
+class TinySettings(Settings):
     """The small LLaMA that is built on the spot from the corpus' own text."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     hidden: int = Field(default=128, ge=32, multiple_of=32, description="width; one attention head for every 32")
     layers: int = Field(default=2, ge=1, le=48, description="transformer layers")
@@ -87,10 +117,8 @@ class TinySettings(BaseModel):
     warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
 
 
-class AlarmSettings(BaseModel):
+class AlarmSettings(Settings):
     """When a run is stopped because the policy games its reward; 0 turns an alarm off."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     patience: int = Field(default=3, ge=1, description="steps in a row that a limit is passed before the run stops")
     max_kl: float = Field(default=50.0, ge=0, description="KL blow-up: nats a reply from the policy at the start")
@@ -118,10 +146,8 @@ class AlarmSettings(BaseModel):
         return factor
 
 
-class AlignSettings(BaseModel):
+class AlignSettings(Settings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     preset: Literal["paper"] | None = Field(
         default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E)"
@@ -141,10 +167,8 @@ class AlignSettings(BaseModel):
     reward_method: str | None = Field(
         default=None, description="the method whose reward model is used; none takes the last of decompose.methods"
     )
-    device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the policy runs; results differ by bits")
-    dtype: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="number format of the frozen weights; adapters stay in float32"
-    )
+    device: Device = "cpu"
+    dtype: Dtype = "float32"
     generation: Literal["transformers", "vllm"] = Field(
         default="transformers", description="what samples the replies of grpo and rloo; vllm is an extra, for GPUs"
     )
@@ -204,7 +228,7 @@ class AlignSettings(BaseModel):
     score_norm: bool = Field(
         default=True, description="scores less their running mean, divided by their running deviation"
     )
-    context_turns: int = Field(default=3, ge=1, description="most turns of history that the policy sees")
+    context_turns: ContextTurns = 3
     targets: tuple[str, ...] = Field(
         default=(), description="speakers in whose place the policy answers; none given: everybody who was rated"
     )
@@ -214,13 +238,9 @@ class AlignSettings(BaseModel):
         description="most contexts of one rated speaker in one session, spread evenly, so that long sessions do not "
         "outweigh short ones; none takes all",
     )
-    max_context_tokens: int = Field(
-        default=192, ge=8, description="longest prompt; the oldest turns are dropped until it fits"
-    )
-    max_new_tokens: int = Field(default=32, ge=1, description="longest reply, in tokens")
-    temperature: float = Field(
-        default=0.7, gt=0, le=5, description="sampling temperature, in the log-probabilities too"
-    )
+    max_context_tokens: MaxContextTokens = 192
+    max_new_tokens: MaxNewTokens = 32
+    temperature: Temperature = 0.7
     reply_turns: int = Field(
         default=1, ge=1, description="turns that the policy answers in a row; the other side says what it said then"
     )
@@ -271,7 +291,7 @@ class AlignSettings(BaseModel):
     @model_validator(mode="after")
     def _suits_the_algorithm(self) -> AlignSettings:
         if self.algorithm != "ppo":
-            self._deals_out_evenly()
+            self._divides_evenly()
         if self.algorithm in ("grpo", "rloo") and self.batch % self.group:
             raise ValueError(f"batch {self.batch} holds no whole number of groups of {self.group}; change group")
         if self.algorithm in ("rloo", "sft") and self.reply_turns > 1:
@@ -284,14 +304,14 @@ class AlignSettings(BaseModel):
             self._suits_vllm()
         return self
 
-    def _deals_out_evenly(self) -> None:
+    def _divides_evenly(self) -> None:
         name, update = ("batch", self.batch) if self.algorithm == "sft" else ("minibatch", self.minibatch)
         share = update // self.processes
-        own = "minibatch" if self.processes == 1 else f"each process' part of {name},"
+        each = "minibatch" if self.processes == 1 else f"each process' part of {name},"
         for whole, total, part, size in (
             ("batch", self.batch, "minibatch", update),
             (name, update, "processes", self.processes),
-            (own, share, "micro_batch", self.at_once),
+            (each, share, "micro_batch", self.at_once),
         ):
             if total % size:
                 raise ValueError(f"{self.algorithm}: {whole} {total} is no multiple of {part} {size}; change one")
@@ -303,6 +323,16 @@ class AlignSettings(BaseModel):
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.reply_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
+
+    @property
+    def window(self) -> Window:
+        """What the policy reads, and how its replies are sampled."""
+        return Window.model_construct(**{name: getattr(self, name) for name in Window.model_fields})
+
+    @property
+    def placement(self) -> Placement:
+        """Where the policy runs."""
+        return Placement.model_construct(**{name: getattr(self, name) for name in Placement.model_fields})
 
     @property
     def unread(self) -> tuple[str, ...]:

@@ -1,0 +1,10 @@
+"""The commands: each parses its options, calls one module below, and prints.
+
+From the ground up:
+
+- `options`: groups of options, and what each is called; `places`: where a file is written; `progress`: how far it is
+- `corpus`: `import` and `inspect`; `init`: a configuration; `machine`: `doctor`; `models`: emotion models
+- `running`: what every command has that runs stages; `runs`: `run` and `demo`; `stages`: one command a stage
+- `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables for other programs
+- `score`: a reward model on a corpus; `generate` and `compare`: policies side by side
+"""

@@ -56,18 +56,18 @@ def benchmark_command(
     more = () if config is None else base.decompose.methods
     changes = {"corpus": corpus, "output": output, "rating": rating or base.rating, "seeds": tuple(range(seeds))}
     base = base.model_copy(update=changes).with_run(limit=limit, workers=workers)
-    chosen, choice = configure(base, methods, more, session)
+    complete, choice = configure(base, methods, more, session)
     if not as_json:
-        click.echo(f"methods: {', '.join(choice.methods)}; seeds {', '.join(map(str, chosen.seeds))}", err=True)
+        click.echo(f"methods: {', '.join(choice.methods)}; seeds {', '.join(map(str, complete.seeds))}", err=True)
         for name, why in choice.left_out.items():
             click.echo(f"left out: {name} ({why})", err=True)
-    summary = run_locally(chosen, ["evaluate"], quiet=as_json)
-    files = write_benchmark(chosen, choice, session)
+    summary = run_locally(complete, ["evaluate"], quiet=as_json)
+    files = write_benchmark(complete, choice, session)
     if as_json:
         named = {name: str(path) for name, path in files.items()}
         click.echo(json.dumps({**summary.to_json(), "benchmark": named}, indent=1, sort_keys=True))
     else:
-        click.echo(summary.text(str(corpus)).rsplit("\n", 1)[0])
+        click.echo(summary.text())
         for name, path in files.items():
             click.echo(f"{name:<14} {path}")
         if files:

@@ -43,8 +43,9 @@ def export_command(
     code 1 where a session could not be exported.
     """
     from pipeline.engine.progress import StageProgress
-    from pipeline.results.annotation_files import ExportReport, export_run, open_run
+    from pipeline.results.annotation_files import ExportReport, export_run
     from pipeline.results.dataset import DatasetReport, export_dataset
+    from pipeline.results.run_folder import open_run
 
     if methods and kind != "dataset":
         raise click.UsageError(f"--method goes with --format dataset, not with {kind}.")

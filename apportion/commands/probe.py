@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from apportion.commands.options import with_options
+from apportion.commands.places import check_place, write
+from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from features.probe.probe import Figure, Probe
     from features.settings import FeatureSettings
 
 SETTINGS_OPTIONS = (
@@ -28,12 +29,6 @@ SETTINGS_OPTIONS = (
     ),
     click.option("--emotion-model", metavar="FILE", help="ONNX file of the eight emotions, or `auto` or `none`."),
 )
-
-
-def _with_settings_options(command: Any) -> Any:
-    for option in reversed(SETTINGS_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command("probe")
@@ -54,7 +49,7 @@ def _with_settings_options(command: Any) -> Any:
     help="L, R or a number from 0 (sound), left or right (half of the picture); one of each may be given.",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Take [features] of this configuration.")
-@_with_settings_options
+@partial(with_options, SETTINGS_OPTIONS)
 def probe_command(
     media: Path,
     start_s: float,
@@ -71,21 +66,24 @@ def probe_command(
     is analysed whole all the same, pictures to a few seconds after the end.
     """
     from features.probe.probe import probe
+    from features.probe.table import render
 
     settings = _settings(config, changes)
     png = Path(f"{media.stem}.probe.png") if png is None and not as_json else png
     if png is not None:
         _check_place(png, media)
-    with _Meter(quiet=as_json) as meter:
-        probed = probe(media, settings, start_s, end_s, channels, meter)
+    with shown_progress("pictures", "s", as_json) as progress:
+        probed = probe(media, settings, start_s, end_s, channels, progress)
     if png is not None:
-        _write_picture(probed, png)
+        from features.probe.picture import draw_probe
+
+        write(png, "--png", draw_probe(probed))
     if as_json:
         click.echo(
             json.dumps({**probed.to_json(), "png": None if png is None else str(png)}, indent=1, allow_nan=False)
         )
         return
-    click.echo(_table(probed))
+    click.echo(render(probed))
     if png is not None:
         click.echo(f"wrote {click.format_filename(png)}")
     click.echo("next: apportion import media FOLDER CORPUS (a folder a session), then apportion init CORPUS")
@@ -95,6 +93,7 @@ def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
     from pydantic import ValidationError
 
     from features.settings import FeatureSettings
+    from foundation.settings import problems
 
     settings = FeatureSettings()
     if config is not None:
@@ -108,89 +107,11 @@ def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
     try:
         return FeatureSettings.model_validate({**settings.model_dump(), **given})
     except ValidationError as error:
-        problems = "; ".join(_problem(item) for item in error.errors())
-        raise InputError(f"the settings cannot be used: {problems}. Change the options.") from None
-
-
-def _problem(item: Any) -> str:
-    said = str(item["msg"]).removeprefix("Value error, ")
-    return f"{item['loc'][0]} = {item['input']}: {said}" if item["loc"] else said
+        raise InputError(f"the settings cannot be used: {'; '.join(problems(error))}. Change the options.") from None
 
 
 def _check_place(png: Path, media: Path) -> None:
     """Before minutes are spent: whether the picture can be written there. Only pictures are replaced."""
-    if png.suffix.lower() != ".png":
-        raise InputError(f"--png {png}: the name must end in .png, because that is what is written.")
-    if png.is_dir():
-        raise InputError(f"--png {png}: a folder. Name a file in it.")
-    try:
-        if png.exists() and media.exists() and png.samefile(media):
-            raise InputError(f"--png {png}: that is the recording itself. Choose another name.")
-        with tempfile.TemporaryFile(dir=png.parent):
-            pass
-    except OSError as error:
-        raise _unwritable(png, error) from None
-
-
-def _write_picture(probed: Probe, png: Path) -> None:
-    from features.probe.picture import draw_probe
-    from pipeline.engine.store import write_atomically
-
-    try:
-        write_atomically(png, draw_probe(probed))
-    except OSError as error:
-        raise _unwritable(png, error) from None
-
-
-def _unwritable(png: Path, error: OSError) -> InputError:
-    return InputError(f"{png}: cannot be written ({error.strerror}). Choose another place with --png.")
-
-
-def _table(probed: Probe) -> str:
-    lines = [
-        f"{probed.shown_name}: {probed.holds}, from {probed.start_s:.2f} to {probed.end_s:.2f} s",
-        "",
-        f"{'feature':<17}{'mean':>10}  {'unit':<13}coverage",
-    ]
-    observed = [f for f in probed.figures if f.unit != "probability" or probed.emotion_model is not None]
-    lines += [f"{f.feature:<17}{_mean(f):>10}  {f.unit:<13}{f.coverage:>7.1%}" for f in observed]
-    lines += [f"{feature} at {_listed(spans)}" for feature, spans in probed.nods.items() if spans]
-    return "\n".join([*lines, "", *(f"note: {note}" for note in probed.notes)])
-
-
-def _mean(figure: Figure) -> str:
-    if figure.mean is None:
-        return "-"
-    digits = {"Hz": 2, "dB": 2, "fraction": 5, "%": 3, "nods": 0, "shakes": 0}.get(figure.unit, 3)
-    return f"{figure.mean:.{digits}f}"
-
-
-def _listed(spans: Sequence[tuple[float, float]]) -> str:
-    return ", ".join(f"{start_s:.2f} to {end_s:.2f} s" for start_s, end_s in spans)
-
-
-class _Meter:
-    """Seconds of pictures looked at so far, on the error stream."""
-
-    def __init__(self, quiet: bool) -> None:
-        from pipeline.engine.progress import StageProgress
-
-        self._progress = StageProgress(quiet=quiet)
-        self._shown: int | None = None
-
-    def __enter__(self) -> _Meter:
-        self._progress.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._progress.__exit__(*error)
-
-    def __call__(self, done_s: float, total_s: float | None) -> None:
-        done, total = max(0, int(done_s)), int(total_s or 0)
-        if self._shown is None:
-            self._progress.begin("pictures", total)
-            self._shown = 0
-        if done > self._shown:
-            self._progress.advance("pictures", done - self._shown)
-            self._progress.note("pictures", f"{done} of {total} s" if total else f"{done} s")
-            self._shown = done
+    check_place(png, "--png", (".png",), make_folder=False)
+    if png.exists() and media.exists() and png.samefile(media):
+        raise InputError(f"--png {png}: that is the recording itself. Choose another name.")

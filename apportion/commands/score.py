@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from apportion.commands.options import option_names
 from apportion.commands.places import check_place, unwritable
+from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from corpus.corpus import Corpus
     from reward_model.corpus_scores import CorpusScores
+    from reward_model.scoring import Scored
 
 SUFFIXES = (".parquet", ".jsonl")
 SHOWN = 3
@@ -56,101 +57,49 @@ def score_command(
     and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
     same command goes on with the next session.
     """
-    from corpus.corpus import Corpus
+    from reward_model.scoring import scored, write_scores
 
-    _check_place(out, force)
-    opened = Corpus.open(corpus)
-    found, label = _score(model, opened, (rating, target), limit, threads, as_json, out)
-    rows = len(found.table)
-    if not rows:
-        raise InputError("\n".join([f"{corpus}: no turn could be scored, nothing is written.", *_left_out(found)]))
-    if as_json:
-        click.echo(json.dumps(_told(found, out, rows, label), indent=1, sort_keys=True))
-    else:
-        click.echo(_summary(found, out, rows, model))
-    if found.failed:
+    check_place(out, "--out", SUFFIXES, force)
+    given = {"rating": rating, "target": target}
+    with (
+        shown_progress("score", "sessions", as_json) as progress,
+        scored(model, corpus, out, progress, **given, limit=limit, threads=threads, called=option_names()) as work,
+    ):
+        scores = work.scores
+        if scores.tables:
+            try:
+                write_scores(scores, out)
+            except OSError as error:
+                raise unwritable(out, "--out", error) from None
+    if not scores.tables:
+        raise InputError("\n".join([f"{corpus}: no turn could be scored, nothing is written.", *_left_out(scores)]))
+    click.echo(json.dumps(_document(work, out), indent=1, sort_keys=True) if as_json else _summary(scores, out, model))
+    if scores.failed:
         sys.exit(1)
 
 
-def _score(
-    path: Path,
-    corpus: Corpus,
-    choice: tuple[str | None, str | None],
-    limit: int | None,
-    threads: int,
-    quiet: bool,
-    out: Path,
-) -> tuple[CorpusScores, tuple[str, int]]:
-    """Score, and write the table unless it would be empty; until it is there, what was scored stays in the journal."""
-    import torch
-
-    from pipeline.engine.progress import StageProgress
-    from reward_model.corpus_scores import label_of, score_corpus
-    from reward_model.model import RewardModel
-    from reward_model.score_journal import identity_of, open_journal
-
-    torch.set_num_threads(threads)
-    model = RewardModel.from_pretrained(path)
-    label = label_of(path.resolve().name)
-    sessions = corpus.session_ids()[:limit]
-    identity = identity_of(path, model.config, corpus.root, (*choice, label[0], str(label[1])), threads)
-    with open_journal(out, identity) as journal, StageProgress(quiet=quiet) as progress:
-        progress.begin("score", len(sessions))
-
-        def tell(done: int, total: int, session_id: str) -> None:
-            progress.advance("score", 1)
-            progress.note("score", f"{done} of {total} sessions")
-
-        found = score_corpus(model, corpus, sessions, *choice, label, tell, journal)
-        if found.tables:
-            _write(found, out)
-        return found, label
-
-
-def _check_place(out: Path, force: bool) -> None:
-    """Before hours are spent: whether the table can be written there."""
-    if out.suffix not in SUFFIXES:
-        raise InputError(f"--out {out}: the name must end in {' or '.join(SUFFIXES)}, which says how it is written.")
-    if out.is_file() and not force:
-        raise InputError(f"{out} exists. Use --force to replace it, or --out for another name.")
-    check_place(out, "--out")
-
-
-def _write(found: CorpusScores, out: Path) -> None:
-    from corpus.schema import REWARDS
-    from corpus.tablefile import write_table
-
-    try:
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}.") as folder:
-            write_table(found.table, Path(folder) / out.name, REWARDS)
-            (Path(folder) / out.name).replace(out)
-    except OSError as error:
-        raise unwritable(out, "--out", error) from None
-
-
-def _told(found: CorpusScores, out: Path, rows: int, label: tuple[str, int]) -> dict[str, object]:
+def _document(work: Scored, out: Path) -> dict[str, object]:
+    scores = work.scores
     return {
         "out": str(out),
-        "turns": rows,
-        "sessions": len(found.tables),
-        "method": label[0],
-        "seed": label[1],
-        "unrated": found.unrated,
-        "without_target_turns": found.silent,
-        "longer_than_read_at_once": found.shortened,
-        "failed": found.failed,
-        "taken_up": found.taken_up,
+        "turns": len(scores.table),
+        "sessions": len(scores.tables),
+        "method": work.method,
+        "seed": work.seed,
+        "unrated": scores.unrated,
+        "without_target_turns": scores.silent,
+        "longer_than_read_at_once": scores.shortened,
+        "failed": scores.failed,
+        "taken_up": scores.taken_up,
     }
 
 
-def _summary(found: CorpusScores, out: Path, rows: int, model: Path) -> str:
-    import numpy as np
-
-    rewards = found.table.column("reward").to_numpy()
+def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
+    rewards = scores.table.column("reward").to_numpy()
     lines = [
-        f"scored {rows:,} turns of {len(found.tables):,} sessions: mean {np.mean(rewards):.4g}, "
-        f"sd {np.std(rewards):.4g}, from {np.min(rewards):.4g} to {np.max(rewards):.4g}",
-        *_left_out(found),
+        f"scored {len(rewards):,} turns of {len(scores.tables):,} sessions: mean {rewards.mean():.4g}, "
+        f"sd {rewards.std():.4g}, from {rewards.min():.4g} to {rewards.max():.4g}",
+        *_left_out(scores),
         f"wrote {out}",
         f"next: read {out} with pandas.read_parquet, or train a policy against {model}: apportion align CONFIG"
         if out.suffix == ".parquet"
@@ -159,20 +108,20 @@ def _summary(found: CorpusScores, out: Path, rows: int, model: Path) -> str:
     return "\n".join(lines)
 
 
-def _left_out(found: CorpusScores) -> list[str]:
+def _left_out(scores: CorpusScores) -> list[str]:
     lines = []
-    if found.taken_up:
-        lines.append(f"taken up: {found.taken_up:,} sessions that had been scored before the last run was stopped")
-    if found.shortened:
+    if scores.taken_up:
+        lines.append(f"taken up: {scores.taken_up:,} sessions that had been scored before the last run was stopped")
+    if scores.shortened:
         lines.append(
-            f"note: {_listed(found.shortened)} longer than the model reads at once; later turns were scored with less "
+            f"note: {_listed(scores.shortened)} longer than the model reads at once; later turns were scored with less "
             "history than there is"
         )
-    if found.unrated:
-        lines.append(f"left out: {_listed(found.unrated)} without such a rating; --target names the speaker instead")
-    if found.silent:
-        lines.append(f"left out: {_listed(found.silent)} in which the target says nothing")
-    return [*lines, *(f"failed: {session_id}: {cause}" for session_id, cause in found.failed.items())]
+    if scores.unrated:
+        lines.append(f"left out: {_listed(scores.unrated)} without such a rating; --target names the speaker instead")
+    if scores.silent:
+        lines.append(f"left out: {_listed(scores.silent)} in which the target says nothing")
+    return [*lines, *(f"failed: {session_id}: {cause}" for session_id, cause in scores.failed.items())]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from corpus.problem import Problem
 from corpus.schema import TableSchema
 
 
-def chosen(table: pa.Table, mask: pa.ChunkedArray) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows_where(table: pa.Table, mask: pa.ChunkedArray) -> Iterator[tuple[int, dict[str, Any]]]:
     """(row number from 1, row) of the rows where the boolean ``mask`` is true (null counts as false)."""
     positions = pc.indices_nonzero(pc.fill_null(mask, False))
     rows = table.take(positions).to_pylist() if len(positions) else []
@@ -28,7 +28,7 @@ def nulls(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
     """Required values that are missing."""
     for name in schema.required:
         if table.column(name).null_count:
-            for number, row in chosen(table, table.column(name).is_null()):
+            for number, row in rows_where(table, table.column(name).is_null()):
                 yield Problem(
                     schema.name, number, name, row["session_id"], "no value", "a value in every row", "Fill it in."
                 )
@@ -37,7 +37,7 @@ def nulls(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
 def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[Problem]:
     """NaN and infinite values."""
     for column in columns:
-        for number, row in chosen(table, not_finite(table.column(column))):
+        for number, row in rows_where(table, not_finite(table.column(column))):
             yield Problem(
                 name,
                 number,
@@ -75,10 +75,10 @@ def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[Problem]:
 def unknown_sessions(table: pa.Table, name: str, sessions: pa.Table) -> Iterator[Problem]:
     """Rows of sessions that the table ``sessions`` does not have: one problem a session, at its first row."""
     known = pc.is_in(table.column("session_id"), value_set=sessions.column("session_id").combine_chunks())
-    told: set[str] = set()
-    for number, row in chosen(table, pc.invert(known)):
-        if row["session_id"] not in told:
-            told.add(row["session_id"])
+    reported: set[str] = set()
+    for number, row in rows_where(table, pc.invert(known)):
+        if row["session_id"] not in reported:
+            reported.add(row["session_id"])
             yield Problem(
                 name,
                 number,

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.checks.rows import chosen, duplicates, not_numbers, nulls, pairs, unknown_sessions
+from corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
 from corpus.corpus import Corpus
 from corpus.power import score_variance_warning
 from corpus.problem import Problem
@@ -43,7 +43,7 @@ def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
     yield from _off_scale(table, "turn_labels", "value")
     turns = pairs(corpus.utterances, "session_id", "turn")
     wrong = [key not in turns for key in _rows(table, "session_id", "turn")]
-    for number, row in chosen(table, pa.chunked_array([pa.array(wrong)])):
+    for number, row in rows_where(table, pa.chunked_array([pa.array(wrong)])):
         yield Problem(
             "turn_labels",
             number,
@@ -56,7 +56,7 @@ def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
 
 
 def _scale_ends(table: pa.Table, name: str) -> Iterator[Problem]:
-    for number, row in chosen(table, pc.greater_equal(table.column("low"), table.column("high"))):
+    for number, row in rows_where(table, pc.greater_equal(table.column("low"), table.column("high"))):
         yield Problem(
             name,
             number,
@@ -71,7 +71,7 @@ def _scale_ends(table: pa.Table, name: str) -> Iterator[Problem]:
 def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[Problem]:
     value = table.column(column)
     outside = pc.or_(pc.less(value, table.column("low")), pc.greater(value, table.column("high")))
-    for number, row in chosen(table, pc.and_(outside, pc.is_finite(value))):
+    for number, row in rows_where(table, pc.and_(outside, pc.is_finite(value))):
         yield Problem(
             name,
             number,

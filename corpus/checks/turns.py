@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.checks.rows import chosen, duplicates, not_numbers, nulls, unknown_sessions
+from corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
 from corpus.corpus import Corpus
 from corpus.problem import Problem
 from corpus.schema import SESSIONS, UTTERANCES
@@ -21,13 +21,13 @@ def check_sessions(corpus: Corpus) -> Iterator[Problem]:
     table = corpus.sessions
     yield from duplicates(table, SESSIONS)
     yield from not_numbers(table, "sessions", ["duration_s"])
-    for number, row in chosen(table, pc.less(table.column("duration_s"), 0)):
+    for number, row in rows_where(table, pc.less(table.column("duration_s"), 0)):
         value = f"{row['duration_s']:g} s"
         yield Problem(
             "sessions", number, "duration_s", row["session_id"], value, "0 s or more, or empty", "Correct the duration."
         )
     spoken = pc.is_in(table.column("session_id"), value_set=corpus.utterances.column("session_id").combine_chunks())
-    for number, row in chosen(table, pc.invert(spoken)):
+    for number, row in rows_where(table, pc.invert(spoken)):
         yield Problem(
             "sessions",
             number,
@@ -47,7 +47,7 @@ def check_utterances(corpus: Corpus) -> Iterator[Problem]:
     yield from unknown_sessions(table, "utterances", corpus.sessions)
     yield from not_numbers(table, "utterances", ["start_s", "end_s"])
     yield from _half_timed(table)
-    for number, row in chosen(table, pc.less(table.column("end_s"), table.column("start_s"))):
+    for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
         yield Problem(
             "utterances",
             number,
@@ -63,7 +63,7 @@ def check_utterances(corpus: Corpus) -> Iterator[Problem]:
 
 def _half_timed(table: pa.Table) -> Iterator[Problem]:
     start, end = table.column("start_s").is_null(), table.column("end_s").is_null()
-    for number, row in chosen(table, pc.xor(start, end)):
+    for number, row in rows_where(table, pc.xor(start, end)):
         missing = "start_s" if row["start_s"] is None else "end_s"
         yield Problem(
             "utterances",
@@ -124,10 +124,10 @@ def _out_of_order(table: pa.Table) -> Iterator[Problem]:
         return
     ids, starts = timed.column("session_id").combine_chunks(), timed.column("start_s").combine_chunks()
     back = pc.and_(pc.equal(ids[1:], ids[:-1]), pc.less(starts[1:], starts[:-1]))
-    told: set[str] = set()
-    for _, row in chosen(timed.slice(1), back):
-        if row["session_id"] not in told:
-            told.add(row["session_id"])
+    reported: set[str] = set()
+    for _, row in rows_where(timed.slice(1), back):
+        if row["session_id"] not in reported:
+            reported.add(row["session_id"])
             yield Problem(
                 "utterances",
                 row["row"],

@@ -6,7 +6,6 @@ beside raw/<uuid>/ and transcript_*.tsv. Reece et al. (2023), doi:10.1126/sciadv
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +24,11 @@ from corpus.importers.candor_survey import (
 )
 from corpus.importers.candor_transcripts import KINDS, Line, Spoken, middle_turns, read_all_lines, read_lines, spoken
 from corpus.importers.options import check_options
-from corpus.importers.recordings import Part
+from corpus.importers.recordings import TrackPart
 from corpus.importers.tally import Tally
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 OPTIONS = ("transcript", "score", "low", "high", "better", "turns", "media", "features")
 CHOICES = {
@@ -72,7 +72,7 @@ class _Session:
     metadata: Metadata | None
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Sessions of two people with timed turns, their two ratings of each other, and their recordings.
 
     A conversation whose transcript, survey or metadata is broken is left out and told; recordings that are broken are
@@ -97,12 +97,12 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     check_options("candor", options, OPTIONS)
     wanted = _wanted(options)
     source = _open(src, wanted)
-    rows, files, tally = Rows(), dict[str, Path](), Tally()
+    rows, files, tally = CorpusRows(), dict[str, Path](), Tally()
     left_out = [LeftOut(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
     for id_ in sorted({*source.tree.conversations, *source.lines}):
-        own = Tally()
+        of_session = Tally()
         try:
-            _import(rows, files, source, id_, wanted, own)
+            _import(rows, files, source, id_, wanted, of_session)
         except UnitError as error:
             left_out.append(LeftOut(_shown(id_), str(error)))
         except OSError as error:
@@ -110,11 +110,11 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
                 LeftOut(_shown(id_), f"{error.filename}: cannot be read ({error.strerror}). Check its mode.")
             )
         else:
-            tally.take(own)
+            tally.take(of_session)
     for id_ in source.answers:
         if id_ not in source.tree.conversations and id_ not in source.lines:
             tally.add("rated in the survey for all, but not here", _shown(id_))
-    return ImportedCorpus(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
+    return NewCorpus(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
 
 
 def _shown(id_: str) -> str:
@@ -123,14 +123,13 @@ def _shown(id_: str) -> str:
 
 
 def _wanted(options: Mapping[str, str]) -> Wanted:
-    chosen = {}
+    values = {}
     for key, allowed in CHOICES.items():
-        chosen[key] = options.get(key, allowed[0])
-        if chosen[key] not in allowed:
-            near = difflib.get_close_matches(chosen[key].lower(), allowed, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise InputError(f"import candor: option {key}={chosen[key]}: {hint}Allowed: {', '.join(allowed)}.")
-    return Wanted(**chosen, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
+        values[key] = options.get(key, allowed[0])
+        if values[key] not in allowed:
+            hint = did_you_mean(values[key].lower(), allowed, after=" ")
+            raise InputError(f"import candor: option {key}={values[key]}: {hint}Allowed: {', '.join(allowed)}.")
+    return Wanted(**values, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
 
 
 def _open(src: Path, wanted: Wanted) -> _Source:
@@ -148,7 +147,7 @@ def _survey_of(conversation: Conversation) -> Path | None:
         return None  # Told with its conversation.
 
 
-def _import(rows: Rows, files: dict[str, Path], source: _Source, id_: str, wanted: Wanted, tally: Tally) -> None:
+def _import(rows: CorpusRows, files: dict[str, Path], source: _Source, id_: str, wanted: Wanted, tally: Tally) -> None:
     """Add one conversation, all or nothing."""
     if not SAFE.fullmatch(id_):
         raise UnitError("convo_id cannot be an id: letters, digits, '-', '_' and '.' are allowed.")
@@ -174,14 +173,14 @@ def _read(source: _Source, conversation: Conversation, wanted: Wanted, tally: Ta
     described = conversation.file("metadata.json")
     metadata = None if described is None else read_metadata(described)
     people = people_of(metadata, answers, lines)
-    said = spoken(lines, name, people, wanted.middle)
-    return _Session(id_, said, _scores(answers, people, wanted.question, id_, tally), people, metadata)
+    turns_spoken = spoken(lines, name, people, wanted.middle)
+    return _Session(id_, turns_spoken, _scores(answers, people, wanted.question, id_, tally), people, metadata)
 
 
 def _scores(
     answers: Sequence[Answer], people: frozenset[str], question: Question, id_: str, tally: Tally
 ) -> list[tuple[str, str, float]]:
-    found: dict[str, tuple[str, str, float]] = {}
+    scored: dict[str, tuple[str, str, float]] = {}
     seen: set[str] = set()
     for answer in answers:
         rater, target = rated_pair(answer, people)
@@ -190,19 +189,19 @@ def _scores(
         seen.add(rater)
         score = answer.score(question)
         if score is not None:
-            found[rater] = (rater, target, score)
-    tally.add(f"{question.column} is blank, that rating was left out", id_, len(seen) - len(found))
+            scored[rater] = (rater, target, score)
+    tally.add(f"{question.column} is blank, that rating was left out", id_, len(seen) - len(scored))
     if not answers:
         tally.add("no answers to the survey, the session is unrated", id_)
     elif len(seen) == 1:
         tally.add("only one of the two answered the survey", id_)
-    return list(found.values())
+    return list(scored.values())
 
 
 def _media(
     conversation: Conversation, session: _Session, wanted: Wanted, tally: Tally
-) -> tuple[list[Part], float | None]:
-    parts: list[Part] = []
+) -> tuple[list[TrackPart], float | None]:
+    parts: list[TrackPart] = []
     duration_s = None
     if wanted.media != "none":
         parts, duration_s = recordings_of(
@@ -216,10 +215,10 @@ def _media(
 
 
 def _add(
-    rows: Rows,
+    rows: CorpusRows,
     files: dict[str, Path],
     session: _Session,
-    parts: Sequence[Part],
+    parts: Sequence[TrackPart],
     duration_s: float | None,
     wanted: Wanted,
 ) -> None:
@@ -243,24 +242,24 @@ def _add(
 
 
 def _tell(tally: Tally, session: _Session, wanted: Wanted) -> None:
-    said = session.spoken
-    tally.add("turns without text were left out", session.id, said.without_text)
+    spoken_turns = session.spoken
+    tally.add("turns without text were left out", session.id, spoken_turns.without_text)
     tally.add(
         "backchannels are no turns and were left out; turns that held some",
         session.id,
-        said.backchannels,
+        spoken_turns.backchannels,
     )
-    tally.add("turns that begin before the last one ends (kept as they are)", session.id, said.overlapping)
-    tally.add("turns not in the order of their starts were put in order", session.id, said.out_of_order)
-    if wanted.middle is not None and len(said.turns) < wanted.middle:
+    tally.add("turns that begin before the last one ends (kept as they are)", session.id, spoken_turns.overlapping)
+    tally.add("turns not in the order of their starts were put in order", session.id, spoken_turns.out_of_order)
+    if wanted.middle is not None and len(spoken_turns.turns) < wanted.middle:
         tally.add(f"fewer than {wanted.middle} turns, all were kept", session.id)
 
 
 def _remarks(source: _Source, wanted: Wanted) -> list[str]:
-    column, told = wanted.question.column, []
+    column, remarks = wanted.question.column, []
     if column in BEFORE:
-        told.append(f"{column} was asked before the conversation: nothing that was said in it can have earned it")
+        remarks.append(f"{column} was asked before the conversation: nothing that was said in it can have earned it")
     if source.tree.closed:
         names = ", ".join(map(ascii, source.tree.closed[:3]))
-        told.append(f"folders that may not be looked into were passed over: {len(source.tree.closed)} ({names})")
-    return told
+        remarks.append(f"folders that may not be looked into were passed over: {len(source.tree.closed)} ({names})")
+    return remarks

@@ -34,18 +34,18 @@ class Conversation:
         UnitError
             A link that leads out of the folder being imported.
         """
-        found = next((folder / relative for folder in self.folders if (folder / relative).is_file()), None)
-        return None if found is None else inside(found, self.root)
+        first = next((folder / relative for folder in self.folders if (folder / relative).is_file()), None)
+        return None if first is None else inside(first, self.root)
 
     def files(self, relative: str, suffix: str) -> dict[str, Path]:
         """The files that end in ``suffix`` in the subfolder ``relative``, by their names without it."""
-        found: dict[str, Path] = {}
+        by_stem: dict[str, Path] = {}
         for folder in self.folders:
             if (folder / relative).is_dir():
                 for path in sorted((folder / relative).iterdir()):
                     if path.suffix.lower() == suffix and path.is_file():
-                        found.setdefault(path.stem, inside(path, self.root))
-        return found
+                        by_stem.setdefault(path.stem, inside(path, self.root))
+        return by_stem
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def find_tree(src: Path, transcript: str) -> Tree:
             f"{src}: no conversation folder (<uuid>/transcription, <uuid>/metadata.json) and no "
             f"transcript_{transcript}.tsv in it. Name the folder that CANDOR was unpacked into; see docs/corpus.md."
         )
-    found = {id_: Conversation(id_, root, tuple(paths)) for id_, paths in named.items() if SAFE.fullmatch(id_)}
-    misnamed = tuple(ascii(name) for name in named if name not in found)
-    return Tree(found, survey, whole_transcript, misnamed, tuple(closed))
+    conversations = {id_: Conversation(id_, root, tuple(paths)) for id_, paths in named.items() if SAFE.fullmatch(id_)}
+    misnamed = tuple(ascii(name) for name in named if name not in conversations)
+    return Tree(conversations, survey, whole_transcript, misnamed, tuple(closed))
 
 
 def inside(path: Path, root: Path) -> Path:
@@ -114,24 +114,24 @@ def _conversation_folders(paths: Sequence[Path], depth: int, closed: list[str]) 
         if path.name.startswith((".", "__")) or not path.is_dir():
             continue
         try:
-            found = UUID.fullmatch(path.name) or any((path / mark).exists() for mark in MARKS)
-            below = [] if found or depth == 1 else sorted(path.iterdir())
+            is_conversation = UUID.fullmatch(path.name) or any((path / mark).exists() for mark in MARKS)
+            below = [] if is_conversation or depth == 1 else sorted(path.iterdir())
         except OSError:  # Such as lost+found at the root of a disk.
             closed.append(path.name)
             continue
-        if found:
+        if is_conversation:
             yield path
         yield from _conversation_folders(below, depth - 1, closed)
 
 
 def _whole(src: Path, stem: str) -> Path | None:
     """The one file for all conversations, if there is one."""
-    found = [src / f"{stem}{suffix}" for suffix in (".tsv", ".csv") if (src / f"{stem}{suffix}").is_file()]
-    if len(found) > 1:
-        raise InputError(f"{src}: both {found[0].name} and {found[1].name}. Keep one of them.")
-    if found:
+    present = [src / f"{stem}{suffix}" for suffix in (".tsv", ".csv") if (src / f"{stem}{suffix}").is_file()]
+    if len(present) > 1:
+        raise InputError(f"{src}: both {present[0].name} and {present[1].name}. Keep one of them.")
+    if present:
         try:
-            inside(found[0], src.resolve())
+            inside(present[0], src.resolve())
         except UnitError as error:
             raise InputError(str(error)) from None
-    return found[0] if found else None
+    return present[0] if present else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from corpus.csvfile import read_table
 from corpus.importers.candor_folders import Conversation
 from corpus.importers.candor_people import Metadata
-from corpus.importers.recordings import CHANNEL_MAP, Part, Recording, probe, read_channel_map
+from corpus.importers.recordings import CHANNEL_MAP, Recording, TrackPart, probe, read_channel_map
 from corpus.importers.tally import Tally
 from foundation.errors import InputError, UnitError
 
@@ -25,28 +25,28 @@ NO_SOUND = "sound without speakers was left out"
 
 def recordings_of(
     conversation: Conversation, people: frozenset[str], metadata: Metadata | None, *, video: bool, tally: Tally
-) -> tuple[list[Part], float | None]:
+) -> tuple[list[TrackPart], float | None]:
     """The sound and, where ``video`` is wanted, the picture of each of ``people``, and the longest duration (s).
 
     Faults of recordings cost the recording and not the conversation; ``tally`` tells them.
     """
-    parts: list[Part] = []
+    parts: list[TrackPart] = []
     durations = [0.0]
-    own, shared = _by_name(conversation, ".mp4"), _by_name(conversation, ".mp3").get(conversation.id)
+    videos, shared = _by_name(conversation, ".mp4"), _by_name(conversation, ".mp3").get(conversation.id)
     sound = _probed(shared, conversation, tally) if shared else None
     if sound is not None:
         durations.append(sound.duration_s or 0.0)
         parts += _voices(sound, conversation, people, metadata, tally)
-    for person in sorted(people) if video and own else ():
-        if person not in own:
-            tally.add(HALF if conversation.id in own else "a speaker has no video", conversation.id)
+    for person in sorted(people) if video and videos else ():
+        if person not in videos:
+            tally.add(HALF if conversation.id in videos else "a speaker has no video", conversation.id)
             continue
-        found = _probed(own[person], conversation, tally)
-        if found is not None and found.has_video:
-            durations.append(found.duration_s or 0.0)
-            parts.append(Part(person, "video", found.path))
-        elif found is not None:
-            tally.add("a speaker's mp4 without a picture was left out", conversation.id, detail=found.path.name)
+        picture = _probed(videos[person], conversation, tally)
+        if picture is not None and picture.has_video:
+            durations.append(picture.duration_s or 0.0)
+            parts.append(TrackPart(person, "video", picture.path))
+        elif picture is not None:
+            tally.add("a speaker's mp4 without a picture was left out", conversation.id, detail=picture.path.name)
     if not parts:
         tally.add("no recording that can be used", conversation.id)
     elif shared is None:
@@ -54,7 +54,7 @@ def recordings_of(
     return parts, max(durations) or None
 
 
-def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Tally) -> list[Part]:
+def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Tally) -> list[TrackPart]:
     """The features that CANDOR's authors measured, one part a person; none where the file is missing or empty."""
     missing = f"no {PRECOMPUTED}, or one that cannot be used"
     path = conversation.file(PRECOMPUTED)
@@ -74,7 +74,7 @@ def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Ta
         return []
     for person in sorted(people - measured):
         tally.add(f"a speaker has no rows in {PRECOMPUTED}", conversation.id, detail=person)
-    return [Part(person, "features", path) for person in sorted(people & measured)]
+    return [TrackPart(person, "features", path) for person in sorted(people & measured)]
 
 
 def _by_name(conversation: Conversation, suffix: str) -> Mapping[str, Path]:
@@ -91,7 +91,7 @@ def _probed(path: Path, conversation: Conversation, tally: Tally) -> Recording |
 
 def _voices(
     sound: Recording, conversation: Conversation, people: frozenset[str], metadata: Metadata | None, tally: Tally
-) -> list[Part]:
+) -> list[TrackPart]:
     if sound.audio_channels < 2:
         tally.add(NO_SOUND, conversation.id, detail=f"{sound.path.name} has {sound.audio_channels} channel(s), not 2")
         return []
@@ -100,21 +100,21 @@ def _voices(
     except (UnitError, InputError) as error:
         tally.add(NO_SOUND, conversation.id, detail=str(error))
         return []
-    return [Part(person, "audio", sound.path, side) for side, person in sorted(sides.items())]
+    return [TrackPart(person, "audio", sound.path, side) for side, person in sorted(sides.items())]
 
 
 def _sides(conversation: Conversation, people: frozenset[str], metadata: Metadata | None) -> Mapping[str, str]:
     """Speaker by channel, from channel_map.json, else from metadata.json; the two must not contradict each other."""
-    told = metadata.sides if metadata else {}
+    documented = metadata.sides if metadata else {}
     path = conversation.file(f"{FOLDER}/{CHANNEL_MAP}")
     if path is None:
-        if not told:
+        if not documented:
             raise UnitError(f"neither {CHANNEL_MAP} nor metadata.json says who is on which channel")
-        return told
+        return documented
     sides = read_channel_map(path, sorted(people))
     for side, person in sides.items():
         if person not in people:
             raise UnitError(f"{CHANNEL_MAP}: {person!r} is not of this conversation ({' and '.join(sorted(people))})")
-        if told and told[side] != person:
-            raise UnitError(f"{CHANNEL_MAP} has {person} on {side}, metadata.json {told[side]}")
+        if documented and documented[side] != person:
+            raise UnitError(f"{CHANNEL_MAP} has {person} on {side}, metadata.json {documented[side]}")
     return sides

@@ -32,10 +32,10 @@ def read_metadata(path: Path) -> Metadata:
         A file that cannot be read, is not JSON, or does not name two speakers.
     """
     try:
-        found = read_json(path)
+        document = read_json(path)
     except InputError as error:
         raise UnitError(str(error)) from None
-    speakers = found.get("speakers") if isinstance(found, dict) else None
+    speakers = document.get("speakers") if isinstance(document, dict) else None
     entries = [entry for entry in speakers if isinstance(entry, dict)] if isinstance(speakers, list) else []
     ids = [entry.get("user_id") for entry in entries]
     names = tuple(dict.fromkeys(id_ for id_ in ids if isinstance(id_, str) and id_))

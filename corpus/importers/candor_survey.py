@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from corpus.csvfile import BLANK, number, read_head, read_table
 from corpus.importers.options import scale_options
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean, nearest
 
 NINE, SEVEN, HUNDRED = (1.0, 9.0), (1.0, 7.0), (0.0, 100.0)
 SCALES: Mapping[str, tuple[float, float]] = {
@@ -85,8 +85,8 @@ def question_of(options: Mapping[str, str]) -> Question:
         raise InputError(f"import candor: option better={better}: which end of the scale is good, high or low?")
     scale = given or SCALES.get(column)
     if scale is None:
-        near = difflib.get_close_matches(column, SCALES, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]!r}? If not, " if near else ""
+        near = nearest(column, SCALES, cutoff=0.75)
+        hint = f"did you mean {near!r}? If not, " if near else ""
         raise InputError(
             f"import candor: option score={column}: the ends of its scale are not known; {hint}"
             f"give them: -o low=1 -o high=7. Known: {', '.join(SCALES)}."
@@ -102,11 +102,11 @@ def read_answers(path: Path, column: str, conversation: str) -> list[Answer]:
     UnitError
         A file that cannot be read or is not CSV, a missing column, rows of another conversation.
     """
-    found = _answers(path, path.name, column, needs_id=False)
-    for id_, answers in found.items():
+    by_conversation = _answers(path, path.name, column, needs_id=False)
+    for id_, answers in by_conversation.items():
         if id_ not in (None, conversation):
             raise UnitError(f"{answers[0].place}, column convo_id: {id_!r}; this folder is {conversation!r}.")
-    return [answer for answers in found.values() for answer in answers]
+    return [answer for answers in by_conversation.values() for answer in answers]
 
 
 def read_all_answers(path: Path, column: str) -> dict[str, list[Answer]]:
@@ -129,14 +129,14 @@ def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str 
         return {}
     user_at, cell_at, partner_at = table.position("user_id"), table.position(column), table.optional("partner_id")
     id_at = table.position("convo_id") if needs_id else table.optional("convo_id")
-    found: dict[str | None, list[Answer]] = {}
+    by_conversation: dict[str | None, list[Answer]] = {}
     for line, row in table.rows:
         partner = None if partner_at is None else row[partner_at].strip()
         known = None if partner is None or partner.lower() in BLANK else partner
         id_ = None if id_at is None else row[id_at].strip()
         answer = Answer(f"{name}, line {line}", row[user_at].strip(), known, row[cell_at].strip())
-        found.setdefault(id_, []).append(answer)
-    return found
+        by_conversation.setdefault(id_, []).append(answer)
+    return by_conversation
 
 
 def check_column(surveys: Sequence[Path], column: str) -> None:
@@ -157,8 +157,7 @@ def check_column(surveys: Sequence[Path], column: str) -> None:
             return
         seen.update(dict.fromkeys(header))
     if seen:
-        near = difflib.get_close_matches(column, seen, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "choose a numeric column."
+        hint = did_you_mean(column, seen, "choose a numeric column.")
         raise InputError(
             f"import candor: option score={column}: no survey has this column; {hint} "
             f"Columns with a known scale here: {', '.join(name for name in SCALES if name in seen) or 'none'}."

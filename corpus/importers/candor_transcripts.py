@@ -63,26 +63,26 @@ def read_all_lines(path: Path) -> dict[str, list[Line]]:
     InputError
         A file that cannot be read, is empty, is not CSV, or lacks a column.
     """
-    found: dict[str, list[Line]] = {}
+    by_conversation: dict[str, list[Line]] = {}
     try:
         table = read_table(path, path.name)
         for id_, line in _lines(table, table.position("convo_id")):
-            found.setdefault(id_, []).append(line)
+            by_conversation.setdefault(id_, []).append(line)
     except UnitError as error:
         raise InputError(f"{path.parent}: {error}") from None
-    return found
+    return by_conversation
 
 
 def _lines(table: Table, id_at: int | None) -> list[tuple[str, Line]]:
     at = [table.position(column) for column in ("speaker", "start", "stop", "utterance")]
     reaction_at = table.optional("backchannel")
-    found = []
+    lines = []
     for line, row in table.rows:
         speaker, start, stop, utterance = (row[position] for position in at)
         reaction = "" if reaction_at is None else row[reaction_at]
         id_ = "" if id_at is None else row[id_at].strip()
-        found.append((id_, Line(line, speaker.strip(), start, stop, " ".join(utterance.split()), reaction.strip())))
-    return found
+        lines.append((id_, Line(line, speaker.strip(), start, stop, " ".join(utterance.split()), reaction.strip())))
+    return lines
 
 
 def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int | None) -> Spoken:
@@ -96,12 +96,12 @@ def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int
         No row, a time that is no number, a turn that ends before it starts, a speaker who is not of ``people``,
         only one person who speaks.
     """
-    said = [(line, _cue(line, name, people)) for line in lines]
-    if not said:
+    cues = [(line, _cue(line, name, people)) for line in lines]
+    if not cues:
         raise UnitError(f"{name}: no turns in it. Copy or export it again.")
-    starts = [cue.start_s for _, cue in said]
-    said.sort(key=lambda item: item[1].start_s)
-    with_text = [(turn, line, cue) for turn, (line, cue) in enumerate(said) if cue.text]
+    starts = [cue.start_s for _, cue in cues]
+    cues.sort(key=lambda item: item[1].start_s)
+    with_text = [(turn, line, cue) for turn, (line, cue) in enumerate(cues) if cue.text]
     kept = with_text
     if middle is not None:
         first = max(0, len(with_text) - middle) // 2
@@ -112,7 +112,7 @@ def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int
         raise UnitError(f"{name}: {who} in the {len(kept)} turns that are wanted; two people are needed.")
     return Spoken(
         turns=tuple((turn, cue) for turn, _, cue in kept),
-        without_text=len(said) - len(with_text),
+        without_text=len(cues) - len(with_text),
         backchannels=sum(line.backchannel.lower() not in BLANK for _, line, _ in kept),
         overlapping=sum(b.start_s < a.end_s for (_, _, a), (_, _, b) in pairwise(kept)),
         out_of_order=sum(b < a for a, b in pairwise(starts)),

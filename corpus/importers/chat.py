@@ -15,7 +15,7 @@ from typing import Any
 
 from corpus.importers.options import check_options, scale_options
 from corpus.importers.sources import numbered, source_files, stem
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.textfile import parse_json, read_jsonl, read_text
 from foundation.errors import InputError, UnitError
 
@@ -32,21 +32,21 @@ class _Log:
 
     name: str
     scale: Scale | None
-    rows: Rows = field(default_factory=Rows)
+    rows: CorpusRows = field(default_factory=CorpusRows)
     ids: set[str] = field(default_factory=set)
     not_spoken: int = 0
     without_text: int = 0
 
     def notes(self) -> tuple[str, ...]:
-        told = []
+        notes = []
         if self.not_spoken:
-            told.append(f"{self.not_spoken:,} messages of the system, tools or functions were left out")
+            notes.append(f"{self.not_spoken:,} messages of the system, tools or functions were left out")
         if self.without_text:
-            told.append(f"{self.without_text:,} messages without text (tool calls, pictures) were left out")
-        return tuple(told)
+            notes.append(f"{self.without_text:,} messages without text (tool calls, pictures) were left out")
+        return tuple(notes)
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Sessions of ``user`` and ``assistant``, with one rating where the row has a ``score``.
 
     Parameters
@@ -74,7 +74,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
                 _session(log, session_id, chat, stem(path))
             except UnitError as error:
                 left_out.append(LeftOut(session_id, f"{path.name}, {place}: {error}"))
-    return ImportedCorpus(log.rows.tables(), log.notes(), tuple(left_out))
+    return NewCorpus(log.rows.tables(), log.notes(), tuple(left_out))
 
 
 def _chats(path: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -82,16 +82,16 @@ def _chats(path: Path) -> list[tuple[str, dict[str, Any]]]:
     text = read_text(path)
     if text.lstrip().startswith("["):
         array = parse_json(text, path)
-        found = [(f"item {i}", item if isinstance(item, dict) else {}) for i, item in enumerate(array, start=1)]
+        chats = [(f"item {i}", item if isinstance(item, dict) else {}) for i, item in enumerate(array, start=1)]
     else:
-        found = [(f"line {line}", row) for line, row in read_jsonl(path)]
-    if not any(shape in chat for _, chat in found for shape in SHAPES):
-        keys = sorted({key for _, chat in found for key in chat})
+        chats = [(f"line {line}", row) for line, row in read_jsonl(path)]
+    if not any(shape in chat for _, chat in chats for shape in SHAPES):
+        keys = sorted({key for _, chat in chats for key in chat})
         raise InputError(
             f'{path}: no chat in it: each object needs "messages" (OpenAI) or "conversations" (ShareGPT). '
             f"Found the keys: {', '.join(keys) or 'none'}."
         )
-    return found
+    return chats
 
 
 def _check_scale(path: Path, chats: list[tuple[str, dict[str, Any]]], scale: Scale | None) -> None:

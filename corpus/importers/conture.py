@@ -8,7 +8,7 @@ from typing import Any
 
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.textfile import read_json
 from foundation.errors import InputError, UnitError
 
@@ -20,7 +20,7 @@ LABEL, LABEL_SCALE = "overall impression", (0.0, 2.0)
 NOT_GIVEN = "N/A"
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Sessions rated "overall" (1 to 5) and on ten more names by 2 or 3 annotators; turn labels 0, 1 or 2.
 
     Parameters
@@ -39,7 +39,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     dialogs = read_json(src)
     if not (isinstance(dialogs, list) and dialogs and all(isinstance(d, dict) and "turns" in d for d in dialogs)):
         raise InputError(f'{src}: not ConTurE\'s data.json, which is a list of {{"dialog_id", "turns", ...}}.')
-    rows, left_out, skipped = Rows(), [], 0
+    rows, left_out, skipped = CorpusRows(), [], 0
     for position, dialog in enumerate(dialogs):
         number = dialog.get("dialog_id", position)
         session_id = numbered("conture", number) if isinstance(number, int) else f"conture-{number}"
@@ -48,10 +48,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
         except UnitError as error:
             left_out.append(LeftOut(session_id, str(error)))
     notes = (f"{skipped} ratings are {NOT_GIVEN} and were skipped",) if skipped else ()
-    return ImportedCorpus(rows.tables(), notes, tuple(left_out))
+    return NewCorpus(rows.tables(), notes, tuple(left_out))
 
 
-def _session(rows: Rows, session_id: str, dialog: Mapping[str, Any]) -> int:
+def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> int:
     """Add one dialogue, all or nothing; returns how many of its ratings are not given."""
     try:
         turns = [(_said(turn["user"], "User:"), _said(turn["chatbot"], "Chatbot:")) for turn in dialog["turns"]]

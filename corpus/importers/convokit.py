@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.importers.options import check_options, scale_options
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.textfile import read_json, read_jsonl
 from foundation.errors import InputError, UnitError
 
@@ -32,7 +32,7 @@ class _Wanted:
     label: str | None
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Conversations with the ratings that a key of their metadata holds.
 
     Parameters
@@ -57,7 +57,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     speakers = _entries(src, ("speakers.json", "users.json"))
     utterances = _by_conversation(_utterances(src))
     _check_key(src, wanted, conversations)
-    rows, left_out, skipped = Rows(), [], 0
+    rows, left_out, skipped = CorpusRows(), [], 0
     for id_, spoken in utterances.items():
         try:
             skipped += _session(rows, id_, spoken, conversations.get(id_, {}), speakers, wanted)
@@ -66,7 +66,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     notes = [f"{skipped} answers are missing and were skipped"] if skipped else []
     if wanted.score is None:
         notes.append("no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations")
-    return ImportedCorpus(rows.tables(), tuple(notes), tuple(left_out))
+    return NewCorpus(rows.tables(), tuple(notes), tuple(left_out))
 
 
 def _wanted(options: Mapping[str, str]) -> _Wanted:
@@ -82,9 +82,9 @@ def _utterances(src: Path) -> list[dict[str, Any]]:
     if (src / "utterances.jsonl").is_file():
         return [row for _, row in read_jsonl(src / "utterances.jsonl")]
     if (src / "utterances.json").is_file():
-        found = read_json(src / "utterances.json")
-        if isinstance(found, list) and all(isinstance(item, dict) for item in found):
-            return found
+        utterances = read_json(src / "utterances.json")
+        if isinstance(utterances, list) and all(isinstance(item, dict) for item in utterances):
+            return utterances
         raise InputError(
             f"{src / 'utterances.json'}: a list of objects is needed. Dump the corpus with ConvoKit again."
         )
@@ -98,10 +98,10 @@ def _entries(src: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     path = next((src / name for name in names if (src / name).is_file()), None)
     if path is None:
         return {}
-    found = read_json(path)
-    if not isinstance(found, dict):
+    entries = read_json(path)
+    if not isinstance(entries, dict):
         raise InputError(f"{path}: an object by id is needed. Dump the corpus with ConvoKit again.")
-    return {id_: entry.get("meta", entry) if isinstance(entry, dict) else {} for id_, entry in found.items()}
+    return {id_: entry.get("meta", entry) if isinstance(entry, dict) else {} for id_, entry in entries.items()}
 
 
 def _by_conversation(utterances: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -144,7 +144,7 @@ def _check_key(src: Path, wanted: _Wanted, conversations: Mapping[str, dict[str,
 
 
 def _session(
-    rows: Rows,
+    rows: CorpusRows,
     id_: str,
     spoken: list[dict[str, Any]],
     meta: Mapping[str, Any],
@@ -152,12 +152,12 @@ def _session(
     wanted: _Wanted,
 ) -> int:
     """Add one conversation, all or nothing; returns how many of its answers are missing."""
-    said = [_said(utterance) for utterance in spoken]
-    present = list(dict.fromkeys(speaker for speaker, _ in said))
-    found = [] if wanted.score is None else list(_answers(_find(meta, wanted.score), present, speakers, wanted))
-    scores = [(pair, annotator, _score(value)) for pair, annotator, value in found]
+    turns = [_said(utterance) for utterance in spoken]
+    present = list(dict.fromkeys(speaker for speaker, _ in turns))
+    answers = [] if wanted.score is None else list(_answers(_find(meta, wanted.score), present, speakers, wanted))
+    scores = [(pair, annotator, _score(value)) for pair, annotator, value in answers]
     rows.session(id_, "convokit")
-    for turn, ((speaker, text), utterance) in enumerate(zip(said, spoken, strict=True)):
+    for turn, ((speaker, text), utterance) in enumerate(zip(turns, spoken, strict=True)):
         meta_of_turn = utterance.get("meta") or {}
         rows.utterance(id_, turn, speaker, text, *_times(utterance.get("timestamp"), meta_of_turn.get("stop")))
         if wanted.label is not None and _is_number(meta_of_turn.get(wanted.label)):
@@ -214,10 +214,10 @@ def _speaker(given: str | None, present: list[str], speakers: Mapping[str, dict[
     """The speaker of that id, or with that value (such as a role) in the metadata."""
     if given is None:
         return None
-    found = [name for name in present if name == given or given in map(str, speakers.get(name, {}).values())]
-    if len(found) != 1:
-        raise UnitError(f"{len(found)} of its speakers {present} are {given!r}; one is needed.")
-    return found[0]
+    named = [name for name in present if name == given or given in map(str, speakers.get(name, {}).values())]
+    if len(named) != 1:
+        raise UnitError(f"{len(named)} of its speakers {present} are {given!r}; one is needed.")
+    return named[0]
 
 
 def _find(meta: Any, path: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from corpus.importers.labels import LabelsOfEarlierTurns
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered, source_files, stem
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.textfile import parse_json, read_jsonl, read_text
 from foundation.errors import InputError, UnitError
 
@@ -21,7 +21,7 @@ NAMES = {"empathy": True, "relevance": True, "initial_emotion_intensity": False,
 FEEDBACK = "feedback"
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Sessions in which the seeker rates the supporter; per-turn feedback becomes turn labels where there is any.
 
     Strategies are acts, not scores, and are left out.
@@ -39,7 +39,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
         A file that cannot be read, or that holds no dialogues.
     """
     check_options("esconv", options, ())
-    rows, left_out, skipped = Rows(), [], 0
+    rows, left_out, skipped = CorpusRows(), [], 0
     labels = LabelsOfEarlierTurns(FEEDBACK, SCALE)
     for path in source_files(src, (".jsonl",)):
         for number, dialogue in enumerate(_dialogues(path), start=1):
@@ -50,18 +50,18 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
                 labels.discard()
                 left_out.append(LeftOut(session_id, f"{path.name}, {error}"))
     notes = (f"{skipped:,} answers of the survey are missing and were skipped",) if skipped else ()
-    return ImportedCorpus(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
+    return NewCorpus(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
 
 
 def _dialogues(path: Path) -> list[dict[str, Any]]:
     text = read_text(path)
-    found = parse_json(text, path) if text.lstrip().startswith("[") else [row for _, row in read_jsonl(path)]
-    if not any(isinstance(item, dict) and "dialog" in item for item in found):
+    dialogues = parse_json(text, path) if text.lstrip().startswith("[") else [row for _, row in read_jsonl(path)]
+    if not any(isinstance(item, dict) and "dialog" in item for item in dialogues):
         raise InputError(f'{path}: not ESConv: no object has a "dialog". Use ESConv.json or a split of it.')
-    return [item if isinstance(item, dict) else {} for item in found]
+    return [item if isinstance(item, dict) else {} for item in dialogues]
 
 
-def _session(rows: Rows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> int:
+def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> int:
     """Add one dialogue, all or nothing; returns how many of the seeker's answers are missing."""
     try:
         spoken = [

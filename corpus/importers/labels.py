@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from corpus.rows import Rows
+from corpus.rows import CorpusRows
 
 
 @dataclass
@@ -25,11 +25,11 @@ class LabelsOfEarlierTurns:
             self.dropped += len(values)
             return
         for value, annotator in zip(values, annotators, strict=True):
-            found = self._values[target_turn, annotator]
-            self.merged += bool(found)
-            found.append(value)
+            values_of_turn = self._values[target_turn, annotator]
+            self.merged += bool(values_of_turn)
+            values_of_turn.append(value)
 
-    def flush(self, rows: Rows, session_id: str) -> None:
+    def flush(self, rows: CorpusRows, session_id: str) -> None:
         """Add the labels of the session to ``rows`` and start anew."""
         for (turn, annotator), values in self._values.items():
             rows.label(session_id, turn, self.name, math.fsum(values) / len(values), self.scale, annotator)
@@ -41,11 +41,11 @@ class LabelsOfEarlierTurns:
 
     def notes(self, target: str) -> tuple[str, ...]:
         """What was dropped and merged, where anything was."""
-        told = []
+        notes = []
         if self.dropped:
-            told.append(f"{self.dropped:,} turn labels come before any {target} turn and were dropped")
+            notes.append(f"{self.dropped:,} turn labels come before any {target} turn and were dropped")
         if self.merged:
-            told.append(
+            notes.append(
                 f"{self.merged:,} turn labels follow a {target} turn that has one already: the mean of them was kept"
             )
-        return tuple(told)
+        return tuple(notes)

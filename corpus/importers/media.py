@@ -6,23 +6,23 @@ side-by-side file with ``channel_map.json``.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from corpus.importers.options import check_options
 from corpus.importers.ratings_csv import Row, read_ratings
-from corpus.importers.recordings import CHANNEL_MAP, SUFFIXES, parts, probe, read_channel_map, same_name
+from corpus.importers.recordings import CHANNEL_MAP, SUFFIXES, probe, read_channel_map, same_name, track_parts
 from corpus.importers.transcripts import READERS, Transcript, read_transcript
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 RATINGS = "ratings.csv"
 NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")
 PREFERRED = "transcript"
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Sessions with timed utterances, recordings by speaker, and the ratings.
 
     Names are matched upper and lower case aside and spelt as in the transcript. Cues stay turns of their own, in the
@@ -43,14 +43,14 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
     check_options("media", options, ("language",))
     folders = _session_folders(src)
     ratings = read_ratings(src / RATINGS) if (src / RATINGS).is_file() else {}
-    rows, files, notes = Rows(), dict[str, Path](), list[str]()
+    rows, files, notes = CorpusRows(), dict[str, Path](), list[str]()
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     for folder in folders:
         try:
             _session(rows, files, notes, folder, ratings.get(folder.name, []), options.get("language"))
         except (UnitError, InputError) as error:
             left_out.append(LeftOut(folder.name, str(error)))
-    return ImportedCorpus(rows.tables(), tuple(notes), tuple(left_out), files)
+    return NewCorpus(rows.tables(), tuple(notes), tuple(left_out), files)
 
 
 def _session_folders(src: Path) -> list[Path]:
@@ -68,13 +68,12 @@ def _session_folders(src: Path) -> list[Path]:
 def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[LeftOut]:
     for session_id, rows in ratings.items():
         if session_id not in known:
-            near = difflib.get_close_matches(session_id, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "Add the folder, or remove the rating."
+            hint = did_you_mean(session_id, known, "Add the folder, or remove the rating.")
             yield LeftOut(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
 
 
 def _session(
-    rows: Rows, files: dict[str, Path], notes: list[str], folder: Path, rated: list[Row], language: str | None
+    rows: CorpusRows, files: dict[str, Path], notes: list[str], folder: Path, rated: list[Row], language: str | None
 ) -> None:
     """Add one session, all or nothing."""
     session_id = folder.name
@@ -82,19 +81,20 @@ def _session(
     speakers = list(dict.fromkeys(cue.speaker for cue in transcript.cues))
     recordings = [probe(path) for path in _recordings(folder)]
     sides = read_channel_map(folder / CHANNEL_MAP, speakers) if (folder / CHANNEL_MAP).is_file() else {}
-    found, told = parts(recordings, speakers, sides)
-    own = read_ratings(folder / RATINGS, session_id) if (folder / RATINGS).is_file() else {}
-    if set(own) - {session_id}:
-        raise UnitError(f"{RATINGS}: rates session {min(set(own) - {session_id})!r}; this folder is {session_id!r}.")
-    scores = [row.score() for row in (*rated, *own.get(session_id, []))]
+    tracks, remarks = track_parts(recordings, speakers, sides)
+    ratings_of = read_ratings(folder / RATINGS, session_id) if (folder / RATINGS).is_file() else {}
+    if set(ratings_of) - {session_id}:
+        other = min(set(ratings_of) - {session_id})
+        raise UnitError(f"{RATINGS}: rates session {other!r}; this folder is {session_id!r}.")
+    scores = [row.score() for row in (*rated, *ratings_of.get(session_id, []))]
     durations = [recording.duration_s for recording in recordings if recording.duration_s is not None]
     rows.session(session_id, "media", duration_s=max(durations, default=None), language=language)
     _add_utterances(rows, session_id, transcript)
-    for part in found:
+    for part in tracks:
         path = f"media/{session_id}/{part.path.name}"
         files[path] = part.path
         rows.media(session_id, part.speaker, part.kind, path, part.channel)
-    people = [*speakers, *(part.speaker for part in found)]
+    people = [*speakers, *(part.speaker for part in tracks)]
     for score in scores:
         pair = (same_name(score.rater, people) or score.rater, same_name(score.target, people) or score.target)
         scale = (score.low, score.high)
@@ -108,11 +108,11 @@ def _session(
             higher_is_better=score.higher_is_better,
         )
     if transcript.unattributed:
-        told.append(f"{transcript.unattributed} pieces of the transcript have no speaker and were left out")
-    notes.extend(f"session {session_id}: {text}" for text in told)
+        remarks.append(f"{transcript.unattributed} pieces of the transcript have no speaker and were left out")
+    notes.extend(f"session {session_id}: {text}" for text in remarks)
 
 
-def _add_utterances(rows: Rows, session_id: str, transcript: Transcript) -> None:
+def _add_utterances(rows: CorpusRows, session_id: str, transcript: Transcript) -> None:
     for turn, cue in enumerate(transcript.cues):
         rows.utterance(session_id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
 
@@ -132,11 +132,12 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _transcript(folder: Path) -> Path:
-    found = _transcripts(folder)
-    preferred = [path for path in found if path.stem.lower() == PREFERRED]
-    if len(preferred or found) != 1:
-        names = ", ".join(path.name for path in preferred or found) or f"none ends in {', '.join(READERS)}"
+    transcripts = _transcripts(folder)
+    preferred = [path for path in transcripts if path.stem.lower() == PREFERRED]
+    if len(preferred or transcripts) != 1:
+        names = ", ".join(path.name for path in preferred or transcripts) or f"none ends in {', '.join(READERS)}"
         raise UnitError(
-            f"one transcript is needed, found {len(preferred or found)} ({names}). Name the right one {PREFERRED}.*."
+            f"one transcript is needed, found {len(preferred or transcripts)} ({names}). "
+            f"Name the right one {PREFERRED}.*."
         )
-    return (preferred or found)[0]
+    return (preferred or transcripts)[0]

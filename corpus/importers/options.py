@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 
 from foundation.errors import InputError
+from foundation.nearest import did_you_mean
 
 
 def check_options(kind: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:
     """Refuse an option that the importer ``kind`` does not know, with the nearest that it does."""
     for key in options:
         if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "leave it out."
+            hint = did_you_mean(key, allowed, "leave it out.")
             known = ", ".join(allowed) or "none"
             raise InputError(f"import {kind}: unknown option {key!r}; {hint} Allowed: {known}.")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from corpus.textfile import read_text
 from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
 OPTIONAL = ("annotator", "higher_is_better")
@@ -83,15 +83,14 @@ def read_ratings(path: Path, session_id: str | None = None) -> dict[str, list[Ro
     reader.fieldnames = header
     for column in NEEDED if session_id is not None else ("session_id", *NEEDED):
         if column not in header:
-            near = difflib.get_close_matches(column, header, n=1)
-            hint = f"did you mean {near[0]!r}? Rename it." if near else "Add it."
+            hint = did_you_mean(column, header, "Add it.", after=" Rename it.")
             raise InputError(f"{path}: no column {column!r}; {hint} Found: {', '.join(header) or 'none'}.")
-    found: dict[str, list[Row]] = {}
+    by_session: dict[str, list[Row]] = {}
     try:
         for values in reader:
             row = {key: (values.get(key) or "").strip() for key in header}
             id_ = row.get("session_id") or session_id or ""
-            found.setdefault(id_, []).append(Row(f"{path.name}, line {reader.line_num}", row))
+            by_session.setdefault(id_, []).append(Row(f"{path.name}, line {reader.line_num}", row))
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: not readable CSV ({error}). Correct that line.") from None
-    return found
+    return by_session

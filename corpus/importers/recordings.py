@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.textfile import read_json
 from foundation.errors import UnitError
+from foundation.nearest import nearest
 
 SUFFIXES = frozenset(
     [
@@ -47,7 +47,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Part:
+class TrackPart:
     """The part of a file that belongs to one speaker: ``kind`` audio or video, ``channel`` None for all of it."""
 
     speaker: str
@@ -92,15 +92,15 @@ def read_channel_map(path: Path, speakers: Sequence[str]) -> dict[str, str]:
     InputError
         A file that cannot be read, or is not JSON.
     """
-    found = read_json(path)
-    if not isinstance(found, dict) or not found or not all(isinstance(name, str) for name in found.values()):
+    by_side = read_json(path)
+    if not isinstance(by_side, dict) or not by_side or not all(isinstance(name, str) for name in by_side.values()):
         raise UnitError(f'{path.name}: {{"L": "alice", "R": "bob"}} is needed.')
-    for side in found:
+    for side in by_side:
         if side not in HALVES:
             raise UnitError(
                 f"{path.name}: side {side!r}; allowed: {', '.join(HALVES)} (channel, or half of the picture)."
             )
-    sides = {side: same_name(name, speakers) or name for side, name in found.items()}
+    sides = {side: same_name(name, speakers) or name for side, name in by_side.items()}
     if len(set(sides.values())) < len(sides):
         raise UnitError(f"{path.name}: {sides['L']!r} is on both sides. Name two people.")
     return sides
@@ -111,9 +111,9 @@ def same_name(name: str, names: Sequence[str]) -> str | None:
     return next((known for known in names if known.casefold() == name.casefold()), None)
 
 
-def parts(
+def track_parts(
     recordings: Sequence[Recording], speakers: Sequence[str], sides: Mapping[str, str]
-) -> tuple[list[Part], list[str]]:
+) -> tuple[list[TrackPart], list[str]]:
     """One part a speaker and kind, and notes on what a file lacks.
 
     A file named after a speaker is theirs; any other is shared, and ``sides`` says whose the halves are. A speaker's
@@ -124,37 +124,35 @@ def parts(
     UnitError
         A file that belongs to nobody.
     """
-    chosen: dict[tuple[str, str], tuple[int, Part]] = {}
+    best: dict[tuple[str, str], tuple[int, TrackPart]] = {}
     notes: list[str] = []
     for recording in recordings:
         owner = same_name(recording.path.stem, [*speakers, *sides.values()])
         if owner is None and not sides:
-            near = difflib.get_close_matches(
-                recording.path.stem.casefold(), [name.casefold() for name in speakers], n=1
-            )
-            hint = f"did you mean {same_name(near[0], speakers)!r}? " if near else ""
+            near = nearest(recording.path.stem.casefold(), [name.casefold() for name in speakers])
+            hint = f"did you mean {same_name(near, speakers)!r}? " if near else ""
             raise UnitError(
                 f"{recording.path.name}: belongs to no speaker ({', '.join(speakers)}); {hint}"
                 f"Name it after its speaker, or say in {CHANNEL_MAP} who is on which side."
             )
-        own = [Part(owner, kind, recording.path) for kind in _kinds(recording)] if owner else []
-        found = own or list(_shared(recording, sides, notes))
+        owned = [TrackPart(owner, kind, recording.path) for kind in _kinds(recording)] if owner else []
+        tracks = owned or list(_shared(recording, sides, notes))
         rank = 2 * (owner is None) + recording.has_video
-        for part in found:
+        for part in tracks:
             key = (part.speaker, part.kind)
-            if key not in chosen or rank < chosen[key][0]:
-                chosen[key] = (rank, part)
-    return [part for _, part in chosen.values()], notes
+            if key not in best or rank < best[key][0]:
+                best[key] = (rank, part)
+    return [part for _, part in best.values()], notes
 
 
 def _kinds(recording: Recording) -> list[str]:
     return ["video"] * recording.has_video + ["audio"] * (recording.audio_channels > 0)
 
 
-def _shared(recording: Recording, sides: Mapping[str, str], notes: list[str]) -> Iterator[Part]:
+def _shared(recording: Recording, sides: Mapping[str, str], notes: list[str]) -> Iterator[TrackPart]:
     if recording.has_video:
-        yield from (Part(name, "video", recording.path, HALVES[side]) for side, name in sides.items())
+        yield from (TrackPart(name, "video", recording.path, HALVES[side]) for side, name in sides.items())
     if recording.audio_channels >= 2:
-        yield from (Part(name, "audio", recording.path, side) for side, name in sides.items())
+        yield from (TrackPart(name, "audio", recording.path, side) for side, name in sides.items())
     elif recording.audio_channels == 1:
         notes.append(f"{recording.path.name} has one audio channel for all its speakers: its sound is not used")

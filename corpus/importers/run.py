@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shutil
@@ -16,14 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.corpus import SCHEMAS, Corpus
-from corpus.rows import ImportedCorpus, LeftOut
+from corpus.rows import LeftOut, NewCorpus
 from corpus.tablefile import FORMATS, sort_rows
 from corpus.validate import Problem, validate
 from corpus.weak_ratings import weak_ratings
 from foundation.errors import InputError
 from foundation.listing import some
+from foundation.nearest import did_you_mean
 
-Importer = Callable[[Path, Mapping[str, str]], ImportedCorpus]
+Importer = Callable[[Path, Mapping[str, str]], NewCorpus]
 KINDS: Mapping[str, str] = {
     name: f"corpus.importers.{name}"
     for name in ("chat", "media", "candor", "uss", "conture", "esconv", "convokit", "soda")
@@ -116,11 +116,10 @@ def find_importer(kind: str) -> Importer:
         return importer
     others = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if kind in others:
-        found: Importer = others[kind].load()
-        return found
+        offered: Importer = others[kind].load()
+        return offered
     names = [*KINDS, *sorted(others)]
-    near = difflib.get_close_matches(kind.lower(), names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(kind.lower(), names, after=" ")
     raise InputError(f"import {kind}: no such kind; {hint}Known: {', '.join(names)}.")
 
 
@@ -138,7 +137,7 @@ def _check_free(out: Path, src: Path, record: Mapping[str, Any]) -> None:
         return
     raise InputError(
         f"{out}: the folder is not empty and does not come from this import. "
-        "Name another folder, or say --overwrite to replace its tables."
+        "Name another folder, or ask to overwrite its tables."
     )
 
 
@@ -180,7 +179,7 @@ def _link_or_copy(file: Path, place: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _report(kind: str, out: Path, corpus: Corpus, imported: ImportedCorpus) -> ImportReport:
+def _report(kind: str, out: Path, corpus: Corpus, imported: NewCorpus) -> ImportReport:
     problems = validate(corpus)
     warnings = [str(problem) for problem in problems if problem.severity == "warning"]
     return ImportReport(

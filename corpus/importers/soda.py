@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from corpus.importers.options import check_options, number_option
 from corpus.importers.sources import numbered, source_files, stem
-from corpus.rows import ImportedCorpus, LeftOut
+from corpus.rows import LeftOut, NewCorpus
 from corpus.schema import SESSIONS, UTTERANCES
 from corpus.textfile import read_jsonl
 from foundation.errors import InputError
@@ -20,7 +20,7 @@ COLUMNS = ("dialogue", "speakers")
 TEXTS = pa.list_(pa.string())
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Unrated sessions: contexts for a policy, nothing to learn a reward from.
 
     Parameters
@@ -48,7 +48,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
         sessions.append(_sessions(ids.filter(good)))
         utterances.append(_utterances(ids.filter(good), texts.filter(good), speakers.filter(good)))
     tables = {"sessions": pa.concat_tables(sessions), "utterances": pa.concat_tables(utterances)}
-    return ImportedCorpus(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
+    return NewCorpus(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
 
 
 def _sessions(ids: pa.Array) -> pa.Table:

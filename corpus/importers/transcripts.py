@@ -85,12 +85,12 @@ def _captions(path: Path) -> tuple[list[Cue], int]:
 
 def _voices(place: str, raw: str) -> list[tuple[str, str]]:
     """(speaker, text) of every voice in a cue, without tags and entities."""
-    found = [match.groups() for match in VOICE.finditer(raw)] or [
+    voices = [match.groups() for match in VOICE.finditer(raw)] or [
         match.groups() for match in [SPEAKER_PREFIX.match(TAG.sub("", raw))] if match
     ]
-    if not found:
+    if not voices:
         raise UnitError(f'{place}: no speaker. Write "<v Alice>text" (WebVTT) or "Alice: text".')
-    return [(html.unescape(speaker), html.unescape(TAG.sub("", said))) for speaker, said in found]
+    return [(html.unescape(speaker), html.unescape(TAG.sub("", said))) for speaker, said in voices]
 
 
 def _seconds(stamp: Any) -> float:
@@ -120,8 +120,8 @@ def _textgrid(path: Path) -> tuple[list[Cue], int]:
 
 def _whisperx(path: Path) -> tuple[list[Cue], int]:
     """WhisperX after diarisation: ``{"segments": [{"speaker", "start", "end", "text"}, ...]}``."""
-    found = read_json(path)
-    segments = found.get("segments") if isinstance(found, dict) else None
+    document = read_json(path)
+    segments = document.get("segments") if isinstance(document, dict) else None
     if not isinstance(segments, list):
         raise UnitError(f'{path.name}: no list "segments". Only WhisperX\'s JSON is read; or give a VTT, SRT or CSV.')
     cues, unattributed = [], 0
@@ -151,12 +151,12 @@ def _table(path: Path) -> tuple[list[Cue], int]:
 
 
 def _csv_column(path: Path, header: list[str], key: str, names: tuple[str, ...]) -> str:
-    found = next((name for name in names if name in header), None)
-    if found is None:
+    present = next((name for name in names if name in header), None)
+    if present is None:
         raise UnitError(
             f"{path.name}: no column for the {key}; allowed: {', '.join(names)}. Found: {', '.join(header) or 'none'}."
         )
-    return found
+    return present
 
 
 def _csv_cue(path: Path, line: int, row: Mapping[str, str | None], columns: Mapping[str, str]) -> Cue:

@@ -14,7 +14,7 @@ from pathlib import Path
 from corpus.importers.labels import LabelsOfEarlierTurns
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered, source_files, stem
-from corpus.rows import ImportedCorpus, LeftOut, Rows
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.textfile import read_text
 from foundation.errors import InputError, UnitError
 
@@ -27,7 +27,7 @@ LANGUAGES = {"jddc": "zh"}
 Line = tuple[int, str]
 
 
-def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """Sessions with one rating an annotator (1 to 5) and turn labels on the SYSTEM turn before the rated USER turn.
 
     Parameters
@@ -43,7 +43,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
         A file that cannot be read, or holds no line of the format.
     """
     check_options("uss", options, ())
-    rows, left_out = Rows(), []
+    rows, left_out = CorpusRows(), []
     labels = LabelsOfEarlierTurns(NAME, SCALE)
     for path in source_files(src, (".txt",)):
         sessions = list(_blocks(read_text(path)))
@@ -55,7 +55,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> ImportedCorpus:
             except UnitError as error:
                 labels.discard()
                 left_out.append(LeftOut(session_id, f"{path.name}, {error}"))
-    return ImportedCorpus(rows.tables(), labels.notes(TARGET), tuple(left_out))
+    return NewCorpus(rows.tables(), labels.notes(TARGET), tuple(left_out))
 
 
 def _blocks(text: str) -> Iterator[list[Line]]:
@@ -73,7 +73,7 @@ def _check_format(path: Path, sessions: list[list[Line]]) -> None:
         )
 
 
-def _session(rows: Rows, labels: LabelsOfEarlierTurns, session_id: str, lines: list[Line], source: str) -> None:
+def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, lines: list[Line], source: str) -> None:
     """Add one session; nothing is added where a line is wrong."""
     spoken: list[tuple[str, str]] = []
     overall: list[float] = []

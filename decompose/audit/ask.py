@@ -10,16 +10,17 @@ from corpus.schema import AUDIT, EPISODE_KEY
 from corpus.session import Session
 from decompose.audit.case import Case, cases_of, shifted
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.judging.llm import judge
+from decompose.judging.sessions import judge_episode
+from decompose.methods import Method
 from decompose.settings import DecomposeSettings
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from llm_client.request import ChatReply, ChatRequest
 
 
-class _LaterSamples(Tools):
-    """Borrowed tools whose requests are for later samples: the same question, asked anew."""
+class _LaterSamples(Asker):
+    """A borrowed asker whose requests are for later samples: the same question, asked anew."""
 
-    def __init__(self, lent: Tools, samples: int) -> None:
+    def __init__(self, lent: Asker, samples: int) -> None:
         self._lent, self._samples = lent, samples
 
     def complete(self, request: ChatRequest) -> ChatReply:
@@ -32,11 +33,12 @@ class _LaterSamples(Tools):
 
 def judge_session(
     perturbation: str,
+    method: Method,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
-    tools: Tools,
+    asker: Asker,
 ) -> pa.Table:
     """Judge every target turn of ``session`` once more, with the question changed in one way.
 
@@ -54,13 +56,14 @@ def judge_session(
         No usable reply; what was last replied is told.
     """
     rows = []
-    for case, clean in audit_cases(perturbation, session, rating_name, descriptors, settings):
-        rows += _rows(perturbation, case, clean, tools)
+    for case, clean in audit_cases(perturbation, method, session, rating_name, descriptors, settings):
+        rows += _rows(perturbation, case, clean, asker)
     return pa.Table.from_pylist(rows, schema=AUDIT.arrow)
 
 
 def audit_requests(
     perturbation: str,
+    method: Method,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
@@ -69,28 +72,29 @@ def audit_requests(
     """Every first request that ``judge_session`` makes, with the number of turns it asks for, sent or not."""
     return [
         (request, len(case.episode.target_turns))
-        for case, _ in audit_cases(perturbation, session, rating_name, descriptors, settings)
+        for case, _ in audit_cases(perturbation, method, session, rating_name, descriptors, settings)
         for request in case.requests()
     ]
 
 
 def audit_cases(
     perturbation: str,
+    method: Method,
     session: Session,
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
 ) -> Iterator[tuple[Case, Case]]:
     """Each case that a perturbation asks about, with the clean one that it was made from."""
-    for clean in cases_of(session, rating_name, descriptors, settings):
+    for clean in cases_of(method, session, rating_name, descriptors, settings):
         case = PERTURBATIONS[perturbation].apply(clean, settings.audit.seed)
         if perturbation == CLEAN or case.requests() != clean.requests():
             yield case, clean
 
 
-def _rows(perturbation: str, case: Case, clean: Case, tools: Tools) -> list[dict[str, object]]:
-    asked = _LaterSamples(tools, case.first_sample) if case.first_sample else tools
-    judgements = judge(case.episode, case.descriptors, case.settings, asked)
+def _rows(perturbation: str, case: Case, clean: Case, asker: Asker) -> list[dict[str, object]]:
+    asked = _LaterSamples(asker, case.first_sample) if case.first_sample else asker
+    judgements = judge_episode(case.method, case.episode, case.descriptors, case.settings, asked)
     names = dict(zip(EPISODE_KEY, clean.episode.key, strict=True))
     return [
         {
@@ -99,11 +103,11 @@ def _rows(perturbation: str, case: Case, clean: Case, tools: Tools) -> list[dict
             "turn": judgement.turn,
             "value": judgement.value,
             "planted": judgement.turn == case.planted,
-            "rationale": _told(case, judgement.rationale),
+            "rationale": _revealed(case, judgement.rationale),
         }
         for judgement in judgements
     ]
 
 
-def _told(case: Case, rationale: str | None) -> str | None:
+def _revealed(case: Case, rationale: str | None) -> str | None:
     return rationale if rationale is None or case.renamed is None else case.renamed.back(rationale)

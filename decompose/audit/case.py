@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from corpus.session import Episode, Session
-from decompose.judging.llm import requests_for
+from decompose.judging.requests import session_requests
+from decompose.methods import Method
 from decompose.prompting.pseudonyms import Renaming
 from decompose.settings import DecomposeSettings
 from llm_client.request import ChatRequest
@@ -15,12 +16,13 @@ from llm_client.request import ChatRequest
 
 @dataclass(frozen=True)
 class Case:
-    """A session with one rating, the descriptors and settings that its question is made from.
+    """A session with one rating, the method that asks, the descriptors and settings that its question is made from.
 
     ``first_sample`` is the index of the first reply asked for: another one asks the same question anew. ``planted`` is
     the turn that an instruction was put in for, ``renamed`` how people were renamed, for the way back.
     """
 
+    method: Method
     session: Session
     descriptors: pa.Table | None
     settings: DecomposeSettings
@@ -36,8 +38,8 @@ class Case:
 
     def requests(self) -> list[ChatRequest]:
         """Every first request that judging the case makes."""
-        found = requests_for(self.session, None, self.descriptors, self.settings)
-        return [shifted(request, self.first_sample) for request, _ in found]
+        listed = session_requests(self.method, self.session, None, self.descriptors, self.settings)
+        return [shifted(request, self.first_sample) for request, _ in listed]
 
 
 def unchanged(case: Case, seed: int) -> Case:
@@ -56,11 +58,15 @@ def shifted(request: ChatRequest, samples: int) -> ChatRequest:
 
 
 def cases_of(
-    session: Session, rating_name: str | None, descriptors: pa.Table | None, settings: DecomposeSettings
+    method: Method,
+    session: Session,
+    rating_name: str | None,
+    descriptors: pa.Table | None,
+    settings: DecomposeSettings,
 ) -> list[Case]:
     """One unchanged case for each episode whose target says something."""
     return [
-        Case(replace(session, ratings=(episode.rating,)), descriptors, settings)
+        Case(method, replace(session, ratings=(episode.rating,)), descriptors, settings)
         for episode in session.episodes(rating_name)
         if episode.target_turns
     ]

@@ -24,5 +24,5 @@ def one_of(items: Sequence[_Item], seed: int, *what: object) -> _Item:
 def shuffled(items: Sequence[_Item], seed: int, *what: object) -> list[_Item]:
     """``items`` in another order: never the one they have, where there are two that differ."""
     order = sorted(range(len(items)), key=lambda index: number(seed, *what, index))
-    found = [items[index] for index in order]
-    return found if found != list(items) else [*found[1:], *found[:1]]
+    reordered = [items[index] for index in order]
+    return reordered if reordered != list(items) else [*reordered[1:], *reordered[:1]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from decompose.prompting.prompt import prompt_for
-from llm_client.prompts.prompt_file import FOLDER
+from decompose.prompting.prompt import FOLDER, prompt_for
 
 if TYPE_CHECKING:
     from decompose.audit.case import Case

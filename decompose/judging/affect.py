@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from corpus.session import Episode
 from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 FACES = ("happiness", "smile")
 """What tells affect, the best first: the emotion model's probability of a happy face, else the share of smiling."""
@@ -21,7 +21,7 @@ WINDOWS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """How happy the rater looks at each target turn (T), from 0 to 1; None where the face was not seen.
 
     The local visual feedback of LLM-GELI's Eq. 7 as a number rather than as yes or no. The rationale names the
@@ -32,15 +32,15 @@ def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSetti
     behaviour : pa.Table, optional
         UTTERANCE_FEATURES schema, the session's; None where it has no recordings.
     """
-    chosen = settings.affect
-    faces = _faces(episode, behaviour, FACES if chosen.feature == "auto" else (chosen.feature,))
+    affect = settings.affect
+    faces = _faces(episode, behaviour, FACES if affect.feature == "auto" else (affect.feature,))
     feature = next((name for name in FACES if any(face == name for face, _, _ in faces)), "")
     judgements = []
     for turn in episode.target_turns:
-        seen = [faces[feature, turn, window] for window in WINDOWS[chosen.window] if (feature, turn, window) in faces]
+        seen = [faces[feature, turn, window] for window in WINDOWS[affect.window] if (feature, turn, window) in faces]
         value = sum(seen) / len(seen) if seen else None
-        said = None if value is None else f"{feature} {value:.2f} ({chosen.window})"
-        judgements.append(Judgement(turn, value, rationale=said))
+        rationale = None if value is None else f"{feature} {value:.2f} ({affect.window})"
+        judgements.append(Judgement(turn, value, rationale=rationale))
     return judgements
 
 

@@ -8,45 +8,32 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from corpus.session import Episode, Session
-from decompose.exchange import ask
 from decompose.judgement import Judgement
-from decompose.prompting.disguise import Shown, shown
+from decompose.judging.requests import RequestMeta
+from decompose.prompting.disguise import Disguised, disguise
 from decompose.prompting.parts import parts_of, reconcile
-from decompose.prompting.prompt import Part, Prompt, prompt_for
-from decompose.prompting.reply import REPLY_SCHEMA, TurnAnswer
+from decompose.prompting.prompt import Prompt, prompt_for
+from decompose.prompting.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
 from decompose.settings import DecomposeSettings, LLMMethodSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
-from llm_client.request import ChatRequest
+from llm_client.asker import Asker, BadReply, NoUsableReplyError, ask_until_usable
+from llm_client.prompts.strict_json import check_finished
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
-
-@dataclass(frozen=True)
-class RequestMeta:
-    """Which episode and which sample a request is about, and the turns it asks for (T numbers).
-
-    ``part`` counts the parts of a dialogue that is too long for the model's context, of which there are ``parts``.
-    """
-
-    session_id: str
-    rater: str
-    target: str
-    name: str
-    sample: int
-    turns: tuple[int, ...]
-    part: int = 0
-    parts: int = 1
+_SHOWN_OF_A_REPLY = 1000
+"""Characters of a bad reply that an error quotes."""
 
 
 def requests_for(
     session: Session, rating_name: str | None, descriptors: pa.Table | None, settings: DecomposeSettings
 ) -> list[tuple[ChatRequest, RequestMeta]]:
-    """Every first request that labelling ``session`` makes, sent or not: for previews, prices and recordings.
+    """Every first request that judging ``session`` makes, sent or not: for previews, prices and recordings.
 
     ``descriptors`` is None for the method ``llm``. An episode whose target says nothing needs no request.
 
@@ -57,22 +44,15 @@ def requests_for(
     UnitError
         The model's context is too short for any part of the session.
     """
-    found = []
+    listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):
-        if not episode.target_turns:
-            continue
-        prompt = prompt_for(settings.llm.prompt, episode.rating.name)
-        view = shown(episode, descriptors, settings.llm)
-        parts = _parts(prompt, view, settings.llm)
-        for sample in range(settings.llm.samples):
-            for number, part in enumerate(parts):
-                asked = episode.target_turns if part is None else part.asked
-                meta = RequestMeta(*episode.key, sample=sample, turns=asked, part=number, parts=len(parts))
-                found.append((_request(prompt, view, settings.llm, meta, part), meta))
-    return found
+        if episode.target_turns:
+            disguised = disguise(episode, descriptors, settings.llm)
+            listed += _first_requests(_prompt(episode, settings), disguised, settings.llm)
+    return listed
 
 
-def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """The model's judgement of each target turn (T), the mean over ``settings.llm.samples`` replies.
 
     Raises
@@ -84,54 +64,86 @@ def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSet
     """
     if not episode.target_turns:
         return []
-    view = shown(episode, descriptors, settings.llm)
+    disguised = disguise(episode, descriptors, settings.llm)
     try:
-        judgements = _judgements(view, settings.llm, tools)
+        judgements = _judgements(_prompt(episode, settings), disguised, settings.llm, asker)
     except UnitError as error:
-        raise UnitError(view.told(str(error)), error.evidence) from None
-    return [replace(judgement, rationale=_told(view, judgement.rationale)) for judgement in judgements]
+        raise UnitError(disguised.reveal(str(error)), error.evidence) from None
+    return [replace(judgement, rationale=_revealed(disguised, judgement.rationale)) for judgement in judgements]
 
 
-def _told(view: Shown, rationale: str | None) -> str | None:
-    return rationale if rationale is None else view.told(rationale)
+def _prompt(episode: Episode, settings: DecomposeSettings) -> Prompt:
+    return prompt_for(settings.llm.prompt, episode.rating.name)
 
 
-def _judgements(view: Shown, chosen: LLMMethodSettings, tools: Tools) -> list[Judgement]:
-    episode = view.episode
-    prompt = prompt_for(chosen.prompt, episode.rating.name)
-    parts = _parts(prompt, view, chosen)
-    samples = []
-    for sample in range(chosen.samples):
-        answers = []
-        for number, part in enumerate(parts):
-            turns = episode.target_turns if part is None else part.asked
-            meta = RequestMeta(*episode.key, sample=sample, turns=turns, part=number, parts=len(parts))
-            request = _request(prompt, view, chosen, meta, part)
-            answers.append(ask(request, turns, prompt, chosen.attempts, tools))
-        samples.append(answers[0] if len(answers) == 1 else _joined(answers, prompt))
+def _revealed(disguised: Disguised, rationale: str | None) -> str | None:
+    return rationale if rationale is None else disguised.reveal(rationale)
+
+
+def _judgements(prompt: Prompt, disguised: Disguised, settings: LLMMethodSettings, asker: Asker) -> list[Judgement]:
+    by_sample: dict[int, list[list[TurnAnswer]]] = {}
+    for request, meta in _first_requests(prompt, disguised, settings):
+        answers = _ask(request, meta.turns, prompt, settings.attempts, asker)
+        by_sample.setdefault(meta.sample, []).append(answers)
+    samples = [parts[0] if len(parts) == 1 else _joined(parts, prompt) for parts in by_sample.values()]
     return [_combined(answers) for answers in zip(*samples, strict=True)]
 
 
-def _parts(prompt: Prompt, view: Shown, settings: LLMMethodSettings) -> list[Part | None]:
+def _first_requests(
+    prompt: Prompt, disguised: Disguised, settings: LLMMethodSettings
+) -> Iterator[tuple[ChatRequest, RequestMeta]]:
+    """What is asked of one episode, sample by sample and part by part."""
+    episode = disguised.episode
     limits = (settings.context_tokens, settings.overlap_turns)
-    return parts_of(prompt, view.episode, view.descriptors, view.question, *limits)
+    parts = parts_of(prompt, episode, disguised.descriptors, disguised.question, *limits)
+    for sample in range(settings.samples):
+        for number, part in enumerate(parts):
+            meta = RequestMeta(*episode.key, sample=sample, turns=part.turns, part=number, parts=len(parts))
+            yield _request(part.messages, episode, settings, meta), meta
 
 
 def _request(
-    prompt: Prompt, view: Shown, settings: LLMMethodSettings, meta: RequestMeta, part: Part | None
+    messages: tuple[ChatMessage, ...], episode: Episode, settings: LLMMethodSettings, meta: RequestMeta
 ) -> ChatRequest:
-    rating = view.episode.rating
+    rating = episode.rating
     of_parts = f", part {meta.part + 1} of {meta.parts}" if meta.parts > 1 else ""
     return ChatRequest(
         model=settings.model,
-        messages=prompt.messages(view.episode, view.descriptors, view.question, part),
+        messages=messages,
         schema=REPLY_SCHEMA,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         sample=meta.sample,
-        # With the names that the model is shown: recordings keep the label beside its words.
-        label=f"session {meta.session_id}, {rating.name} of {rating.target} by {rating.rater}, "
+        # With the names that the model is shown: recordings keep the subject beside its words.
+        subject=f"session {meta.session_id}, {rating.name} of {rating.target} by {rating.rater}, "
         f"sample {meta.sample}{of_parts}",
+    )
+
+
+def _ask(request: ChatRequest, turns: Sequence[int], prompt: Prompt, attempts: int, asker: Asker) -> list[TurnAnswer]:
+    """The answers to ``turns`` (T), in that order."""
+
+    def read(reply: ChatReply) -> list[TurnAnswer]:
+        check_finished(reply, "give shorter evidence, or null")
+        return parse_reply(reply.text, turns, prompt.low, prompt.high, whole=prompt.units == "attribution")
+
+    again = (
+        "Answer again with one JSON object of the given form and nothing else, with every one of these turns once: "
+        f"{list(turns)}"
+    )
+    try:
+        return ask_until_usable(asker.complete, request, read, attempts, again)
+    except NoUsableReplyError as error:
+        raise UnitError(f"{error} {_advice(error.replies[-1])}", error.evidence) from None
+
+
+def _advice(last: BadReply) -> str:
+    shown = last.reply
+    if len(shown) > _SHOWN_OF_A_REPLY:
+        shown = f"{shown[:_SHOWN_OF_A_REPLY]}… ({len(last.reply)} characters)"
+    return (
+        "Ask more often with decompose.llm.attempts, or use another model or prompt. All replies are kept whole in the "
+        f"column `evidence` of quarantine.parquet. Request {last.request}; its reply was: {shown!r}"
     )
 
 

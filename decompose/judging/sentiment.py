@@ -13,7 +13,7 @@ from corpus.session import Episode
 from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 Classifier = Callable[[Sequence[str]], list[float]]
 """Texts (N) to valences (N) from -1 (bad) to 1 (good)."""
@@ -28,7 +28,7 @@ VALENCE: Mapping[str, float] = {
 _STARS = re.compile(r"([1-5]) stars?")
 
 
-def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """The valence of the rater's next reply after each target turn (T); None where no reply follows.
 
     Raises
@@ -85,14 +85,14 @@ def _hugging_face(name: str) -> Classifier:
 
 
 def _valences(name: str, labels: Any) -> dict[str, float]:
-    found = {text: _valence(str(text).lower().strip()) for text in labels}
-    unknown = sorted(str(text) for text, valence in found.items() if valence is None)
-    if unknown or len(set(found.values())) < 2:
+    valences = {text: _valence(str(text).lower().strip()) for text in labels}
+    unknown = sorted(str(text) for text, valence in valences.items() if valence is None)
+    if unknown or len(set(valences.values())) < 2:
         raise InputError(
-            f"decompose.sentiment.classifier = {name!r}: its labels {', '.join(map(str, found))} do not say what is "
+            f"decompose.sentiment.classifier = {name!r}: its labels {', '.join(map(str, valences))} do not say what is "
             f"good and bad. Known are {', '.join(VALENCE)} and '1 star' to '5 stars'; choose a model with such labels."
         )
-    return {text: valence for text, valence in found.items() if valence is not None}
+    return {text: valence for text, valence in valences.items() if valence is not None}
 
 
 def _valence(text: str) -> float | None:

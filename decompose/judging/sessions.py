@@ -16,14 +16,14 @@ from decompose.methods import Method, find_method
 from decompose.prompting.reply import LARGEST
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 
 class Judge(Protocol):
     """The code of a method of kind ``judge``."""
 
     def __call__(
-        self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
+        self, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker
     ) -> list[Judgement]:
         """One judgement for each of ``episode.target_turns`` (T), in any order.
 
@@ -46,7 +46,7 @@ def judge_session(
     rating_name: str | None,
     descriptors: pa.Table | None,
     settings: DecomposeSettings,
-    tools: Tools,
+    asker: Asker,
     features: pa.Table | None = None,
 ) -> Judgements:
     """Judge every target turn of every episode of ``session`` by one method.
@@ -71,7 +71,7 @@ def judge_session(
     behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
     rows, sampled = [], []
     for episode in session.episodes(rating_name):
-        for judgement in judge_episode(declared, episode, behaviour, settings, tools):
+        for judgement in judge_episode(declared, episode, behaviour, settings, asker):
             key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
             sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
             rows.append(
@@ -89,7 +89,7 @@ def judge_session(
 
 
 def judge_episode(
-    method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, tools: Tools
+    method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker
 ) -> list[Judgement]:
     """One judgement for each target turn (T), in their order; ``behaviour`` is what `Judge` gets.
 
@@ -101,7 +101,7 @@ def judge_episode(
         The method failed, or its values are not one finite number or null for each target turn.
     """
     judge: Judge = method.resolve()
-    return _checked(method.name, episode, judge(episode, behaviour, settings, tools))
+    return _checked(method.name, episode, judge(episode, behaviour, settings, asker))
 
 
 def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:

@@ -7,9 +7,9 @@ import pyarrow as pa
 from corpus.session import Episode
 from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 
 
-def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, tools: Tools) -> list[Judgement]:
+def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """The same judgement, zero, of each target turn (T)."""
     return [Judgement(turn, 0.0) for turn in episode.target_turns]

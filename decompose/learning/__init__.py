@@ -1,0 +1,6 @@
+"""Methods that are learned from the scores of many dialogues: objectives for the one loop of `reward_model`.
+
+From the ground up: `network` (what learns, and how rewards follow from what it predicts), the objectives `rrd`, `ircr`
+and `rudder`, `local_values` (what a judging method says of each turn, in units of the returns), `geli` (one of the
+objectives mixed with those), `fit` (a method's rewards for a whole corpus).
+"""

@@ -11,16 +11,17 @@ import pyarrow as pa
 import torch
 
 from corpus.session import Episode
-from decompose.learning.learner import Task, learner_of, rewards_of
 from decompose.learning.local_values import local_values
+from decompose.learning.network import Task, network_of, rewards_of
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
-from reward_model.history_windows import Windows
+from reward_model.history_windows import HistoryWindows
+from reward_model.loop import Progress, Training
 from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
-from reward_model.training import Progress, history_table, predict, train
+from reward_model.training import history_table, predict, train
 
 
 def fit_decomposer(
@@ -70,18 +71,18 @@ def fit_decomposer(
     InputError
         No such method, one that is not fitted, or nothing can work before a setting is changed.
     UnitError
-        No training session, a score or loss that is not finite, no local label for any training turn.
+        No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
     if declared.uses_judgements:
         whole = find_method(declared.whole or "")
-        found = _from_reactions(whole, episodes, splits, reactions, settings, seed, features)
-        return _blended(declared, episodes, splits, found, judgements, settings, seed)
+        fitted = _from_reactions(whole, episodes, splits, reactions, settings, seed, features)
+        return _blended(declared, episodes, splits, fitted, judgements, settings, seed)
     if declared.uses_reactions:
         return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
     objective = _objective(declared, settings)
     reading = read_turns(episodes, embeddings, model_settings)
-    windows = reading.windows
+    windows = reading.history_windows
     train_rows = rows_of_split(windows, splits, "train")
     validation_rows = rows_of_split(windows, splits, "validation")
     returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
@@ -92,15 +93,16 @@ def fit_decomposer(
         turn_rewards = local_values(
             find_method(declared.local), windows, episodes, features, train_rows, shares, settings
         )
-    learner = learner_of(
+    network = network_of(
         objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
     )
-    data = Dataset(windows, learner.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
-    history = train(learner.model, objective, data, train_rows, validation_rows, model_settings, seed, progress, state)
+    data = Dataset(windows, network.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
+    training = Training(network.model, objective, data, (train_rows, validation_rows), model_settings, seed)
+    history = train(training, progress, state)
     everything = Batch(
         torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards
     )
-    rewards = rewards_of(objective, torch.from_numpy(predict(learner.model, data)), everything)
+    rewards = rewards_of(objective, torch.from_numpy(predict(network.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
 
 
@@ -118,17 +120,17 @@ def _from_reactions(
         raise UnitError(
             f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
         )
-    section = None if method.section is None else getattr(settings, method.section)
+    section = settings.section_of(method)
     fit = method.resolve()
-    found: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
-    return found
+    fitted: tuple[pa.Table, pa.Table] = fit(method.name, episodes, splits, reactions, section, seed, features)
+    return fitted
 
 
 def _blended(
     method: Method,
     episodes: Sequence[Episode],
     splits: pa.Table,
-    found: tuple[pa.Table, pa.Table],
+    fitted: tuple[pa.Table, pa.Table],
     judgements: pa.Table | None,
     settings: DecomposeSettings,
     seed: int,
@@ -138,9 +140,9 @@ def _blended(
         raise UnitError(
             f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
         )
-    section = None if method.section is None else getattr(settings, method.section)
+    section = settings.section_of(method)
     blend = method.resolve()
-    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *found, judgements, section, seed)
+    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *fitted, judgements, section, seed)
     return blended
 
 
@@ -150,12 +152,12 @@ def _objective(method: Method, settings: DecomposeSettings) -> Objective:
     load = method.resolve()
     parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
     if method.section is not None:
-        parts.append(getattr(settings, method.section))
+        parts.append(settings.section_of(method))
     objective: Objective = load(*parts)
     return objective
 
 
-def _returns(windows: Windows, episodes: Sequence[Episode], train_rows: Sequence[int]) -> list[float]:
+def _returns(windows: HistoryWindows, episodes: Sequence[Episode], train_rows: Sequence[int]) -> list[float]:
     """R~ of each episode (S): its score less the mean of the training scores."""
     scores = {episode.key: episode.score for episode in episodes}
     for key, score in scores.items():

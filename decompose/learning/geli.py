@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from decompose.learning.learner import Learner, Task, learner_of, rewards_of
+from decompose.learning.network import Network, Task, network_of, rewards_of
 from decompose.settings import GELISettings
 from reward_model.objective import Batch, Objective
 
@@ -60,9 +60,9 @@ class GELI:
         local = batch.sums(errors) / batch.sums(known.to(errors.dtype)).clamp(min=1)
         return self.settings.weight * terms + (1 - self.settings.weight) * local
 
-    def learner(self, task: Task) -> Learner:
+    def network(self, task: Task) -> Network:
         """The network of the global part."""
-        return learner_of(self.whole, task)
+        return network_of(self.whole, task)
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
         """The rewards (N) of the global part."""

@@ -7,25 +7,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from corpus.session import Episode
 from decompose.judging.sessions import judge_episode
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from reward_model.dataset import turn_keys
 from reward_model.distil import mean_and_scale
-from reward_model.history_windows import Windows
-
-Floats = NDArray[np.float64]
+from reward_model.history_windows import HistoryWindows
 
 
 def local_values(
     method: Method,
-    windows: Windows,
+    windows: HistoryWindows,
     episodes: Sequence[Episode],
     features: pa.Table | None,
     train_rows: Sequence[int],
@@ -56,11 +54,11 @@ def local_values(
         No training turn has a judgement.
     """
     behaviour = _by_session(features) if method.uses_features and features is not None else {}
-    chosen = {episode.key: episode for episode in episodes}
+    by_key = {episode.key: episode for episode in episodes}
     judged: dict[tuple[tuple[str, str, str, str], int], float] = {}
-    with Tools(settings.llm) as tools:
+    with Asker(settings.llm) as asker:
         for key in windows.keys:
-            for judgement in judge_episode(method, chosen[key], behaviour.get(key[0]), settings, tools):
+            for judgement in judge_episode(method, by_key[key], behaviour.get(key[0]), settings, asker):
                 if judgement.value is not None:
                     judged[key, judgement.turn] = judgement.value
     values = np.array([judged.get(pair, np.nan) for pair in turn_keys(windows)], dtype=np.float64)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from decompose.learning.learner import Learner, Task
+from decompose.learning.network import Network, Task
 from decompose.settings import RudderSettings
 from reward_model.backbones import Backbone
 from reward_model.config import RewardModelConfig
@@ -57,12 +57,12 @@ class RUDDER:
         errors = (predicted - returns[batch.episode]) ** 2
         return errors[batch.offsets[1:] - 1] + self.settings.auxiliary * batch.sums(errors) / batch.counts
 
-    def learner(self, task: Task) -> Learner:
+    def network(self, task: Task) -> Network:
         """A `ReturnPredictor` that starts at the mean return."""
         _, scale = mean_and_scale(task.returns)
         reading = task.reading
         model = ReturnPredictor.new(task.settings, reading.width, task.seed, reading.backbone, 0.0, scale)
-        return Learner(model, DialogueTurns(reading.inputs, torch.tensor(reading.windows.offsets)))
+        return Network(model, DialogueTurns(reading.inputs, torch.tensor(reading.history_windows.offsets)))
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
         """r_t (N) of whole episodes.

@@ -12,7 +12,7 @@ from decompose.settings import LLMMethodSettings
 
 
 @dataclass(frozen=True)
-class Shown:
+class Disguised:
     """An episode, its descriptors and the question as the model gets them, and the way back to the real names.
 
     The real names are kept in memory alone: they are found anew from the corpus at every run.
@@ -23,15 +23,15 @@ class Shown:
     question: str | None
     renaming: Renaming | None = None
 
-    def told(self, text: str) -> str:
+    def reveal(self, text: str) -> str:
         """What the model wrote, or an error that quotes it, with the real names."""
         return text if self.renaming is None else self.renaming.back(text)
 
 
-def shown(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings) -> Shown:
+def disguise(episode: Episode, descriptors: pa.Table | None, settings: LLMMethodSettings) -> Disguised:
     """What the settings let the model see of ``episode``."""
     if not settings.pseudonyms:
-        return Shown(episode, descriptors, settings.question)
+        return Disguised(episode, descriptors, settings.question)
     names = renaming(episode, settings.names)
     question = None if settings.question is None else names.template(settings.question)
-    return Shown(names.episode(episode), names.descriptors(descriptors), question, names)
+    return Disguised(names.episode(episode), names.descriptors(descriptors), question, names)

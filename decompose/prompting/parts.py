@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, combinations
 
 import numpy as np
 import pyarrow as pa
 
 from corpus.session import Episode
-from decompose.prompting.prompt import Part, Prompt
+from decompose.prompting.prompt import DialoguePart, Prompt
 from decompose.prompting.reply import REPLY_SCHEMA, TOKENS_A_REPLY, TOKENS_A_TURN
 from decompose.prompting.transcript import listener_descriptors, transcript_lines
 from foundation.errors import UnitError
+from llm_client.request import ChatMessage
 
 BYTES_A_TOKEN = 3
 """Of UTF-8 text, on the safe side: English has about four, Chinese about three. Counted without a tokenizer, so that a
@@ -27,6 +29,14 @@ _MARGIN_BYTES = 300
 _NUMBER_BYTES = 12
 
 
+@dataclass(frozen=True)
+class AskedPart:
+    """What is asked about at once: the target turns ``turns``, and the chat that asks for them."""
+
+    turns: tuple[int, ...]
+    messages: tuple[ChatMessage, ...]
+
+
 def parts_of(
     prompt: Prompt,
     episode: Episode,
@@ -34,20 +44,24 @@ def parts_of(
     question: str | None,
     context_tokens: int,
     overlap_turns: int,
-) -> list[Part | None]:
-    """The parts to ask about one by one: ``[None]``, the whole, wherever that fits into ``context_tokens``.
+) -> list[AskedPart]:
+    """The parts to ask about one by one: a single one, the whole, wherever that fits into ``context_tokens``.
 
     Raises
     ------
     UnitError
         Not even two target turns with what is said between them fit.
     """
+
+    def chat(part: DialoguePart | None) -> tuple[ChatMessage, ...]:
+        return prompt.messages(episode, descriptors, question, part)
+
     room = BYTES_A_TOKEN * context_tokens
     targets = len(episode.target_turns)
-    if _bytes(prompt, episode, descriptors, question, None) + _reply_bytes(targets) <= room:
-        return [None]
-    nothing = Part(0, 0, ())
-    fixed = _bytes(prompt, episode, descriptors, question, nothing) + _MARGIN_BYTES
+    whole = chat(None)
+    if _bytes(whole) + _reply_bytes(targets) <= room:
+        return [AskedPart(episode.target_turns, whole)]
+    fixed = _bytes(chat(DialoguePart(0, 0, ()))) + _MARGIN_BYTES
     lines = transcript_lines(episode, listener_descriptors(episode, descriptors))
     costs = [len(line.encode()) + len(",\n") for line in lines]
     parts = divide(episode, costs, room - fixed - _reply_bytes(0), overlap_turns)
@@ -57,10 +71,10 @@ def parts_of(
             f"and {min(2, targets)} of {targets} turns of {episode.rating.target} with what is said around them. Raise "
             "decompose.llm.context_tokens, or use a model with a longer context."
         )
-    return list(parts)
+    return [AskedPart(part.asked, chat(part)) for part in parts]
 
 
-def divide(episode: Episode, costs: Sequence[int], room: int, overlap_turns: int) -> list[Part] | None:
+def divide(episode: Episode, costs: Sequence[int], room: int, overlap_turns: int) -> list[DialoguePart] | None:
     """Parts of at least two target turns, each within ``room`` bytes, that share ``overlap_turns`` (at most half).
 
     A part begins after the target's utterance before its first judged one and ends with the rater's reply to its last.
@@ -76,7 +90,7 @@ def divide(episode: Episode, costs: Sequence[int], room: int, overlap_turns: int
         asked = (last - first + 1) * (BYTES_A_TOKEN * TOKENS_A_TURN + _NUMBER_BYTES)
         return summed[ends[last]] - summed[begins[first]] + asked <= room
 
-    parts: list[Part] = []
+    parts: list[DialoguePart] = []
     first, last = 0, 1
     while last < len(positions):
         # Fewer turns are shared where those and the next do not fit together.
@@ -86,7 +100,7 @@ def divide(episode: Episode, costs: Sequence[int], room: int, overlap_turns: int
                 return None
         while last + 1 < len(positions) and fits(first, last + 1):
             last += 1
-        parts.append(Part(begins[first], ends[last], episode.target_turns[first : last + 1]))
+        parts.append(DialoguePart(begins[first], ends[last], episode.target_turns[first : last + 1]))
         if last + 1 == len(positions):
             return parts
         first, last = last + 1 - min(overlap_turns, (last - first + 1) // 2), last + 1
@@ -118,10 +132,7 @@ def reconcile(parts: Sequence[Mapping[int, float | None]]) -> dict[int, float | 
     return {turn: sum(values) / len(values) if values else None for turn, values in levelled.items()}
 
 
-def _bytes(
-    prompt: Prompt, episode: Episode, descriptors: pa.Table | None, question: str | None, part: Part | None
-) -> int:
-    messages = prompt.messages(episode, descriptors, question, part)
+def _bytes(messages: Sequence[ChatMessage]) -> int:
     return len(json.dumps(REPLY_SCHEMA)) + sum(len(message.content.encode()) for message in messages)
 
 

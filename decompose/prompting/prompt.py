@@ -14,15 +14,18 @@ from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from corpus.session import Episode
-from decompose.prompting.transcript import data_json, listener_descriptors, transcript_json
+from decompose.prompting.header import HEADER, Units, units_and_scale
+from decompose.prompting.transcript import listener_descriptors, transcript_json
 from foundation.errors import InputError
-from llm_client.prompts.prompt_file import FOLDER, Units, find_prompt, prompt_names, read_prompt
-from llm_client.request import Message
+from llm_client.prompts.data import data_json
+from llm_client.prompts.prompt_file import PromptKind
+from llm_client.request import ChatMessage
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DEFAULT", "Part", "Prompt", "load_prompt", "prompt_for", "prompt_names"]
+FOLDER = Path(__file__).parents[1] / "prompts"
+"""Where our prompts are, and what they share."""
 
 DEFAULT = "default"
 """The prompt whose wording follows the rating's name (``prompts/shared/wordings.toml``)."""
@@ -35,9 +38,19 @@ BLANKS = frozenset(
 )
 """What a prompt's templates may use."""
 
+PROMPTS = PromptKind(
+    folder=FOLDER,
+    entry_points="apportion.prompts",
+    setting="decompose.llm.prompt",
+    header=HEADER,
+    blanks=BLANKS,
+    needed=("transcript", "turns"),
+    form="A prompt is a header (title, units, low, high), then [system] and [user]; see docs/decompose.md",
+)
+
 
 @dataclass(frozen=True)
-class Part:
+class DialoguePart:
     """A part of a long dialogue: turns [``start``:``stop``) are shown, the target turns ``asked`` are judged."""
 
     start: int
@@ -68,8 +81,8 @@ class Prompt:
         episode: Episode,
         descriptors: pa.Table | None = None,
         question: str | None = None,
-        part: Part | None = None,
-    ) -> tuple[Message, ...]:
+        part: DialoguePart | None = None,
+    ) -> tuple[ChatMessage, ...]:
         """The chat that asks for a value of every target turn, or of those of ``part``.
 
         Without any descriptor of the rater the messages are those of the text-only question, byte for byte.
@@ -111,7 +124,7 @@ class Prompt:
                 f"decompose.llm.prompt: {self.path} cannot be filled: {error}. Its blanks are "
                 f"{', '.join(sorted(BLANKS))}."
             ) from None
-        return (Message("system", system), Message("user", user))
+        return (ChatMessage("system", system), ChatMessage("user", user))
 
     def identity(self) -> str:
         """sha256 of every file that the prompt is made of, so that an edited prompt is another prompt."""
@@ -130,9 +143,18 @@ def load_prompt(name: str) -> Prompt:
     InputError
         No such prompt, or its file cannot be used.
     """
-    path = find_prompt(name)
-    text = read_prompt(path, _environment(), BLANKS)
-    return Prompt(name, text.title, text.units, text.low, text.high, text.system, text.user, path)
+    path = PROMPTS.find(name)
+    text = PROMPTS.read(path, _environment())
+    try:
+        units, low, high = units_and_scale(text.header)
+    except ValueError as error:
+        raise PROMPTS.unusable(path, str(error)) from None
+    return Prompt(name, text.header.get("title", path.stem), units, low, high, text.system, text.user, path)
+
+
+def prompt_names() -> list[str]:
+    """The names of our own prompts and of those that installed packages bring, sorted."""
+    return PROMPTS.names()
 
 
 def prompt_for(name: str, rating_name: str) -> Prompt:
@@ -150,7 +172,7 @@ def _wordings() -> dict[str, str]:
     return tomllib.loads((FOLDER / "shared" / "wordings.toml").read_text(encoding="utf-8"))
 
 
-def _part_blanks(episode: Episode, part: Part) -> dict[str, str | int]:
+def _part_blanks(episode: Episode, part: DialoguePart) -> dict[str, str | int]:
     turns: Sequence[int] = [turn.turn for turn in episode.turns[part.start : part.stop]]
     share = episode.score * len(part.asked) / len(episode.target_turns)
     return {

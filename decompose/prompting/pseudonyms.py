@@ -115,11 +115,11 @@ def renaming(episode: Episode, names: Iterable[str] = (), *, roles: bool = False
     rating = episode.rating
     people = dict.fromkeys([*(turn.speaker for turn in episode.turns), rating.rater, rating.target])
     opaque = [person for person in people if _is_opaque(person) or (roles and _is_role(person))]
-    found = _assigned(episode, list(people), opaque, list(names), first)
-    if len({found.speaker(person) for person in people}) < len(people):
+    assigned = _assigned(episode, list(people), opaque, list(names), first)
+    if len({assigned.speaker(person) for person in people}) < len(people):
         # Ids that differ in case or encoding alone: two people must stay two.
-        found = _assigned(episode, list(people), list(people), list(names), first)
-    return found
+        assigned = _assigned(episode, list(people), list(people), list(names), first)
+    return assigned
 
 
 def _assigned(episode: Episode, people: list[str], opaque: list[str], names: list[str], first: int) -> Renaming:
@@ -162,14 +162,14 @@ def _is_number(word: str) -> bool:
 
 
 def _pseudonyms(taken: set[str], count: int, first: int) -> list[str]:
-    found: list[str] = []
+    pseudonyms: list[str] = []
     suffix = 0
-    while len(found) < count:
+    while len(pseudonyms) < count:
         rotated = [*POOL[first % len(POOL) :], *POOL[: first % len(POOL)]]
         names = [name if suffix == 0 else f"{name}{suffix + 1}" for name in rotated]
-        found += [name for name in names if folded(name) not in taken]
+        pseudonyms += [name for name in names if folded(name) not in taken]
         suffix += 1
-    return found[:count]
+    return pseudonyms[:count]
 
 
 def _cased(old: str, new: str | None) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from llm_client.prompts.strict_json import ReplyMistakeError, short_json, strict_json
 from llm_client.request import whole_text
 
 REPLY_SCHEMA: dict[str, Any] = {
@@ -40,13 +39,6 @@ LARGEST = 1e6
 TOKENS_A_TURN, TOKENS_A_REPLY = 40, 10
 """About what a turn's number, value and one line of evidence take as JSON, and what stands around them."""
 
-FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
-"""One code fence around a whole reply."""
-
-
-class ReplyMistakeError(ValueError):
-    """A reply cannot be used; the text tells the model, and a person, what is wrong with it."""
-
 
 @dataclass(frozen=True)
 class TurnAnswer:
@@ -73,66 +65,35 @@ def parse_reply(
     """
     if not text.strip():
         raise ReplyMistakeError("the reply is empty")
-    answers = [_answer(entry) for entry in _entries(text.strip())]
+    answers = [_answer(entry) for entry in _entries(text)]
     _check_turns([answer.turn for answer in answers], turns)
     for answer in answers:
         _check_value(answer, low, high)
         if whole and (answer.value is None or not answer.value.is_integer()):
-            said = "null" if answer.value is None else f"{answer.value:g}"
-            raise ReplyMistakeError(f"the value {said} of turn {answer.turn} is no whole number")
+            given = "null" if answer.value is None else f"{answer.value:g}"
+            raise ReplyMistakeError(f"the value {given} of turn {answer.turn} is no whole number")
     by_turn = {answer.turn: answer for answer in answers}
     return [by_turn[turn] for turn in turns]
 
 
 def _entries(text: str) -> list[Any]:
-    fenced = FENCED.match(text)
-    try:
-        document = json.loads(fenced[1] if fenced else text, parse_constant=_no_number, object_pairs_hook=once)
-    except RecursionError:
-        raise ReplyMistakeError("the reply is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ReplyMistakeError(
-            f"the reply is not one JSON object: {error.msg} at character {error.pos} of {len(text)}"
-        ) from None
-    except ReplyMistakeError:
-        raise
-    except ValueError as error:  # NaN, Infinity, or an integer of thousands of digits
-        raise ReplyMistakeError(f"the reply holds a number that cannot be used: {error}") from None
+    document = strict_json(text)
     if not isinstance(document, dict) or not isinstance(document.get("turns"), list):
         raise ReplyMistakeError('the reply is not an object of the form {"turns": [...]}')
     entries: list[Any] = document["turns"]
     return entries
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of a JSON object, for ``json.loads(object_pairs_hook=...)``.
-
-    Raises
-    ------
-    ReplyMistakeError
-        A key that stands there twice.
-    """
-    # JSON's readers silently take the last of several; which one the model meant is not ours to guess.
-    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-    if twice:
-        raise ReplyMistakeError(f"the key {_short(twice[0])} stands twice in one object")
-    return dict(pairs)
-
-
-def _no_number(constant: str) -> float:
-    raise ValueError(f"{constant} is not allowed; use a finite number or null")
-
-
 def _answer(entry: Any) -> TurnAnswer:
     if not isinstance(entry, dict) or not {"turn", "value"} <= entry.keys():
-        raise ReplyMistakeError(f'every entry needs "turn" and "value"; this one does not: {_short(entry)}')
+        raise ReplyMistakeError(f'every entry needs "turn" and "value"; this one does not: {short_json(entry)}')
     turn, value, evidence = entry["turn"], entry["value"], entry.get("evidence")
     if isinstance(turn, bool) or not isinstance(turn, int):
-        raise ReplyMistakeError(f'"turn" must be an integer, not {_short(turn)}')
+        raise ReplyMistakeError(f'"turn" must be an integer, not {short_json(turn)}')
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise ReplyMistakeError(f'the "value" of turn {turn} must be a number or null, not {_short(value)}')
+        raise ReplyMistakeError(f'the "value" of turn {turn} must be a number or null, not {short_json(value)}')
     if evidence is not None and not isinstance(evidence, str):
-        raise ReplyMistakeError(f'the "evidence" of turn {turn} must be a string or null, not {_short(evidence)}')
+        raise ReplyMistakeError(f'the "evidence" of turn {turn} must be a string or null, not {short_json(evidence)}')
     # JSON's escapes can spell half a surrogate pair, which no table can hold.
     return TurnAnswer(turn, None if value is None else _finite(value, turn), whole_text(evidence) if evidence else None)
 
@@ -162,8 +123,3 @@ def _check_value(answer: TurnAnswer, low: float | None, high: float | None) -> N
         raise ReplyMistakeError(
             f"the value {answer.value:g} of turn {answer.turn} is outside the scale {low:g} to {high:g}"
         )
-
-
-def _short(value: Any) -> str:
-    text = whole_text(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,34 +1,18 @@
-"""A dialogue as JSON that a model reads as data: no utterance can end the transcript or pose as a message."""
+"""A dialogue as JSON that a model reads as data (`llm_client.prompts.data`), with the listener's behaviour."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode
-from llm_client.request import whole_text
+from llm_client.prompts.data import data_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 WINDOWS = ("during", "reply")
 """Windows of the rater's behaviour that are shown: while the utterance is spoken, and the reply to it."""
-
-_BRACKET_MARK = re.compile(r"\[(?=/?[A-Z][A-Z_ ]*\])")
-
-
-def data_json(value: Any) -> str:
-    """JSON text of ``value`` that holds no tag, no chat-template mark and no line break.
-
-    ``<``, ``>`` and the bracket of marks such as ``[INST]`` or ``[END DATA]`` become JSON escapes, so the text means
-    the same and cannot be taken for a delimiter; half a surrogate pair, which is no text at all, becomes U+FFFD.
-    """
-    text = whole_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
-    for mark in "<>\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return _BRACKET_MARK.sub(r"\\u005b", text)
 
 
 def listener_descriptors(episode: Episode, descriptors: pa.Table | None) -> Mapping[tuple[int, str], str]:

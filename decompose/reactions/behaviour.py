@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpus.session import Episode
-
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
 
 
 def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
@@ -35,8 +33,8 @@ def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
     keys = list(zip(*(features.column(name).to_pylist() for name in ("session_id", "turn", "person")), strict=True))
     kinds = list(zip(*(features.column(name).to_pylist() for name in ("window", "feature")), strict=True))
     places = {kind: place for place, kind in enumerate(sorted(set(kinds)))}
-    found = np.full((len(turns), len(places)), np.nan)
+    means = np.full((len(turns), len(places)), np.nan)
     for key, kind, mean in zip(keys, kinds, features.column("mean").to_pylist(), strict=True):
         if mean is not None and key in rows:
-            found[rows[key], places[kind]] = mean
-    return found
+            means[rows[key], places[kind]] = mean
+    return means

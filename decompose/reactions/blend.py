@@ -8,18 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from corpus.schema import EPISODE_KEY, REWARDS
-from corpus.session import Episode
+from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from corpus.session import Episode, EpisodeKey
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
-from reward_model.history_windows import EpisodeKey
-from reward_model.training import HISTORY
 
-Floats = NDArray[np.float64]
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
 
@@ -106,12 +103,14 @@ def blend(
             strict=True,
         )
     ]
-    found = {
+    figures = {
         "weight of the judgements": weight,
         "R^2 of the reactions": agreement.reactions,
         "R^2 of the judgements": agreement.judgements,
     }
-    steps = pa.Table.from_pylist([{"step": 1, "metric": name, "value": v} for name, v in found.items()], schema=HISTORY)
+    steps = pa.Table.from_pylist(
+        [{"step": 1, "metric": name, "value": v} for name, v in figures.items()], schema=HISTORY.arrow
+    )
     return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.concat_tables([history, steps])
 
 
@@ -120,8 +119,8 @@ def standardised(values: Floats) -> Floats:
     known = values[np.isfinite(values)]
     if not known.size or known.std() <= ALIKE * max(1.0, float(np.abs(known).max())):
         return np.zeros(len(values))
-    found: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
-    return found
+    distances: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
+    return distances
 
 
 def _values(table: pa.Table, episodes: Sequence[Episode], null: float) -> Mapping[EpisodeKey, Floats]:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode
-from decompose.reactions.pooled_ridge import Floats, PooledRidge, fit, pooled
+from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
-from reward_model.training import HISTORY
 
 EMBEDDING_SHARE = 4.0
 """Length of a reply's standardised embedding, whatever its width; cues weigh half each."""
@@ -99,27 +99,27 @@ def fit_reactions(
         for key, value in zip(keys, values, strict=True)
     ]
     steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY)
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow)
 
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:
     """What a reaction is worth, by the scores of ``sessions`` alone (see `fit_reactions`)."""
-    chosen = [i for i, episode in enumerate(reactions.episodes) if episode.session_id in sessions]
-    if not chosen:
+    training = [i for i, episode in enumerate(reactions.episodes) if episode.session_id in sessions]
+    if not training:
         raise UnitError(
             "no training session has turns of its target to learn from. Give split.train a larger share, or look for "
             "what kept the sessions out in the quarantine table."
         )
     offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
-    rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in chosen])
+    rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in training])
     features = _features(reactions)[rows]
     centre = _means(features)
     filled = np.where(np.isnan(features), centre, features)
     scale = _scale(filled, reactions.embeddings.shape[1])
     features = _standardised(features, centre, scale)
-    starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in chosen)])
-    scores = np.array([reactions.episodes[i].score for i in chosen], dtype=np.float64)
-    _check(scores, [reactions.episodes[i] for i in chosen])
+    starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in training)])
+    scores = np.array([reactions.episodes[i].score for i in training], dtype=np.float64)
+    _check(scores, [reactions.episodes[i] for i in training])
     places = np.concatenate([_places(int(n)) for n in np.diff(starts)])
     fitted = [fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.late]
     losses = tuple(model.loss for model in fitted)
@@ -150,8 +150,8 @@ def _scale(features: Floats, width: int) -> Floats:
     varies = sd > 1e-9 * np.maximum(1.0, np.abs(features).max(axis=0))
     share = np.full(features.shape[1], CUE_SHARE)
     share[:width] = EMBEDDING_SHARE / np.sqrt(width)
-    found: Floats = np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
-    return found
+    scale: Floats = np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
+    return scale
 
 
 def _places(turns: int) -> Floats:

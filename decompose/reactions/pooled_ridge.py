@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
+
 PENALTIES = 10.0 ** np.arange(-2, 4.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the pooled features."""
 

@@ -10,15 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
-from corpus.session import Episode, Session
+from corpus.session import Episode, EpisodeKey, Session
 from decompose.reactions.behaviour import behaviour
 from decompose.reactions.cues import CUES, cues
 from decompose.settings import ReactionSettings
+from foundation.arrays import Floats
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
-from reward_model.history_windows import EpisodeKey
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +80,12 @@ class _Row:
 
     @classmethod
     def of(cls, episode: Episode, position: int, texts: Sequence[str], vectors: NDArray[np.float32]) -> _Row:
-        said = [i for i in episode.reply_positions(position) if texts[i]]
+        replies = [i for i in episode.reply_positions(position) if texts[i]]
         before = [i for i in range(position) if episode.turns[i].speaker == episode.rating.rater and texts[i]]
-        embedding = vectors[said].mean(axis=0) if said else np.zeros(vectors.shape[1], np.float32)
-        asked = float(np.max(_cosines(vectors[before], embedding), initial=0.0)) if said else 0.0
-        found = cues([texts[i] for i in said], texts[position], [texts[i] for i in before], asked)
-        return cls(episode.key, episode.turns[position].turn, found, embedding, bool(said))
+        embedding = vectors[replies].mean(axis=0) if replies else np.zeros(vectors.shape[1], np.float32)
+        asked = float(np.max(_cosines(vectors[before], embedding), initial=0.0)) if replies else 0.0
+        numbers = cues([texts[i] for i in replies], texts[position], [texts[i] for i in before], asked)
+        return cls(episode.key, episode.turns[position].turn, numbers, embedding, bool(replies))
 
 
 def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | None = None) -> Reactions:
@@ -102,11 +100,12 @@ def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | N
     """
     places = row_places(table)
     held = {key for key, _ in places}
-    chosen = tuple(sorted((e for e in episodes if e.key in held and e.target_turns), key=lambda e: e.key))
-    rows = [_place(places, episode, turn) for episode in chosen for turn in episode.target_turns]
+    held_episodes = tuple(sorted((e for e in episodes if e.key in held and e.target_turns), key=lambda e: e.key))
+    rows = [_place(places, episode, turn) for episode in held_episodes for turn in episode.target_turns]
     taken = table.take(pa.array(rows, pa.int64()))
     replied = taken.column("replied").to_numpy(zero_copy_only=False).astype(np.bool_)
-    return Reactions(chosen, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied, behaviour(features, chosen))
+    measured = behaviour(features, held_episodes)
+    return Reactions(held_episodes, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied, measured)
 
 
 def _place(places: Mapping[tuple[EpisodeKey, int], int], episode: Episode, turn: int) -> int:
@@ -142,8 +141,8 @@ def _table(rows: Sequence[_Row], width: int) -> pa.Table:
 
 def _cosines(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-    found: Floats = (vectors @ vector / np.where(lengths > 0, lengths, 1.0)).astype(np.float64)
-    return found
+    cosines: Floats = (vectors @ vector / np.where(lengths > 0, lengths, 1.0)).astype(np.float64)
+    return cosines
 
 
 def _line(text: str) -> str:

@@ -10,8 +10,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.arrays import Floats
+
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 FEW = 4
@@ -92,10 +93,10 @@ def extreme_first(players: int, budget: int, rng: np.random.Generator) -> Coalit
     for small in range(1, players // 2 + 1):
         sizes = sorted({small, players - small})
         held = sum(math.comb(players, size) for size in sizes)
-        chosen = _whole(players, sizes) if held <= left else _some(players, sizes, held, left, rng)
-        rows += chosen
-        drawn += [held > left] * len(chosen)
-        left -= len(chosen)
+        added = _whole(players, sizes) if held <= left else _some(players, sizes, held, left, rng)
+        rows += added
+        drawn += [held > left] * len(added)
+        left -= len(added)
         if left == 0:
             break
     members = np.zeros((len(rows) + 2, players), dtype=bool)
@@ -115,11 +116,11 @@ def _some(players: int, sizes: list[int], held: int, count: int, rng: np.random.
     if held <= FEW * count:
         listed = _whole(players, sizes)
         return [listed[i] for i in sorted(rng.choice(held, size=count, replace=False))]
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < count:
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < count:
         size = int(rng.choice(sizes))
-        found[tuple(sorted(int(i) for i in rng.choice(players, size=size, replace=False)))] = None
-    return list(found)
+        drawn[tuple(sorted(int(i) for i in rng.choice(players, size=size, replace=False)))] = None
+    return list(drawn)
 
 
 def _groups(members: Bools) -> Indices:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from corpus.corpus import Corpus
-from pipeline.engine.store import write_atomically
+from foundation.files import write_atomically
 from pipeline.report.picture import turn_rewards_svg
 
 

@@ -21,16 +21,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 from decompose.audit.ask import audit_cases
-from decompose.judging.llm import requests_for
+from decompose.judging.requests import session_requests
 from decompose.methods import METHODS
-from decompose.prompting.reply import ReplyMistakeError, parse_reply
+from decompose.prompting.reply import parse_reply
 from foundation.errors import InputError
+from foundation.files import write_atomically
 from llm_client.kept.recorded import RecordingHeader
+from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatRequest
+from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import write_atomically
-from pipeline.running.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[1]
 RECORDING = DEMO / "llm_replies.jsonl"
@@ -48,12 +49,12 @@ def requests(config: Config) -> dict[str, tuple[ChatRequest, tuple[int, ...]]]:
     found = {}
     for name in config.decompose.methods:
         method = METHODS[name]
-        for session in engine.sessions.values() if method.concurrent else ():
+        for session in engine.sessions.values() if method.asks else ():
             described = engine.artifact("describe", Unit(session.session_id)) if method.uses_descriptors else None
             if method.uses_descriptors and session.media and described is None:
                 raise InputError(f"{session.session_id} has no descriptors yet: run `apportion describe` first")
             descriptors = described.table("descriptors") if described else None
-            for request, meta in requests_for(session, engine.config.rating, descriptors, config.decompose):
+            for request, meta in session_requests(method, session, engine.config.rating, descriptors, config.decompose):
                 found[request.key()] = (request, meta.turns)
     return found
 
@@ -68,7 +69,10 @@ def audit_requests(config: Config) -> dict[str, dict[str, tuple[ChatRequest, tup
         if session.media and described is None:
             raise InputError(f"{session.session_id} has no descriptors yet: run `apportion describe` first")
         descriptors = described.table("descriptors") if described else None
-        asked = audit_cases(str(unit.perturbation), session, engine.config.rating, descriptors, config.decompose)
+        method = METHODS[str(unit.method)]
+        asked = audit_cases(
+            str(unit.perturbation), method, session, engine.config.rating, descriptors, config.decompose
+        )
         for case, _ in asked:
             for request in case.requests():
                 found.setdefault(str(unit.perturbation), {})[request.key()] = (request, case.episode.target_turns)
@@ -100,9 +104,9 @@ def collect_audit(config: Config, folder: Path, model: str, date: str) -> None:
             try:
                 parse_reply(answer["text"], turns, None, None)
             except ReplyMistakeError as mistake:
-                print(f"{path.name}: {request.label}: {mistake}")
+                print(f"{path.name}: {request.subject}: {mistake}")
             entry = {"key": answer["key"], "reply": answer["text"], "model": model, "date": date}
-            entries[answer["key"]] = {**entry, "label": f"{request.label}, audit: {path.stem}"}
+            entries[answer["key"]] = {**entry, "label": f"{request.subject}, audit: {path.stem}"}
     _write(entries, model, date)
     print(f"{len(known.keys() & entries.keys())} of {len(known)} requests of the audit answered in {RECORDING}")
 
@@ -141,7 +145,7 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
             reply = json.dumps(answer["reply"], ensure_ascii=False)
             parse_reply(reply, turns, None, None)
             key = request.key()
-            entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.label}
+            entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.subject}
     _write(entries, model, date)
     print(f"{len(entries)} of {len(known)} requests answered in {RECORDING}")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from pathlib import Path
 
 from features.emotion_model.published import MODELS, PinnedModel, find, place
 from features.emotion_model.sidecar import sidecar_path
 from foundation.errors import InputError
+from foundation.files import remembered_digest
 
 AUTO, NONE = "auto", "none"
 
@@ -52,7 +52,7 @@ def content_identity(path: Path | None) -> str | None:
     return None if path is None else _sha256(path)
 
 
-def emotion_label(setting: str) -> str:
+def shown_emotion_model(setting: str) -> str:
     """What a report shows instead of a path: the file's name and identity, or the setting where there is no model."""
     path, identity = resolve_emotion_model(setting), emotion_identity(setting)
     return setting if path is None or identity is None else f"{path.name} (sha256 {identity[:16]})"
@@ -63,11 +63,11 @@ def missing_emotion(setting: str) -> str | None:
     if setting != AUTO or resolve_emotion_model(setting) is not None:
         return None
     damaged = [model.name for model in MODELS if is_there(model)]
-    found = f"the fetched emotion model {damaged[0]} is damaged" if damaged else "no emotion model is installed"
+    state = f"the fetched emotion model {damaged[0]} is damaged" if damaged else "no emotion model is installed"
     return (
-        f"{found}: the eight emotions stay empty, descriptors leave them out, and the local difference goes by the "
-        "smile. Get the model with `apportion models fetch emotion`, name a file with --emotion-model FILE, or set "
-        f'features.emotion_model = "{NONE}".'
+        f"{state}: the eight emotions stay empty, descriptors leave them out, and the local difference goes by the "
+        "smile. Get the model with `apportion models fetch emotion`, name an ONNX file as emotion_model, or set "
+        f'emotion_model = "{NONE}".'
     )
 
 
@@ -82,15 +82,8 @@ def is_there(model: PinnedModel) -> bool:
 def _sha256(path: Path) -> str:
     """Of the file's content; empty where there is none (a sidecar is optional)."""
     try:
-        status = path.stat()
-        return _remembered_sha256(path, status.st_size, status.st_mtime_ns)
+        return remembered_digest(path)
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Change its owner or mode.") from None
-
-
-@lru_cache(maxsize=16)
-def _remembered_sha256(path: Path, size: int, modified_ns: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

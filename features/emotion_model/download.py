@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -27,7 +26,7 @@ class DownloadError(ApportionError):
 def download(
     url: str, target: Path, most_bytes: int, advice: str, progress: Progress | None = None, timeout_s: float = TIMEOUT_S
 ) -> None:
-    """Write what ``url`` gives to ``target``, from the start, and to the disk.
+    """Write what ``url`` gives to ``target``, from the start.
 
     Redirects are followed over http and https only. ``advice`` ends every message. Raises ``InputError`` for an
     address that is not http(s), ``DownloadError`` for everything that the network or the server does wrong; OSErrors
@@ -44,8 +43,6 @@ def download(
             raise DownloadError(f"{url}: the server says {error.code} {error.reason}. {advice}") from None
         except (OSError, HTTPException, _BrokenError) as error:
             raise DownloadError(f"{url}: {_cause(error, timeout_s)}. {advice}") from None
-        file.flush()
-        os.fsync(file.fileno())
 
 
 class _BrokenError(Exception):
@@ -100,7 +97,7 @@ def _check(url: str) -> None:
     except ValueError:
         usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
-        raise InputError(f"{url!r}: no usable address. Give http:// or https://, or a file with --from FILE.")
+        raise InputError(f"{url!r}: no usable address. Give http:// or https://, or a file that you have.")
     if parts.username is not None:
         raise InputError("an address with a user name or password in it is not taken, since messages show addresses.")
 

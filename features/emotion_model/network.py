@@ -1,4 +1,4 @@
-"""The network that gives the eight emotions of AffectNet (a file each in ``features/emotions/``) for a face.
+"""The network that gives the eight emotions of AffectNet (the table in `features.emotions`) for a face.
 
 Source: Mollahosseini, Hasani and Mahoor, AffectNet, 2017 (the eight categories); HSEmotion (Savchenko, 2021 and on),
 whose preparation of a face this repeats: the detector's box as it is, without margin, stretched to a square; RGB;
@@ -79,8 +79,8 @@ class EmotionModel:
     @property
     def provider(self) -> str:
         """The execution provider that runs the network."""
-        found: str = self._session.get_providers()[0]
-        return found
+        name: str = self._session.get_providers()[0]
+        return name
 
     def probabilities(self, face_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
         """How much a face looks like each emotion.
@@ -129,8 +129,8 @@ class EmotionModel:
     def _outputs(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """The eight outputs in the network's own order, float32 [shape=(8,)]."""
         (outputs,) = self._session.run(None, {self._input: prepared})
-        found: NDArray[np.float32] = outputs[0, : len(EMOTIONS)]
-        return found
+        of_emotions: NDArray[np.float32] = outputs[0, : len(EMOTIONS)]
+        return of_emotions
 
     def _try_out(self) -> None:
         """Run once: a file may promise a shape that it does not keep, or fail in the middle."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from features.emotion_model.sidecar import EmotionSidecar, sidecar_path
 from foundation.errors import InputError
+from foundation.files import locked, place_file, write_atomically
 
 if TYPE_CHECKING:
     from features.emotion_model.download import Progress
@@ -65,14 +63,16 @@ def pinned(name: str) -> PinnedModel:
         if name in (model.name, EMOTION):
             return model
     known = ", ".join((EMOTION, *(model.name for model in MODELS)))
-    raise InputError(f"no model {name!r}. Known: {known}. Any other ONNX file is used with --emotion-model FILE.")
+    raise InputError(
+        f"no model {name!r}. Known: {known}. Any other ONNX file is used by its path, as the emotion model."
+    )
 
 
 def cache_folder() -> Path:
     """``$APPORTION_CACHE``, else ``$XDG_CACHE_HOME/apportion``, else ``~/.cache/apportion``."""
-    own, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        return Path(own).absolute()
+    given, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if given:
+        return Path(given).absolute()
     if base and Path(base).is_absolute():  # A relative path there is to be ignored (XDG base directory specification).
         return Path(base) / "apportion"
     try:
@@ -138,7 +138,8 @@ def fetch(name: str, source: Path | None = None, url: str | None = None, progres
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.parent):
+        message = f"{path.parent}: another `apportion models fetch` is at work. Wait for it."
+        with locked(path.parent / ".lock", message, InputError):
             if find(model) is None:
                 _install(model, path, source, url, progress)
             _write_sidecar(model, path)
@@ -162,31 +163,30 @@ def _install(model: PinnedModel, path: Path, source: Path | None, url: str | Non
             download(url or model.url, part, MAX_BYTES, _by_hand(model, url), progress)
         if git_blob(part) != model.git_blob:
             raise _wrong_file(model, part, source, url)
-        part.replace(path)
+        place_file(part, path)
     finally:
         part.unlink(missing_ok=True)
 
 
 def _copy(source: Path, part: Path) -> None:
-    advice = "Give the ONNX file with --from FILE."
+    advice = "Give the ONNX file itself."
     if not source.is_file():
         raise InputError(f"{source}: {'a folder' if source.is_dir() else 'no such file'}. {advice}")
     if source.stat().st_size > MAX_BYTES:
         raise InputError(f"{source}: more than {MAX_BYTES // 2**20} MiB. {advice}")
     shutil.copyfile(source, part)
-    _sync(part)
 
 
 def _wrong_file(model: PinnedModel, part: Path, source: Path | None, url: str | None) -> Exception:
-    found = f"git blob {git_blob(part)}, {part.stat().st_size:,} bytes; {model.git_blob} is the published one"
+    fetched = f"git blob {git_blob(part)}, {part.stat().st_size:,} bytes; {model.git_blob} is the published one"
     if source is not None:
         return InputError(
-            f"{source}: not {model.name} ({found}). Nothing was installed. It is published at {model.url}. "
-            "Another model is used with --emotion-model FILE."
+            f"{source}: not {model.name} ({fetched}). Nothing was installed. It is published at {model.url}. "
+            "Another model is used by its path, as the emotion model."
         )
     from features.emotion_model.download import DownloadError
 
-    return DownloadError(f"{url or model.url}: not {model.name} ({found}). It was deleted. {_by_hand(model, url)}")
+    return DownloadError(f"{url or model.url}: not {model.name} ({fetched}). It was deleted. {_by_hand(model, url)}")
 
 
 def _by_hand(model: PinnedModel, url: str | None) -> str:
@@ -201,10 +201,7 @@ def _write_sidecar(model: PinnedModel, path: Path) -> None:
     if _sidecar_is_right(model, path):
         return
     sidecar = sidecar_path(path)
-    part = sidecar.with_name(f".{sidecar.name}.part")
-    part.write_text(_sidecar_text(model), encoding="utf-8")
-    _sync(part)
-    part.replace(sidecar)
+    write_atomically(sidecar, _sidecar_text(model))
 
 
 def _sidecar_is_right(model: PinnedModel, path: Path) -> bool:
@@ -216,19 +213,3 @@ def _sidecar_is_right(model: PinnedModel, path: Path) -> bool:
 
 def _sidecar_text(model: PinnedModel) -> str:
     return EmotionSidecar(input_px=model.input_px).model_dump_json(indent=1) + "\n"
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one fetch at a time writes the folder; the lock ends with its process, however that ends."""
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{folder}: another `apportion models fetch` is at work. Wait for it.") from None
-        yield
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

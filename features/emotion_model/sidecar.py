@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from features.names import EMOTION_FEATURES
 from foundation.errors import InputError
+from foundation.nearest import did_you_mean
+from foundation.settings import Place, Settings, problems
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -21,10 +21,8 @@ MAX_BYTES = 65_536
 Triple = tuple[float, float, float]
 
 
-class EmotionSidecar(BaseModel):
+class EmotionSidecar(Settings, allow_inf_nan=False):
     """How a model takes a face and gives its emotions; every field has the value of the HSEmotion models."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     order: tuple[str, ...] = Field(default=EMOTION_FEATURES, description="The eight emotions as the outputs have them.")
     mean: Triple = Field(
@@ -84,18 +82,13 @@ def read_sidecar(model: Path) -> EmotionSidecar:
     try:
         return EmotionSidecar.model_validate(values)
     except ValidationError as error:
-        problems = "; ".join(_explain(item) for item in error.errors())
-        raise InputError(f"{path}: {problems}.") from None
+        raise InputError(f"{path}: {'; '.join(problems(error, unknown=_unknown))}.") from None
 
 
-def _explain(item: Mapping[str, Any]) -> str:
-    where = ".".join(map(str, item["loc"]))
-    if item["type"] == "extra_forbidden":
-        return f"{where}: unknown key; {_nearest(where, tuple(EmotionSidecar.model_fields))}"
-    return f"{where} = {item['input']!r}: {item['msg']}"
+def _unknown(place: Place) -> str:
+    return _nearest(str(place[-1]), tuple(EmotionSidecar.model_fields))
 
 
 def _nearest(word: str, allowed: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(word, allowed, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(word, allowed, after=" ")
     return f"{hint}Allowed: {', '.join(allowed)}"

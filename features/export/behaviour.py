@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from corpus.session import Session
 from features.export.tiers import Interval, Tier, interval, make_tiers
-from features.names import FEATURES, SIGHT_FEATURES, VOICE_FEATURES
-from features.spans import DURING, windows
+from features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
+from features.spans import DURING, turn_spans
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"
-SHOWN_WHERE_ON = SIGHT_FEATURES
+SHOWN_WHERE_ON = FACE_FEATURES
 """Features that are on or off at a moment: gaze on screen, nods, shakes, smile."""
 ON = 0.5
 """From this value of a frame on, such a feature is on."""
@@ -52,14 +52,14 @@ def session_tiers(
     """Tiers of one session, in this order: a tier a speaker; a tier a person and feature; the descriptors.
 
     Nods, shakes, smile and gaze are intervals where they are on, from ``frames``. Every other feature has an interval
-    an utterance, whose label is the mean: the voice in the person's own turns, the rest in everybody's. Descriptors
+    an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's. Descriptors
     have a tier a rater and window. Tables are of ``corpus.schema``; None and other sessions' rows give no tiers.
     """
     spoken = {turn.turn: interval(turn.start_s, turn.end_s, turn.text) for turn in session.turns}
     contents: list[Content] = []
     for speaker in sorted({turn.speaker for turn in session.turns}):
-        said = (spoken[turn.turn] for turn in session.turns if turn.speaker == speaker)
-        contents.append((UTTERANCE, speaker, [item for item in said if item is not None]))
+        spoken_by = (spoken[turn.turn] for turn in session.turns if turn.speaker == speaker)
+        contents.append((UTTERANCE, speaker, [item for item in spoken_by if item is not None]))
     behaviour = [*_means(session, utterance_features), *_states(session, frames)]
     order = {name: position for position, name in enumerate(FEATURES)}
     contents += sorted(behaviour, key=lambda content: (content[1], order.get(content[0], len(order)), content[0]))
@@ -78,7 +78,7 @@ def _means(session: Session, table: pa.Table | None) -> list[Content]:
     """A content a person and feature that has a mean over utterances."""
     rows = _rows(session, table)
     turns = {turn.turn: turn for turn in session.turns}
-    found: dict[tuple[str, str], list[Interval]] = {}
+    intervals: dict[tuple[str, str], list[Interval]] = {}
     for row in _dicts(rows):
         turn, feature, mean = turns.get(row["turn"]), row["feature"], row["mean"]
         if turn is None or row["window"] != DURING or feature in SHOWN_WHERE_ON or mean is None:
@@ -87,8 +87,8 @@ def _means(session: Session, table: pa.Table | None) -> list[Content]:
             continue
         item = interval(turn.start_s, turn.end_s, f"{mean:.4g}")
         if item is not None:
-            found.setdefault((feature, row["person"]), []).append(item)
-    return [(feature, person, items) for (feature, person), items in found.items()]
+            intervals.setdefault((feature, row["person"]), []).append(item)
+    return [(feature, person, items) for (feature, person), items in intervals.items()]
 
 
 def _states(session: Session, table: pa.Table | None) -> Iterator[Content]:
@@ -98,9 +98,9 @@ def _states(session: Session, table: pa.Table | None) -> Iterator[Content]:
         return
     rows = rows.filter(pc.is_in(rows["feature"], pa.array(SHOWN_WHERE_ON)))
     for person in sorted(set(rows["person"].to_pylist())):
-        own = rows.filter(pc.equal(rows["person"], person))
+        theirs = rows.filter(pc.equal(rows["person"], person))
         for feature in SHOWN_WHERE_ON:
-            series = own.filter(pc.equal(own["feature"], feature))
+            series = theirs.filter(pc.equal(theirs["feature"], feature))
             times = series["time_s"].to_numpy()
             order = np.argsort(times, kind="stable")
             values = series["value"].to_numpy(zero_copy_only=False).astype(np.float64)
@@ -114,28 +114,28 @@ def _where_on(feature: str, times_s: Any, values: Any) -> list[Interval]:
     step_s = float(np.median(np.diff(times_s))) if len(times_s) > 1 else LONE_FRAME_S
     on = values >= ON  # False where not a number
     breaks = np.flatnonzero((np.diff(times_s) > HOLD_FRAMES * step_s) | (on[1:] != on[:-1])) + 1
-    found = []
+    intervals = []
     for first, stop in pairwise([0, *breaks.tolist(), len(times_s)]):
         if on[first]:
-            found.append(interval(times_s[first] - step_s / 2, times_s[stop - 1] + step_s / 2, feature))
-    return [item for item in found if item is not None]
+            intervals.append(interval(times_s[first] - step_s / 2, times_s[stop - 1] + step_s / 2, feature))
+    return [item for item in intervals if item is not None]
 
 
 def _descriptions(session: Session, table: pa.Table | None, reply_max_s: float) -> list[Content]:
     """A content a rater and window; a reply that answers several turns is told once."""
     rows = _rows(session, table)
     spans: dict[str, dict[tuple[int, str], tuple[float, float]]] = {}
-    found: dict[tuple[str, str], list[Interval]] = {}
+    intervals: dict[tuple[str, str], list[Interval]] = {}
     for row in _dicts(rows):
         person, window = row["person"], row["window"]
         if person not in spans:
-            spans[person] = {(w.turn, w.name): w.span for w in windows(session, person, reply_max_s)}
+            spans[person] = {(s.turn, s.window): s.span for s in turn_spans(session, person, reply_max_s)}
         span = spans[person].get((row["turn"], window))
         item = interval(*span, row["text"]) if span is not None else None
         if item is not None:
-            found.setdefault((person, window), []).append(item)
+            intervals.setdefault((person, window), []).append(item)
     # ``during`` comes before ``reply`` in the alphabet, too.
-    return [(f"{DESCRIPTOR} {window}", person, found[person, window]) for person, window in sorted(found)]
+    return [(f"{DESCRIPTOR} {window}", person, intervals[person, window]) for person, window in sorted(intervals)]
 
 
 def _dicts(rows: pa.Table | None) -> list[dict[str, Any]]:

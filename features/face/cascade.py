@@ -21,10 +21,10 @@ def cascade(name: str) -> Any:
     # OpenCV's own threads would take cores from the other workers, and order its hits by thread.
     cv2.setNumThreads(1)
     path = Path(cv2.data.haarcascades) / f"haarcascade_{name}.xml"
-    found = cv2.CascadeClassifier(str(path)) if path.is_file() else None
-    if found is None or found.empty():
+    classifier = cv2.CascadeClassifier(str(path)) if path.is_file() else None
+    if classifier is None or classifier.empty():
         raise InputError(
             f"{path}: OpenCV {cv2.__version__} brought no such cascade. Another OpenCV lies over ours: see "
             "docs/install.md, or run pip install --force-reinstall 'opencv-python-headless<5'."
         )
-    return found
+    return classifier

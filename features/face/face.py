@@ -19,7 +19,7 @@ EYES_TO_MOUTH = MOUTH_DOWN - EYES[0][1]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Landmarks:
     """What a back-end with landmarks tells beside the place: ``smile`` 0 to 1, ``look`` of the eyes (-1 left to
     1 right), ``yaw_deg`` and ``pitch_deg`` of the head."""
 
@@ -44,7 +44,7 @@ class Face:
     side: float
     eyes: Eyes | None = None
     identity: int = 0
-    reading: Reading | None = None
+    landmarks: Landmarks | None = None
     head: Point | None = None
 
     @property
@@ -72,7 +72,7 @@ class Face:
         return replace(self, x=self.x * factor, y=self.y * factor, side=self.side * factor, eyes=eyes, head=head)
 
     def towards(self, other: Face, share: float, head_share: float) -> Face:
-        """This face, moved and sized by ``share`` (0 to 1) of the way to ``other``, with that one's reading.
+        """This face, moved and sized by ``share`` (0 to 1) of the way to ``other``, with that one's landmarks.
 
         Its head goes ``head_share`` of the way to the middle of ``other``.
         """
@@ -83,7 +83,7 @@ class Face:
         x, y = _between((self.x, self.y), (other.x, other.y), share)
         head = _between(self.head or self.centre, other.centre, head_share)
         side = self.side + share * (other.side - self.side)
-        return replace(self, x=x, y=y, side=side, eyes=eyes, reading=other.reading, head=head)
+        return replace(self, x=x, y=y, side=side, eyes=eyes, landmarks=other.landmarks, head=head)
 
     def crop(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The face's pixels [height, width, ...]; empty where the square lies outside."""
@@ -99,7 +99,7 @@ class Face:
         return width * height / (self.side**2 + other.side**2 - width * height)
 
 
-def face_of_landmarks(eyes: Eyes, mouth: Point, reading: Reading | None = None) -> Face:
+def face_of_landmarks(eyes: Eyes, mouth: Point, landmarks: Landmarks | None = None) -> Face:
     """The square of a face whose ``eyes`` (the picture's left one first) and middle of the ``mouth`` are known, pixels.
 
     The side is the larger of what the eyes' distance and the height from eyes to mouth tell: a turned head narrows the
@@ -110,7 +110,7 @@ def face_of_landmarks(eyes: Eyes, mouth: Point, reading: Reading | None = None) 
     across, down = float(np.hypot(*(right - left))), float(np.hypot(*(np.asarray(mouth) - middle)))
     side = max(across / EYE_DISTANCE, down / EYES_TO_MOUTH, 1.0)
     x = float(middle[0] + mouth[0]) / 2 - side / 2
-    return Face(x, float(middle[1]) - EYES[0][1] * side, side, eyes, reading=reading)
+    return Face(x, float(middle[1]) - EYES[0][1] * side, side, eyes, landmarks=landmarks)
 
 
 def _changed(eyes: Eyes | None, change: Callable[[Point], Point]) -> Eyes | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.face.face import Face, Point, Reading, face_of_landmarks
+from features.face.face import Face, Landmarks, Point, face_of_landmarks
 from features.recording.video import Grey, Picture
 from features.settings import FeatureSettings
 from foundation.errors import InputError, UnitError
@@ -20,7 +20,7 @@ MOST_FACES = 5
 EYE_CORNERS = ((33, 133), (362, 263))
 """Landmarks of the person's right and left eye: outer and inner corner, which do not move with the gaze."""
 MOUTH_CORNERS = (61, 291)
-UNREAD = Reading(math.nan, math.nan, math.nan, math.nan)
+NO_LANDMARKS = Landmarks(math.nan, math.nan, math.nan, math.nan)
 NEXT_STEP = (
     "Get face_landmarker.task (https://ai.google.dev/edge/mediapipe/solutions/vision/face_landmarker), "
     'or take detector = "haar".'
@@ -63,17 +63,17 @@ class LandmarkDetector:
 def landmarked_faces(result: Any, width: int, height: int) -> list[Face]:
     """Faces of a ``FaceLandmarkerResult`` in a picture of ``width`` x ``height`` pixels, the largest first.
 
-    A face whose blend shapes or pose are missing has a reading of NaN.
+    A face whose blend shapes or pose are missing has landmarks of NaN.
     """
     count = len(result.face_landmarks)
     shapes, poses = result.face_blendshapes, result.facial_transformation_matrixes
-    readings = [UNREAD] * count
+    landmarks_of_each = [NO_LANDMARKS] * count
     if len(shapes) == len(poses) == count:
-        readings = [_reading(*told) for told in zip(shapes, poses, strict=True)]
+        landmarks_of_each = [_landmarks(face_shapes, pose) for face_shapes, pose in zip(shapes, poses, strict=True)]
     faces = []
-    for points, reading in zip(result.face_landmarks, readings, strict=True):
+    for points, landmarks in zip(result.face_landmarks, landmarks_of_each, strict=True):
         first, second = sorted(_middle(points, corners, width, height) for corners in EYE_CORNERS)
-        faces.append(face_of_landmarks((first, second), _middle(points, MOUTH_CORNERS, width, height), reading))
+        faces.append(face_of_landmarks((first, second), _middle(points, MOUTH_CORNERS, width, height), landmarks))
     return sorted(faces, key=lambda face: (-face.side, face.x, face.y))
 
 
@@ -82,11 +82,11 @@ def _middle(points: Sequence[Any], indices: tuple[int, int], width: int, height:
     return (a.x + b.x) / 2 * width, (a.y + b.y) / 2 * height
 
 
-def _reading(shapes: Sequence[Any], pose: NDArray[np.float32]) -> Reading:
+def _landmarks(shapes: Sequence[Any], pose: NDArray[np.float32]) -> Landmarks:
     scores = {shape.category_name: float(shape.score) for shape in shapes}
     yaw_deg, pitch_deg = head_angles(pose)
     smile = (scores.get("mouthSmileLeft", math.nan) + scores.get("mouthSmileRight", math.nan)) / 2
-    return Reading(smile, _look(scores), yaw_deg, pitch_deg)
+    return Landmarks(smile, _look(scores), yaw_deg, pitch_deg)
 
 
 def _look(scores: dict[str, float]) -> float:
@@ -159,5 +159,5 @@ def _opened(model: Path, size: int, modified_ns: int) -> Any:
 
 def _cause(error: Exception) -> str:
     """The first line of what a library says, short and without a path."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return (said.strip().splitlines() or [type(error).__name__])[0][:120].rstrip(".")
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (text.strip().splitlines() or [type(error).__name__])[0][:120].rstrip(".")

@@ -1,4 +1,4 @@
-"""Everything that is seen of one person, fed picture by picture from one decoding pass."""
+"""What is measured in one person's face, picture by picture of one decoding pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from features.face.gaze import gaze_log_ratio, on_screen
 from features.face.nods import HeadEvents, head_events
 from features.face.smile import smile_score
 from features.face.swings import HeadPath
-from features.face.tracker import FaceFollower, Seen
+from features.face.tracker import FaceTracker, Seen
 from features.names import EMOTION_FEATURES, RATES
 from features.recording.video import Picture
 from features.series import Series, Span, sampled, smoothed
@@ -33,8 +33,8 @@ HOLD_PICTURES = 2.5
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What was seen of one person on the session clock: series by feature name, head events, when the face was seen.
+class FaceMeasures:
+    """What one person's face showed, on the session clock: series by feature name, head events, when the face was seen.
 
     ``series`` holds the features that are averaged (``gaze_on_screen`` and ``smile``, fractions; emotions,
     probabilities); ``traces`` what is only stored: the raw scores ``smile_score`` and ``gaze_log_ratio``, and
@@ -52,14 +52,14 @@ class Sight:
         Nods and shakes are the number of events while the face was seen, because "nods twice" is what a reader needs,
         and beside it that number per minute of face. An event belongs to the window that holds its middle.
         """
-        found = {name: series.mean(spans, length_s) for name, series in self.series.items()}
+        measured = {name: series.mean(spans, length_s) for name, series in self.series.items()}
         _, coverage = self.seen.mean(spans, length_s)
         for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no)):
             count = sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
             seen_min = coverage * length_s / 60.0
-            found[name] = (float(count) if coverage > 0 else None, coverage)
-            found[RATES[name]] = (count / seen_min if seen_min > 0 else None, coverage)
-        return found
+            measured[name] = (float(count) if coverage > 0 else None, coverage)
+            measured[RATES[name]] = (count / seen_min if seen_min > 0 else None, coverage)
+        return measured
 
     def stored(self) -> dict[str, Series]:
         """Every series of the ``frames`` table; nods and shakes are 1 within an event, else 0."""
@@ -87,7 +87,7 @@ class Clock:
         return True
 
 
-class Watcher:
+class FaceMeter:
     """Follows one person's face and collects a few numbers a picture; it keeps no pictures."""
 
     def __init__(
@@ -96,22 +96,23 @@ class Watcher:
         self.half = half
         self._settings = settings
         self._offset_s = offset_s
-        self._follower = FaceFollower(settings, open_detector(settings))
+        self._tracker = FaceTracker(settings, open_detector(settings))
         self._emotions = emotions
         self._faces: list[tuple[float, Face | None]] = []
-        self._expressions: list[tuple[float, float, float]] = []
-        self._moods: list[tuple[float, NDArray[np.float32] | None]] = []
-        self._express_clock, self._mood_clock = Clock(settings.expression_rate_hz), Clock(settings.emotion_rate_hz)
+        self._expressions_at: list[tuple[float, float, float]] = []
+        self._emotions_at: list[tuple[float, NDArray[np.float32] | None]] = []
+        self._expression_clock = Clock(settings.expression_rate_hz)
+        self._emotion_clock = Clock(settings.emotion_rate_hz)
 
-    def look(self, picture: Picture) -> None:
+    def add(self, picture: Picture) -> None:
         """Take in one picture of this person, on the recording's clock."""
-        for seen in self._follower.take(picture):
+        for seen in self._tracker.update(picture):
             self._note(seen)
-        self._forget(self._follower.withdrawn_from_s, self._follower.doubted_s)
+        self._forget(self._tracker.withdrawn_from_s, self._tracker.doubted_s)
 
-    def sight(self) -> Sight:
-        """What was seen over the whole recording."""
-        for seen in self._follower.finish():
+    def measures(self) -> FaceMeasures:
+        """What was measured over the whole recording; to be asked once, at its end."""
+        for seen in self._tracker.finish():
             self._note(seen)
         times = [time_s for time_s, _ in self._faces]
         hold_s = _hold_s(times, self._settings.video_rate_hz)
@@ -119,16 +120,18 @@ class Watcher:
         paths = self._paths()
         series, traces = self._expressed()
         traces |= self._traced(paths, hold_s)
-        return Sight(series, traces, head_events(paths, self._settings), seen_series)
+        return FaceMeasures(series, traces, head_events(paths, self._settings), seen_series)
 
     def _note(self, seen: Seen) -> None:
         time_s = seen.picture.time_s + self._offset_s
-        if self._express_clock.ticks(time_s):
-            self._expressions.append((time_s, *self._express(seen)))
-        if self._emotions is not None and self._mood_clock.ticks(time_s):
+        if self._expression_clock.ticks(time_s):
+            self._expressions_at.append((time_s, *self._express(seen)))
+        if self._emotions is not None and self._emotion_clock.ticks(time_s):
             face = seen.face.crop(seen.picture.colours()) if seen.face is not None else None
             known = face is not None and min(face.shape) > 0
-            self._moods.append((time_s, self._emotions.probabilities(face) if face is not None and known else None))
+            self._emotions_at.append(
+                (time_s, self._emotions.probabilities(face) if face is not None and known else None)
+            )
         self._faces.append((time_s, seen.face))
 
     def _forget(self, faceless_s: float | None, doubted_s: Span | None) -> None:
@@ -140,11 +143,13 @@ class Watcher:
             since_s, until_s = min(since_s, faceless_s), math.inf
         if math.isfinite(since_s):
             since_s, until_s = since_s + self._offset_s, until_s + self._offset_s
-            kept = [not since_s <= time_s < until_s for time_s, _, _ in self._expressions]
-            self._expressions = [
-                e if keep else (e[0], math.nan, math.nan) for e, keep in zip(self._expressions, kept, strict=True)
+            kept = [not since_s <= time_s < until_s for time_s, _, _ in self._expressions_at]
+            self._expressions_at = [
+                e if keep else (e[0], math.nan, math.nan) for e, keep in zip(self._expressions_at, kept, strict=True)
             ]
-            self._moods = [(time_s, None if since_s <= time_s < until_s else mood) for time_s, mood in self._moods]
+            self._emotions_at = [
+                (time_s, None if since_s <= time_s < until_s else seen) for time_s, seen in self._emotions_at
+            ]
 
     def _express(self, seen: Seen) -> tuple[float, float]:
         """Smile score and where the eyes look; NaN where no face is seen."""
@@ -153,8 +158,8 @@ class Watcher:
         face, luma = seen.face, seen.picture.luma
         if face is None:
             return math.nan, math.nan
-        if face.reading is not None:
-            return face.reading.smile, face.reading.look
+        if face.landmarks is not None:
+            return face.landmarks.smile, face.landmarks.look
         crop = face.crop(luma)
         if min(crop.shape) < 2:
             return math.nan, math.nan
@@ -166,7 +171,7 @@ class Watcher:
         """The decisions (smile, gaze, emotions) and the raw scores beside them."""
         settings = self._settings
         by_landmarks = settings.detector == "mediapipe"
-        moments, scores, looks = np.array(self._expressions, dtype=np.float64).reshape(-1, 3).T
+        moments, scores, looks = np.array(self._expressions_at, dtype=np.float64).reshape(-1, 3).T
         hold_s = _hold_s(moments.tolist(), settings.expression_rate_hz)
         enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
         level = smoothed(moments, scores, settings.expression_smooth_s)
@@ -179,9 +184,9 @@ class Watcher:
             "smile": sampled(moments, smiles, hold_s),
         }
         for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
-            values = [math.nan if mood is None else float(mood[index]) for _, mood in self._moods]
-            moods_s = [time_s for time_s, _ in self._moods]
-            series[name] = sampled(moods_s, values, _hold_s(moods_s, settings.emotion_rate_hz))
+            values = [math.nan if seen is None else float(seen[index]) for _, seen in self._emotions_at]
+            times_s = [time_s for time_s, _ in self._emotions_at]
+            series[name] = sampled(times_s, values, _hold_s(times_s, settings.emotion_rate_hz))
         raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
         return series, {"smile_score": sampled(moments, scores, hold_s), raw: sampled(moments, looks, hold_s)}
 
@@ -190,7 +195,9 @@ class Watcher:
         times = np.concatenate([path.times_s for path in paths]) if paths else np.zeros(0)
         x, y = (np.concatenate([p.x if axis else p.y for p in paths]) if paths else times for axis in (1, 0))
         traces = {"head_x": sampled(times, x, hold_s), "head_y": sampled(times, y, hold_s)}
-        turned = [(t, f.reading.yaw_deg, f.reading.pitch_deg) for t, f in self._faces if f is not None and f.reading]
+        turned = [
+            (t, f.landmarks.yaw_deg, f.landmarks.pitch_deg) for t, f in self._faces if f is not None and f.landmarks
+        ]
         if turned:
             moments, yaw, pitch = np.array(turned, dtype=np.float64).T
             traces |= {"head_yaw_deg": sampled(moments, yaw, hold_s), "head_pitch_deg": sampled(moments, pitch, hold_s)}

@@ -1,13 +1,16 @@
-"""Nods and head shakes of one person, as events."""
+"""Nods and head shakes of one person, as events.
+
+Features ``nod_yes`` (the head goes up and down) and ``nod_no`` (left and right). Unit: number of events whose middle
+lies in the window; ``nod_yes_per_min`` and ``nod_no_per_min`` the same per minute in which the face was seen. Source:
+LLM-GELI section 5.1, "zero crossing threshold >= 2 and scaled face range > 0.1".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features.face.nod_no import shakes
-from features.face.nod_yes import nods
-from features.face.swings import HeadPath
+from features.face.swings import HeadPath, swings
 from features.series import Span
 from features.settings import FeatureSettings
 
@@ -21,5 +24,5 @@ class HeadEvents:
 
 
 def head_events(paths: Sequence[HeadPath], settings: FeatureSettings) -> HeadEvents:
-    """All nods and shakes in the paths of a person's head."""
-    return HeadEvents(nods(paths, settings), shakes(paths, settings))
+    """All nods (swings of the head's height) and shakes (swings to the side) in the paths of a person's head."""
+    return HeadEvents(yes=swings(paths, "y", settings), no=swings(paths, "x", settings))

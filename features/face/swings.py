@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from features.series import Floats, Span
+from features.series import Span
 from features.settings import FeatureSettings
+from foundation.arrays import Floats
 
 FEWEST_SAMPLES = 4
 Axis = Literal["x", "y"]
@@ -32,13 +33,13 @@ def swings(paths: Sequence[HeadPath], axis: Axis, settings: FeatureSettings) -> 
     over what: over a whole clip everything nods, so we use windows and count events. Added by us, each with a setting
     that switches it off: a dead band against jitter, and the movement must be mainly along that axis.
     """
-    found: list[Span] = []
+    events: list[Span] = []
     for path in paths:
         along, across = (path.x, path.y) if axis == "x" else (path.y, path.x)
         for first, last in _windows(path.times_s, settings):
             event = _event(path.times_s[first:last], along[first:last], across[first:last], settings)
-            found += [event] if event else []
-    return join(found)
+            events += [event] if event else []
+    return join(events)
 
 
 def crossings(values: Floats, dead_band: float) -> list[tuple[int, int]]:
@@ -51,14 +52,14 @@ def crossings(values: Floats, dead_band: float) -> list[tuple[int, int]]:
         return []
     low, high = float(values.min()), float(values.max())
     middle, margin = (low + high) / 2, dead_band * (high - low)
-    found, side, before = [], 0, 0
+    crossed, side, before = [], 0, 0
     for index, value in enumerate(values):
         now = 1 if value > middle + margin else -1 if value < middle - margin else 0
         if now and side and now != side:
-            found.append((before, index))
+            crossed.append((before, index))
         if now:
             side, before = now, index
-    return found
+    return crossed
 
 
 def join(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -77,10 +78,10 @@ def _event(times_s: Floats, along: Floats, across: Floats, settings: FeatureSett
     reach = float(np.ptp(along))
     if reach <= settings.nod_range or reach < settings.nod_axis_ratio * float(np.ptp(across)):
         return None
-    found = crossings(along, settings.nod_dead_band)
-    if len(found) < settings.nod_crossings:
+    crossed = crossings(along, settings.nod_dead_band)
+    if len(crossed) < settings.nod_crossings:
         return None
-    return float(times_s[found[0][0]]), float(times_s[found[-1][1]])
+    return float(times_s[crossed[0][0]]), float(times_s[crossed[-1][1]])
 
 
 def _windows(times_s: Floats, settings: FeatureSettings) -> Iterable[tuple[int, int]]:

@@ -54,7 +54,7 @@ class Step:
         return Seen(self.picture, None if face is None else face.scaled(self.enlarge))
 
 
-class FaceFollower:
+class FaceTracker:
     """Follows one face: a detection every ``1 / detector_rate_hz`` seconds, Lucas-Kanade optical flow in between.
 
     With several faces it begins with the largest and stays with it: the detection that overlaps the followed face
@@ -79,12 +79,12 @@ class FaceFollower:
         self._identities = 0
         self._lost: tuple[Face, float] | None = None
         self.withdrawn_from_s: float | None = None
-        """Set by ``take``: faces that it gave from this time on are none after all."""
+        """Set by ``update``: faces that it gave from this time on are none after all."""
         self.doubted_s: tuple[float, float] | None = None
-        """Set by ``take``: from then to before then the flow followed a face that the detector did not see at one of
+        """Set by ``update``: from then to before then the flow followed a face that the detector did not see at one of
         the ends; what such a face tells is worth nothing."""
 
-    def take(self, picture: Picture) -> list[Seen]:
+    def update(self, picture: Picture) -> list[Seen]:
         """Take in the next picture; returns the pictures, in order, about which it is now decided."""
         step = self._step(picture)
         self.withdrawn_from_s = self.doubted_s = None
@@ -119,13 +119,13 @@ class FaceFollower:
             return []
         self._asked_s = step.picture.time_s
         waiting, self._waiting = self._waiting, []
-        found = self._welcome(step)
-        if found is None:
+        acquired = self._acquire(step)
+        if acquired is None:
             return [pending.seen(None) for pending in waiting]
-        first = _first(waiting, lambda pending: self._again(pending, found) is not None)
-        start = self._again(waiting[first], found) if first < len(waiting) - 1 else None
+        first = _first(waiting, lambda pending: self._again(pending, acquired) is not None)
+        start = self._again(waiting[first], acquired) if first < len(waiting) - 1 else None
         self._identities += 1
-        face = replace(start or found, identity=self._identities)
+        face = replace(start or acquired, identity=self._identities)
         face = replace(face, head=face.centre)
         self._confirmations = 1
         self._missed, self._lost = 0, None
@@ -136,7 +136,7 @@ class FaceFollower:
             decided += [pending.seen(None)] if self._face is None else self._follow(pending, asking=False)
         return decided
 
-    def _welcome(self, step: Step) -> Face | None:
+    def _acquire(self, step: Step) -> Face | None:
         """The face to begin with: at the place of the lost one while that is kept, else the largest."""
         faces = self._detector.find(step.picture, step.small, None)
         if self._lost is not None:
@@ -233,11 +233,11 @@ class FaceFollower:
         if len(self._points) < FEWEST_POINTS or before.small.shape != step.small.shape:
             return None
         size = (FLOW_WINDOW_PX, FLOW_WINDOW_PX)
-        landed, found, errors = cv2.calcOpticalFlowPyrLK(
+        landed, followed, errors = cv2.calcOpticalFlowPyrLK(
             before.small, step.small, self._points, np.empty_like(self._points), winSize=size, maxLevel=FLOW_LEVELS
         )
         moved = np.asarray(landed, dtype=np.float32)
-        kept = np.asarray(found)[:, 0] == 1
+        kept = np.asarray(followed)[:, 0] == 1
         if kept.sum() < max(FEWEST_POINTS, len(self._points) // 2):
             return None
         if float(np.median(np.asarray(errors)[kept, 0])) > LARGEST_FLOW_ERROR:
@@ -273,5 +273,5 @@ def _corners(grey: Grey, face: Face) -> NDArray[np.float32]:
         return np.zeros((0, 1, 2), dtype=np.float32)
     points = cv2.goodFeaturesToTrack(patch, MOST_POINTS, 0.01, 3)
     # OpenCV answers None, against its own type, where there is no texture.
-    found = np.asarray([] if points is None else points, dtype=np.float32).reshape(-1, 1, 2)
-    return found + np.array([max(0, round(middle.x)), max(0, round(middle.y))], dtype=np.float32)
+    corners = np.asarray([] if points is None else points, dtype=np.float32).reshape(-1, 1, 2)
+    return corners + np.array([max(0, round(middle.x)), max(0, round(middle.y))], dtype=np.float32)

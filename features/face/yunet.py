@@ -46,8 +46,8 @@ class YuNetDetector:
         place = np.array([[shrink, 0, -shrink * (near.x - MARGIN * near.side)], [0, shrink, 0]], dtype=np.float64)
         place[1, 2] = -shrink * (near.y - MARGIN * near.side)
         square = cv2.warpAffine(small, place, (NEAR_PX, NEAR_PX), flags=cv2.INTER_LINEAR)
-        found = [face.scaled(1 / shrink) for face in _faces(self._near, np.asarray(square, dtype=np.uint8))]
-        return [face.moved(near.x - MARGIN * near.side, near.y - MARGIN * near.side) for face in found]
+        faces = [face.scaled(1 / shrink) for face in _faces(self._near, np.asarray(square, dtype=np.uint8))]
+        return [face.moved(near.x - MARGIN * near.side, near.y - MARGIN * near.side) for face in faces]
 
     def _search(self, small: Grey) -> list[Face]:
         size = (small.shape[1], small.shape[0])

@@ -15,7 +15,8 @@ import numpy as np
 
 from features.names import EMOTION_FEATURES
 from features.probe.probe import Figure, Probe
-from features.series import Floats, Series, Span
+from features.series import Series, Span
+from foundation.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ GAP = 1.5
 
 
 @dataclass(frozen=True)
-class Panel:
+class PlotPanel:
     """What one panel shows: its name, the series that it needs, who draws it, and its height in usual ones."""
 
     title: str
@@ -88,12 +89,12 @@ def _title(probe: Probe) -> str:
     return f"{name}   {probe.start_s:.2f} to {probe.end_s:.2f} s"
 
 
-def _headline(panel: Panel, probe: Probe) -> str:
+def _headline(panel: PlotPanel, probe: Probe) -> str:
     figures = {figure.feature: figure for figure in probe.figures}
-    return "   ·   ".join([panel.title, *(_told(figures[name]) for name in panel.figures)])
+    return "   ·   ".join([panel.title, *(_shown(figures[name]) for name in panel.figures)])
 
 
-def _told(figure: Figure) -> str:
+def _shown(figure: Figure) -> str:
     seen = f"known {figure.coverage:.0%} of the time"
     if figure.mean is None:
         return "not observed"
@@ -169,14 +170,14 @@ def _emotions(axes: Axes, probe: Probe) -> None:
 
 
 PANELS = (
-    Panel("pitch (f0), Hz", ("f0_hz",), _voice("f0_hz"), ("f0_hz",), 1.2),
-    Panel("intensity, dB", ("intensity_db",), _voice("intensity_db"), ("intensity_db",)),
-    Panel("log energy, dB of full scale", ("log_energy_db",), _voice("log_energy_db"), ("log_energy_db",)),
-    Panel("head, face heights", ("head_x", "head_y"), _head, ("nod_yes", "nod_no"), 1.2),
-    Panel("head turned, degrees", ("head_yaw_deg", "head_pitch_deg"), _angles),
-    Panel("smile score", ("smile", "smile_score"), _smile, ("smile",)),
-    Panel("eyes, left (down) or right (up)", ("gaze_on_screen",), _gaze, ("gaze_on_screen",)),
-    Panel("emotions, 0 (white) to 1 (blue)", EMOTION_FEATURES, _emotions, (), 1.6),
+    PlotPanel("pitch (f0), Hz", ("f0_hz",), _voice("f0_hz"), ("f0_hz",), 1.2),
+    PlotPanel("intensity, dB", ("intensity_db",), _voice("intensity_db"), ("intensity_db",)),
+    PlotPanel("log energy, dB of full scale", ("log_energy_db",), _voice("log_energy_db"), ("log_energy_db",)),
+    PlotPanel("head, face heights", ("head_x", "head_y"), _head, ("nod_yes", "nod_no"), 1.2),
+    PlotPanel("head turned, degrees", ("head_yaw_deg", "head_pitch_deg"), _angles),
+    PlotPanel("smile score", ("smile", "smile_score"), _smile, ("smile",)),
+    PlotPanel("eyes, left (down) or right (up)", ("gaze_on_screen",), _gaze, ("gaze_on_screen",)),
+    PlotPanel("emotions, 0 (white) to 1 (blue)", EMOTION_FEATURES, _emotions, (), 1.6),
 )
 
 

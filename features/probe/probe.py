@@ -37,7 +37,7 @@ LATEST_S = 1.0
 DENSE_S = 60.0
 """Up to this length of window the voice is given as it was measured, not at ``series_rate_hz``."""
 
-Told = Callable[[float, float | None], None]
+Progress = Callable[[float, float | None], None]
 """Hears how many seconds were looked at, and of how many, None where the file does not say."""
 
 
@@ -91,13 +91,13 @@ class Probe:
             "features": {
                 f.feature: {"mean": f.mean, "coverage": round(f.coverage, 4), "unit": f.unit} for f in self.figures
             },
-            "events": {name: self._told(name, spans) for name, spans in self.nods.items()},
+            "events": {name: self._occasions(name, spans) for name, spans in self.nods.items()},
             "emotion_model": self.emotion_model,
             "notes": list(self.notes),
             "settings": self.settings.model_dump(mode="json"),
         }
 
-    def _told(self, name: str, spans: Sequence[Span]) -> dict[str, Any]:
+    def _occasions(self, name: str, spans: Sequence[Span]) -> dict[str, Any]:
         """How many, how many a minute of the time in which the face was seen, and when."""
         rate = next(figure.mean for figure in self.figures if figure.feature == RATES[name])
         at = [{"start_s": round(start_s, 3), "end_s": round(end_s, 3)} for start_s, end_s in spans]
@@ -106,9 +106,9 @@ class Probe:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: ``channels`` of sound (0: none), pictures, and the end that its header states."""
+    """What a file ``holds`` in words: ``channels`` of sound (0: none), pictures, and the end that its header states."""
 
-    told: str
+    holds: str
     channels: int
     pictures: bool
     end_s: float | None
@@ -120,7 +120,7 @@ def probe(
     start_s: float = 0.0,
     end_s: float | None = None,
     channels: Sequence[str] = (),
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Probe:
     """Measure one audio or video file as the pipeline would, and report the window from ``start_s`` to ``end_s``.
 
@@ -140,7 +140,7 @@ def probe(
         if contents.end_s is not None and start_s >= contents.end_s + LATEST_S:
             raise _too_late(path, start_s, contents.end_s)
         until_s = math.inf if end_s is None else end_s + _needed_after_s(settings)
-        watching = _Watching(until_s, contents.end_s, told)
+        watching = _Watching(until_s, contents.end_s, progress)
         behaviour = observe(session, place.parent, settings, watching.go_on).get(PERSON)
     except UnitError as error:
         raise InputError(str(error)) from error
@@ -155,26 +155,26 @@ def probe(
         notes.append(f"gaze is judged by the pictures up to {until_s:.1f} s")
     if contents.channels and behaviour.voice is None:
         notes.append(f"the sound beside half a picture ({channels[0]}) is everybody's: name its channel, too")
-    return _reported(path, contents.told, settings, window, behaviour, notes)
+    return _reported(path, contents.holds, settings, window, behaviour, notes)
 
 
 def _reported(
     path: Path, holds: str, settings: FeatureSettings, window: Span, behaviour: Behaviour, notes: list[str]
 ) -> Probe:
-    found = behaviour.measure(window, window[1] - window[0], None)
-    names = [name for name in FEATURES if name in found]
-    sight = behaviour.sight
-    model = resolve_emotion_model(settings.emotion_model) if sight is not None else None
-    if sight is not None and missing_emotion(settings.emotion_model) is not None:
+    measured = behaviour.measure(window, window[1] - window[0], None)
+    names = [name for name in FEATURES if name in measured]
+    face = behaviour.face
+    model = resolve_emotion_model(settings.emotion_model) if face is not None else None
+    if face is not None and missing_emotion(settings.emotion_model) is not None:
         notes = [*notes, "no emotion model: get one with `apportion models fetch emotion`"]
     return Probe(
         file=str(path),
         holds=holds,
         start_s=window[0],
         end_s=window[1],
-        figures=tuple(Figure(name, *found[name], UNITS[name]) for name in names),
+        figures=tuple(Figure(name, *measured[name], UNITS[name]) for name in names),
         series={name: series.within(window) for name, series in _series(behaviour, settings, window).items()},
-        events=HeadEvents((), ()) if sight is None else _events(sight.events, window),
+        events=HeadEvents((), ()) if face is None else _events(face.events, window),
         settings=settings,
         emotion_model=None if model is None else str(model),
         notes=tuple(notes),
@@ -276,21 +276,21 @@ def _needed_after_s(settings: FeatureSettings) -> float:
 class _Watching:
     """Tells how far the pictures are looked at, and ends the looking at ``until_s``."""
 
-    def __init__(self, until_s: float, end_s: float | None, told: Told | None) -> None:
+    def __init__(self, until_s: float, end_s: float | None, progress: Progress | None) -> None:
         self.stopped = False
-        self._until_s, self._told = until_s, told
+        self._until_s, self._progress = until_s, progress
         self._total_s = min(until_s, math.inf if end_s is None else end_s)
 
     def go_on(self, time_s: float) -> bool:
-        if self._told is not None:
-            self._told(time_s, self._total_s if math.isfinite(self._total_s) else None)
+        if self._progress is not None:
+            self._progress(time_s, self._total_s if math.isfinite(self._total_s) else None)
         self.stopped = time_s > self._until_s
         return not self.stopped
 
 
 def _length_s(behaviour: Behaviour) -> float:
     series = [] if behaviour.voice is None else list(behaviour.voice.series.values())
-    series += [] if behaviour.sight is None else [behaviour.sight.seen]
+    series += [] if behaviour.face is None else [behaviour.face.seen]
     return max((float(s.ends_s[-1]) for s in series if len(s.ends_s)), default=0.0)
 
 

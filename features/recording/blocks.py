@@ -22,14 +22,14 @@ Pieces = Callable[[], Iterator[Track]]
 
 
 @dataclass(frozen=True)
-class Block:
+class AudioBlock:
     """A stretch of a track; what is measured in it counts within ``core``, seconds on the track's clock."""
 
     track: Track
     core: Span = WHOLE
 
 
-def blocks(pieces: Pieces) -> Iterator[Block]:
+def blocks(pieces: Pieces) -> Iterator[AudioBlock]:
     """Cut a track into blocks of two minutes; a shorter one is one block, and none where there is no sound.
 
     Praat takes for silence what is far below the loudest sample of all that it is given. A block of a longer track
@@ -45,13 +45,13 @@ def blocks(pieces: Pieces) -> Iterator[Block]:
         if length_s <= BLOCK_S + MARGIN_S:
             start.append(piece)
     if length_s <= BLOCK_S + MARGIN_S:
-        yield Block(joined(start))
+        yield AudioBlock(joined(start))
         return
     start.clear()
     yield from (_padded(block, extent.peak) for block in _cut(pieces()))
 
 
-def _cut(pieces: Iterator[Track]) -> Iterator[Block]:
+def _cut(pieces: Iterator[Track]) -> Iterator[AudioBlock]:
     held: list[Track] = []
     held_s, core_s = 0.0, math.nan
     for piece in pieces:
@@ -62,11 +62,11 @@ def _cut(pieces: Iterator[Track]) -> Iterator[Block]:
         while held_s >= core_s + BLOCK_S + MARGIN_S:
             track = joined(held)
             end_s = core_s + BLOCK_S
-            yield Block(_slice(track, core_s - MARGIN_S, end_s + MARGIN_S), (core_s, end_s))
+            yield AudioBlock(_slice(track, core_s - MARGIN_S, end_s + MARGIN_S), (core_s, end_s))
             held, core_s = [_slice(track, end_s - MARGIN_S, math.inf)], end_s
     if held and held_s > core_s:
         track = joined(held)
-        yield Block(track, (core_s, track.start_s + track.duration_s))
+        yield AudioBlock(track, (core_s, track.start_s + track.duration_s))
 
 
 def _slice(track: Track, start_s: float, end_s: float) -> Track:
@@ -96,11 +96,11 @@ class _Extent:
         return max(self._high - mean, mean - self._low)
 
 
-def _padded(block: Block, peak: float) -> Block:
+def _padded(block: AudioBlock, peak: float) -> AudioBlock:
     """The block with the sample at its end that stands as far from the block's mean as ``peak``."""
     samples = block.track.samples
     nothing = np.zeros(round(PAD_S * block.track.rate_hz), dtype=np.float32)
     count = len(samples) + 2 * len(nothing) + 1
     loudest = (peak + float(np.sum(samples, dtype=np.float64)) / count) / (1.0 - 1.0 / count)
     padded = np.concatenate([samples, nothing, np.array([loudest], dtype=np.float32), nothing])
-    return Block(Track(padded, block.track.rate_hz, block.track.start_s), block.core)
+    return AudioBlock(Track(padded, block.track.rate_hz, block.track.start_s), block.core)

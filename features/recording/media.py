@@ -79,8 +79,8 @@ class Recording:
 
     def holds(self) -> str:
         """What the file holds, for messages: ``audio (pcm_s16le)``."""
-        found = [f"{s.type} ({s.codec_context.name})" for s in self.container.streams if s.codec_context is not None]
-        return " and ".join(found) if found else "nothing that can be decoded"
+        streams = [f"{s.type} ({s.codec_context.name})" for s in self.container.streams if s.codec_context is not None]
+        return " and ".join(streams) if streams else "nothing that can be decoded"
 
     def frames(self, stream: Any) -> Iterator[Any]:
         """Every decoded frame of ``stream`` in order.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from features.recording.audio import Track
-from features.recording.blocks import Block
+from features.recording.blocks import AudioBlock
 from features.series import Series, Span
 from features.settings import FeatureSettings
 from features.voice.energy import energy_series
@@ -29,9 +29,9 @@ class Voice:
 
         Jitter has the coverage of pitch: both need a sounding voice.
         """
-        found = {name: series.mean(spans, length_s) for name, series in self.series.items()}
-        jitter, voiced = self.jitter.over(spans), found["f0_hz"][1]
-        return {**found, self.jitter.feature: (jitter, voiced if jitter is not None else 0.0)}
+        measured = {name: series.mean(spans, length_s) for name, series in self.series.items()}
+        jitter, voiced = self.jitter.over(spans), measured["f0_hz"][1]
+        return {**measured, self.jitter.feature: (jitter, voiced if jitter is not None else 0.0)}
 
 
 def measure_voice(track: Track, settings: FeatureSettings) -> Voice:
@@ -40,10 +40,10 @@ def measure_voice(track: Track, settings: FeatureSettings) -> Voice:
     Whole tracks are analysed and sliced later: Praat refuses pieces under 0.1 s, and its windows would be cut at
     every utterance's edge.
     """
-    return _measure(Block(track), settings)
+    return _measure(AudioBlock(track), settings)
 
 
-def measure_blocks(blocks: Iterable[Block], settings: FeatureSettings) -> Voice:
+def measure_blocks(blocks: Iterable[AudioBlock], settings: FeatureSettings) -> Voice:
     """The same, of a track in blocks (``features.recording.blocks``): what one block needs is all that is held."""
     voice: Voice | None = None
     parts: dict[str, list[Series]] = {}
@@ -57,7 +57,7 @@ def measure_blocks(blocks: Iterable[Block], settings: FeatureSettings) -> Voice:
     return Voice({name: _joined(series) for name, series in parts.items()}, voice.jitter)
 
 
-def _measure(block: Block, settings: FeatureSettings) -> Voice:
+def _measure(block: AudioBlock, settings: FeatureSettings) -> Voice:
     import parselmouth
 
     track = block.track

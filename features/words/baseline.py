@@ -39,9 +39,9 @@ def baselines(utterances: Sequence[Mapping[str, Measure]], fewest: int) -> dict[
         for feature, measure in utterance.items():
             if measure.mean is not None:
                 values.setdefault(feature, []).append(measure.mean)
-    found = {}
+    usual = {}
     for feature, seen in values.items():
         # A spread that is only rounding would make everything remarkable.
         if len(seen) >= fewest and (sd := float(np.std(seen, ddof=1))) > 1e-9 * max(1.0, abs(float(np.mean(seen)))):
-            found[feature] = Baseline(float(np.mean(seen)), sd)
-    return found
+            usual[feature] = Baseline(float(np.mean(seen)), sd)
+    return usual

@@ -71,9 +71,9 @@ def _usual(
     utterances = []
     for (turn, who, window), cell in cells.items():
         if who == person and window == DURING:
-            own = speakers.get(turn) == person
+            speaking = speakers.get(turn) == person
             measures = _usable(cell, thresholds)
-            utterances.append({name: m for name, m in measures.items() if own or name not in VOICE_FEATURES})
+            utterances.append({name: m for name, m in measures.items() if speaking or name not in VOICE_FEATURES})
     return baselines(utterances, thresholds.baseline_utterances)
 
 

@@ -57,9 +57,9 @@ def in_words(
     phrases += [_count_phrase(name, measures, thresholds) for name in COUNTED]
     phrases += [_gaze_phrase(measures, usual, thresholds), _smile_phrase(measures, usual, thresholds)]
     phrases += _look_phrases(measures, usual, thresholds)
-    told = [phrase for phrase in phrases if phrase]
-    if told:
-        return "; ".join(told)
+    worth_saying = [phrase for phrase in phrases if phrase]
+    if worth_saying:
+        return "; ".join(worth_saying)
     return AS_USUAL if any(_distance(name, measures, usual) is not None for name in measures) else None
 
 

@@ -12,21 +12,21 @@ A batch that was killed between 3 and 5 is looked for at the server by our name.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foundation.files import locked
 from llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
 from llm_client.batch.lines import BatchLine, read_line
 from llm_client.batch.service import BatchService, UncertainError
 from llm_client.cost.budget import Budget
 from llm_client.cost.prices import Price, find_price
-from llm_client.errors import RequestError, SetupError
+from llm_client.errors import InBatchError, RequestError, SetupError
 from llm_client.kept.cache import KeptReply, ReplyCache
 from llm_client.live.connection import Connection
 from llm_client.live.dialect import Dialect
@@ -175,13 +175,13 @@ class Batches:
             No such batch in the cache.
         """
         with self._alone():
-            found = {batch.batch_id: batch for batch in self._book.batches() if batch.batch_id}
-            if batch_id not in found:
+            batches = {batch.batch_id: batch for batch in self._book.batches() if batch.batch_id}
+            if batch_id not in batches:
                 raise SetupError(
                     f"{self._path} knows no batch {batch_id!r} at {self._settings.host}; it has: "
-                    f"{', '.join(found) or 'none'}."
+                    f"{', '.join(batches) or 'none'}."
                 )
-            return self._book.drop(found[batch_id], paid=True)
+            return self._book.drop(batches[batch_id], paid=True)
 
     def close(self) -> None:
         """Close the connections and the file."""
@@ -198,17 +198,12 @@ class Batches:
     def _alone(self) -> Iterator[None]:
         """One process at a time, or two would take the same unsent batch for a dead one's; ends with its process."""
         path = self._path.with_name(f"{self._path.name}.batch-lock")
-        try:
-            file = path.open("w")
-        except OSError as error:
-            raise SetupError(f"{path} cannot be written ({error.strerror}).") from None
-        with file:
+        message = f"another process is handing in or collecting batches of {self._path}; wait for it."
+        with ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SetupError(
-                    f"another process is handing in or collecting batches of {self._path}; wait for it."
-                ) from None
+                stack.enter_context(locked(path, message, SetupError))
+            except OSError as error:
+                raise SetupError(f"{path} cannot be written ({error.strerror}).") from None
             yield
 
     def _resume(self, batch: BookedBatch, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
@@ -220,9 +215,9 @@ class Batches:
             return
         state = self._service.retrieve(batch_id)
         if state is None:
-            raise SetupError(
+            raise InBatchError(
                 f"{self._settings.host} does not know the batch {batch_id} (any more). Use the key of the account that "
-                f"it was made with; if it is gone for good, give it up with --forget-batch {batch_id}."
+                f"it was made with; if it is gone for good, give up the batch {batch_id}."
             )
         if state.status == "failed":
             freed = self._book.drop(batch)
@@ -361,8 +356,8 @@ class Batches:
 
     def _failure(self, state: Batch) -> str:
         errors = (state.errors.data if state.errors else None) or []
-        said = [f"line {error.line}: {error.message}" if error.line else str(error.message) for error in errors[:3]]
-        return self._connection.clean("; ".join(said) or "it does not say why")
+        causes = [f"line {error.line}: {error.message}" if error.line else str(error.message) for error in errors[:3]]
+        return self._connection.clean("; ".join(causes) or "it does not say why")
 
 
 def _line(key: str, body: dict[str, Any]) -> bytes:

@@ -170,10 +170,10 @@ def keys_to_ask_directly(cache: ReplyCache) -> set[str]:
 
 def _take(connection: sqlite3.Connection, key: str, batch: BookedBatch) -> tuple[int | None] | None:
     """Take a request out of ``batch``: its reservation, or None where it is not in it."""
-    found: tuple[int | None] | None = connection.execute(
+    row: tuple[int | None] | None = connection.execute(
         "DELETE FROM batched WHERE key = ? AND batch = ? RETURNING reservation", (key, batch.number)
     ).fetchone()
-    return found
+    return row
 
 
 def _release(connection: sqlite3.Connection, key: str, batch: BookedBatch) -> bool:

@@ -33,8 +33,8 @@ def read_line(document: Mapping[str, Any]) -> BatchLine:
         return BatchLine(key, refusal=_words(error))
     body, status = response.get("body"), response.get("status_code")
     if status != 200:
-        said = body.get("error", body) if isinstance(body, dict) else body
-        return BatchLine(key, refusal=_words(said or error), bad_request=status in (400, 422))
+        cause = body.get("error", body) if isinstance(body, dict) else body
+        return BatchLine(key, refusal=_words(cause or error), bad_request=status in (400, 422))
     try:
         return BatchLine(key, read_completion(body))
     except ValueError as mistake:

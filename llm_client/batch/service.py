@@ -39,7 +39,7 @@ class BatchService:
             uploaded = self._patiently(lambda: self._sdk.files.create(file=(name, content), purpose="batch"))
         except _NotFoundError:
             raise SetupError(
-                f"{self._connection.settings.url} has no Batch API (it does not know /files); leave --batch out."
+                f"{self._connection.settings.url} has no Batch API (it does not know /files); ask without batches."
             ) from None
         return self._text(uploaded, "id")
 
@@ -132,11 +132,11 @@ class BatchService:
         after: dict[str, str] = {}
         while True:
             page = self._patiently(partial(page_after, after))
-            found = list(getattr(page, "data", None) or [])
-            yield from found
-            if not found or not getattr(page, "has_more", False):
+            items = list(getattr(page, "data", None) or [])
+            yield from items
+            if not items or not getattr(page, "has_more", False):
                 return
-            after = {"after": self._text(found[-1], "id")}
+            after = {"after": self._text(items[-1], "id")}
 
     def _patiently(self, call: Callable[[], _Result]) -> _Result:
         failures = 0
@@ -154,11 +154,11 @@ class BatchService:
                     raise self._failure(error, failures) from None
                 time.sleep(retry.own_wait_s(failures) if told_s is None else told_s)
 
-    def _text(self, found: object, name: str) -> str:
-        value = getattr(found, name, None)
+    def _text(self, item: object, name: str) -> str:
+        value = getattr(item, name, None)
         if not isinstance(value, str) or not value:
-            said = self._connection.clean(repr(found))
-            raise RequestError(f"{self._connection.settings.host} gave an answer that has no {name}: {said}")
+            shown = self._connection.clean(repr(item))
+            raise RequestError(f"{self._connection.settings.host} gave an answer that has no {name}: {shown}")
         return value
 
     def _failure(self, error: Exception, tries: int) -> Exception:

@@ -13,7 +13,7 @@ from llm_client.usage import usd_text
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Requests by whether their reply is there already, and what the others would take.
 
     Equal requests count once. ``usd`` is None where the price is not known; ``counting`` says how input tokens were
@@ -54,7 +54,7 @@ def estimate(
     requests: Iterable[tuple[ChatRequest, int]],
     find: Callable[[ChatRequest], ChatReply | None],
     price: Price | None,
-) -> Estimate:
+) -> CostEstimate:
     """Count and price ``requests``, each given with the output tokens to expect of it.
 
     ``find`` gives the reply that is there already, or None. Where replies with a known length are there, the estimate
@@ -75,7 +75,7 @@ def estimate(
     output_tokens = round(
         sum(min(expected * ratio, request.max_tokens or expected * ratio) for request, expected in left)
     )
-    return Estimate(
+    return CostEstimate(
         model=model,
         requests=len(distinct),
         answered=len(distinct) - len(left),

@@ -6,8 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from foundation.settings import Settings, problems
 from llm_client.cost.tokens import most_input_tokens
 from llm_client.errors import SetupError
 from llm_client.request import ChatReply, ChatRequest
@@ -16,10 +17,8 @@ SHIPPED = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
-class Price(BaseModel):
+class Price(Settings, allow_inf_nan=False):
     """USD for a million tokens of one model, and the longest reply that it gives."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     input: float = Field(ge=0, description="tokens of the question")
     output: float = Field(ge=0, description="tokens of the reply")
@@ -52,9 +51,7 @@ class Price(BaseModel):
         return None if longest is None else (most_input_tokens(request) * dearest + longest * self.output) / 1e6
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Table(Settings):
     as_of: str | None = None
     models: dict[str, Price]
 
@@ -88,10 +85,8 @@ def _read(path: Path) -> _Table:
     except OSError as error:
         raise SetupError(f"the price table {path} cannot be read ({error.strerror}).") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
         raise SetupError(
-            f"the price table {path}: {where}: {first['msg']}. A line is "
+            f"the price table {path}: {problems(error)[0]}. A line is "
             f'"MODEL" = {{ input = 0.4, output = 1.6 }} below [models]; see {SHIPPED}.'
         ) from None
     except ValueError as error:  # TOML syntax, no UTF-8

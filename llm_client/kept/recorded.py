@@ -79,7 +79,7 @@ class RecordedReplies:
         reply = self.find(request)
         if reply is None:
             raise MissingReplyError(
-                f"no recorded reply in {self._path} for request {request.key()} ({request.label or 'unnamed'}) "
+                f"no recorded reply in {self._path} for request {request.key()} ({request.subject or 'unnamed'}) "
                 f"to model {request.model!r}: the session, the prompt or a setting is not the one that was recorded "
                 f"({self.header.model}, {self.header.date}). Use provider = 'openai' with a server, and `record` for "
                 "a new recording."
@@ -118,8 +118,8 @@ class Recorder:
         key = request.key()
         if key in self._known:
             return
-        said = asdict(reply)
-        entry = {"key": key, "reply": said.pop("text"), **said, "date": today(), "label": request.label}
+        answer = asdict(reply)
+        entry = {"key": key, "reply": answer.pop("text"), **answer, "date": today(), "label": request.subject}
         try:
             self._append(entry)
         except OSError as error:

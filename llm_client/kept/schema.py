@@ -32,10 +32,10 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
-    found = _version(connection)
-    if found > VERSION:
+    version = _version(connection)
+    if version > VERSION:
         raise SetupError(
-            f"the reply cache is of version {found}, and this program knows up to {VERSION}. Use the newer program "
+            f"the reply cache is of version {version}, and this program knows up to {VERSION}. Use the newer program "
             "that wrote it, or name another file with run.llm_cache."
         )
     connection.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")

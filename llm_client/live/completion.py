@@ -38,8 +38,8 @@ def read_completion(document: Any) -> ChatReply:
 
 
 def _said(document: Any) -> str:
-    said = document.get("error") if isinstance(document, dict) else None
-    return repr(document if said is None else said)
+    error = document.get("error") if isinstance(document, dict) else None
+    return repr(document if error is None else error)
 
 
 def _count(document: Any, *path: str) -> int | None:

@@ -75,25 +75,25 @@ class Connection:
 
     def refusal(self, words: str, code: str | None) -> RequestError:
         """The error for a request that the server does not take, ``words`` being what it said."""
-        told = f"{self.settings.host} refused the request: {words}"
+        answer = f"{self.settings.host} refused the request: {words}"
         if code == "context_length_exceeded" or any(name in words.lower() for name in _TOO_LONG):
             return ContextLengthError(
-                f"{told}. The request, with max_tokens for its reply, does not fit into the context of "
+                f"{answer}. The request, with max_tokens for its reply, does not fit into the context of "
                 f"{self.settings.model!r}: send less at once, lower max_tokens, or use a model (or a server setting) "
                 "with a longer context. It was not sent again."
             )
-        return RequestError(told)
+        return RequestError(answer)
 
     def _status_failure(self, error: APIStatusError, tries: int) -> LLMError:
         host, variable = self.settings.host, self.settings.api_key_env
-        told = f"{host} answered {error.status_code}: {self.clean(error)}"
+        answer = f"{host} answered {error.status_code}: {self.clean(error)}"
         if error.status_code in (401, 403):
-            return SetupError(f"{told}. Check the key in the environment variable {variable}.")
+            return SetupError(f"{answer}. Check the key in the environment variable {variable}.")
         if error.status_code == 404:
-            return SetupError(f"{told}. Check model = {self.settings.model!r} and base_url.")
+            return SetupError(f"{answer}. Check model = {self.settings.model!r} and base_url.")
         if error.code == "insufficient_quota":
-            return SetupError(f"{told}. The account needs credit.")
-        return RequestError(f"{told} (after {tries - 1} retries where they help)")
+            return SetupError(f"{answer}. The account needs credit.")
+        return RequestError(f"{answer} (after {tries - 1} retries where they help)")
 
     def _options(self) -> dict[str, Any]:
         return {

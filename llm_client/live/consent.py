@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from llm_client.errors import SetupError
+from llm_client.errors import ConsentError, SetupError
 from llm_client.settings import LLMSettings
 
 
@@ -15,14 +15,13 @@ def check_access(settings: LLMSettings) -> None:
 
 
 def require_consent(settings: LLMSettings) -> None:
-    """Raise SetupError unless the host is this machine, or the one host that was agreed to."""
+    """Raise ConsentError unless the host is this machine, or the one host that was agreed to."""
     if settings.is_loopback or (settings.send_to or "").lower() == settings.host:
         return
     given = f"consent was given for {settings.send_to!r} only" if settings.send_to else "you have not agreed to that"
-    raise SetupError(
-        f"the text of your sessions would leave this machine for {settings.host}, and {given}. --preview 3 shows what "
-        f"would be sent. If the data's licence allows it, give --send-to {settings.host} or set send_to = "
-        f"{settings.host!r}; otherwise use a server on this machine. Nothing was sent."
+    raise ConsentError(
+        f"the text of your sessions would leave this machine for {settings.host}, and {given}. If the data's licence "
+        f"allows it, set send_to = {settings.host!r}; otherwise use a server on this machine. Nothing was sent."
     )
 
 

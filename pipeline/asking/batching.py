@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from decompose.methods import METHODS
 from foundation.errors import InputError, UnitError
-from llm_client.errors import RequestError, SetupError
+from llm_client.errors import LLMError, prefixed
 from llm_client.request import ChatRequest
 from pipeline.asking.pricing import asking_units, unit_requests
 
@@ -42,8 +42,8 @@ class BatchStatus:
         counts = [(report.collected, "replies collected"), (report.submitted, "requests handed in"),
                   (report.refused, "refused, to be asked directly"), (report.unanswered, "not reached before the end"),
                   (report.left_out, "left out by the budget")]  # fmt: skip
-        said = ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing new"
-        lines = [f"{'batch':<14} {report.host}: {said}"]
+        done = ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing new"
+        lines = [f"{'batch':<14} {report.host}: {done}"]
         if report.stopped:
             lines.append(f"  {report.stopped}")
         lines += [
@@ -59,7 +59,7 @@ class BatchStatus:
 
 def check_batch(config: Config) -> None:
     """Raise InputError where a run has nothing that a batch could ask."""
-    if not any(METHODS[name].section == "llm" for name in config.decompose.methods):
+    if not any(METHODS[name].asks for name in config.decompose.methods):
         raise InputError(
             f"--batch: none of decompose.methods ({', '.join(config.decompose.methods)}) asks a language model. Leave "
             "--batch out, or add llm or llm-multimodal."
@@ -90,7 +90,7 @@ def _first_requests(engine: Engine, stage: str, unit: Unit) -> list[ChatRequest]
     try:
         return [request for request, _ in unit_requests(engine, stage, unit)[0]]
     except UnitError:
-        return []  # It cannot be asked at all; its label says why.
+        return []  # It cannot be asked at all; its judgement says why.
 
 
 def forget_batch(config: Config, batch_id: str) -> int:
@@ -103,12 +103,9 @@ def forget_batch(config: Config, batch_id: str) -> int:
 def _batches(config: Config) -> Iterator[Batches]:
     from llm_client.batch.batches import Batches
 
-    try:
-        with Batches(
-            config.decompose.llm, config.llm_cache, prices=config.run.prices, budget_usd=config.run.budget_usd
-        ) as batches:
-            yield batches
-    except SetupError as error:
-        raise InputError(f"decompose.llm: {error}") from None
-    except RequestError as error:
-        raise UnitError(f"decompose.llm: {error}") from None
+    llm, run = config.decompose.llm, config.run
+    with (
+        prefixed("decompose.llm", LLMError),
+        Batches(llm, config.llm_cache, prices=run.prices, budget_usd=run.budget_usd) as batches,
+    ):
+        yield batches

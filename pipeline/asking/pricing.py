@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decompose.audit.ask import audit_requests
-from decompose.judging.llm import requests_for
-from decompose.methods import METHODS
+from decompose.judging.requests import session_requests
+from decompose.methods import METHODS, Method
 from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
-from foundation.errors import InputError, UnitError
-from llm_client.cost.estimate import Estimate, estimate
+from foundation.errors import UnitError
+from llm_client.cost.estimate import CostEstimate, estimate
 from llm_client.cost.prices import find_price
-from llm_client.errors import SetupError
+from llm_client.errors import prefixed
+from llm_client.kept.lookup import kept_replies
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from pipeline.config import Config
     from pipeline.engine.engine import Engine
     from pipeline.engine.stage import Unit
@@ -31,7 +34,7 @@ class Pricing:
     ``unaskable`` sessions do not fit into the model's context in parts either.
     """
 
-    estimate: Estimate
+    estimate: CostEstimate
     recorded: bool
     without_descriptors: int
     unaskable: int = 0
@@ -73,7 +76,7 @@ def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Uni
         for stage in ASKING
         if stage in stages
         for unit in engine.plan.units[stage]
-        if METHODS[str(unit.method)].section == "llm"
+        if METHODS[str(unit.method)].asks
     ]
 
 
@@ -91,69 +94,65 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
     if not asking:
         return None
     config = engine.config
-    found: list[tuple[ChatRequest, int]] = []
+    requests: list[tuple[ChatRequest, int]] = []
     finished: set[str] = set()
     lacking: set[str] = set()
     unaskable: set[str] = set()
     for stage, unit in asking:
         try:
-            requests, lacks = unit_requests(engine, stage, unit)
+            listed, lacks = unit_requests(engine, stage, unit)
         except UnitError:
             unaskable.add(str(unit.session_id))
             continue
         lacking |= {str(unit.session_id)} if lacks else set()
-        found += requests
+        requests += listed
         if engine.artifact(stage, unit) is not None:
-            finished.update(request.key() for request, _ in requests)
+            finished.update(request.key() for request, _ in listed)
     settings = config.decompose.llm
-    try:
+    with prefixed("decompose.llm"):
         price = find_price(settings.model, config.run.prices)
         if batch and price is not None:
             price = price.batched()
-        with kept_replies(config) as kept:
+        with kept_of(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
                 done = ChatReply("", "") if request.key() in finished else None
                 return kept(request) or done
 
-            counted = estimate(settings.model, found, find, price)
-    except SetupError as error:
-        raise InputError(f"decompose.llm: {error}") from None
+            counted = estimate(settings.model, requests, find, price)
     return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
 
 
 def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
-    """The unit's requests with the output to expect, and whether it will have descriptors that are not made yet."""
+    """The unit's requests with the output to expect, and whether it will have behaviour that is not made yet.
+
+    Raises
+    ------
+    UnitError
+        Nothing can be asked about its session.
+    """
     config = engine.config
+    method = METHODS[str(unit.method)]
     session = engine.sessions[str(unit.session_id)]
-    descriptors, lacks = None, False
-    if METHODS[str(unit.method)].uses_descriptors:
-        planned = engine.plan.needed(stage, unit).get("describe", [])
-        artifacts = [engine.artifact("describe", other) for other in planned]
-        lacks = None in artifacts
-        made = [artifact for artifact in artifacts if artifact is not None]
-        descriptors = made[0].table("descriptors") if made else None
+    behaviour, lacks = _behaviour(engine, stage, unit, method)
     if unit.perturbation is None:
-        labelled = requests_for(session, config.rating, descriptors, config.decompose)
-        requests = [(request, len(meta.turns)) for request, meta in labelled]
+        listed = session_requests(method, session, config.rating, behaviour, config.decompose)
+        requests = [(request, len(meta.turns)) for request, meta in listed]
     else:
-        requests = audit_requests(unit.perturbation, session, config.rating, descriptors, config.decompose)
+        requests = audit_requests(unit.perturbation, method, session, config.rating, behaviour, config.decompose)
     return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
 
 
-@contextmanager
-def kept_replies(config: Config) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
-    """Looks up what is there already; makes no file."""
-    from llm_client.kept.cache import ReplyCache
-    from llm_client.kept.recorded import RecordedReplies
+def _behaviour(engine: Engine, stage: str, unit: Unit, method: Method) -> tuple[pa.Table | None, bool]:
+    """What the method reads of the rater, as far as it is there, and whether something is missing."""
+    if not (method.uses_descriptors or method.uses_features):
+        return None, False
+    need, table = ("describe", "descriptors") if method.uses_descriptors else ("features", "utterance_features")
+    artifacts = [engine.artifact(need, other) for other in engine.plan.needed(stage, unit).get(need, [])]
+    made = [artifact for artifact in artifacts if artifact is not None]
+    return made[0].table(table) if made else None, None in artifacts
 
-    if config.decompose.llm.provider == "recorded":
-        yield RecordedReplies(config.run.recorded).find if config.run.recorded else lambda request: None
-    elif not config.llm_cache.exists():
-        yield lambda request: None
-    else:
-        cache = ReplyCache(config.llm_cache)
-        try:
-            yield lambda request: cache.get(request.key())
-        finally:
-            cache.close()
+
+def kept_of(config: Config) -> AbstractContextManager[Callable[[ChatRequest], ChatReply | None]]:
+    """Looks up the replies of a run that are there already."""
+    return kept_replies(config.decompose.llm, config.llm_cache, config.run.recorded)

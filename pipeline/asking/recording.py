@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foundation.errors import InputError, UnitError
-from llm_client.errors import SetupError
+from llm_client.errors import prefixed
 from llm_client.kept.cache import ReplyCache
 from llm_client.kept.recorded import Recorder, live_header
 from llm_client.request import ChatReply, ChatRequest
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.engine.stage import Unit
 
 
-class ReplayTools:
+class ReplayAsker:
     """Answers judging from the reply cache alone and records each answer."""
 
     def __init__(self, cache: ReplyCache, recorder: Recorder) -> None:
@@ -37,7 +37,7 @@ class ReplayTools:
         """
         reply = self._cache.get(request.key())
         if reply is None:
-            raise UnitError(f"{request.label}: its reply is not in the cache.")
+            raise UnitError(f"{request.subject}: its reply is not in the cache.")
         self._recorder.add(request, reply)
         return reply
 
@@ -65,25 +65,23 @@ def complete_recording(engine: Engine, stages: Collection[str]) -> tuple[int, li
     units = asking_units(engine, stages)
     if path is None or not units or not config.llm_cache.exists():
         return 0, []
-    try:
+    with prefixed("decompose.llm"):
         cache = ReplyCache(config.llm_cache)
         recorder = Recorder(path, live_header(config.decompose.llm))
-        tools = ReplayTools(cache, recorder)
+        asker = ReplayAsker(cache, recorder)
         try:
             finished = [(stage, unit) for stage, unit in units if engine.artifact(stage, unit) is not None]
-            missing = [unit for stage, unit in finished if not _replayed(engine, stage, unit, tools)]
+            missing = [unit for stage, unit in finished if not _replayed(engine, stage, unit, asker)]
         finally:
             recorder.close()
             cache.close()
-    except SetupError as error:
-        raise InputError(f"decompose.llm: {error}") from None
     return len(finished) - len(missing), missing
 
 
-def _replayed(engine: Engine, name: str, unit: Unit, tools: ReplayTools) -> bool:
+def _replayed(engine: Engine, name: str, unit: Unit, asker: ReplayAsker) -> bool:
     stage = engine.plan.stages[name]
     with tempfile.TemporaryDirectory() as scratch:
-        work = Work(Path(scratch), lambda done, total, text: None, tools)
+        work = Work(Path(scratch), lambda done, total, text: None, asker)
         try:
             stage.fn(engine.inputs(stage, unit), engine.config, work)
         except UnitError:

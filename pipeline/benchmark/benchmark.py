@@ -6,7 +6,6 @@ is written down.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ from pathlib import Path
 from corpus.session import Session
 from decompose.methods import METHODS, find_method, needs_features
 from foundation.errors import InputError
+from foundation.files import write_atomically
+from foundation.nearest import did_you_mean
+from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
-from pipeline.engine.store import write_atomically
-from pipeline.running.shards import open_engine
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 
@@ -46,7 +46,7 @@ def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence
         find_method(name)
     if len(set(asked)) != len(asked):
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
-    names = asked or [name for name, method in METHODS.items() if name in more or not method.concurrent]
+    names = asked or [name for name, method in METHODS.items() if name in more or not method.asks]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
     left_out |= {
@@ -72,8 +72,7 @@ def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: 
     """
     intake = take_in(base)
     if session is not None and session not in intake.sessions:
-        near = difflib.get_close_matches(session, list(intake.sessions), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"see `apportion inspect {base.corpus}`."
+        hint = did_you_mean(session, list(intake.sessions), f"see `apportion inspect {base.corpus}`.")
         raise InputError(f"--session {session!r}: {base.corpus} has no such session that can be used; {hint}")
     choice = choose_methods(asked, more, list(intake.sessions.values()))
     decompose = base.decompose.model_copy(update={"methods": choice.methods})

@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.evaluation import Comparison, Evaluation, MethodFigures
+from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
 from evaluation.figure import Estimate
 from evaluation.table import TITLES, render_markdown
 from pipeline.benchmark.session import ShownSession
@@ -61,20 +61,20 @@ def _models(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
 
 
 def _best(figures: Sequence[MethodFigures], figure: str) -> str:
-    values = {row.method: found.value for row in figures if isinstance(found := getattr(row, figure), Estimate)}
+    values = {row.method: estimate.value for row in figures if isinstance(estimate := getattr(row, figure), Estimate)}
     sign = -1 if figure in LOWER_IS_BETTER else 1
     return max(values, key=lambda name: (sign * values[name], name))
 
 
-def _row(comparison: Comparison, group: str, figure: str, best: str) -> tuple[str, str] | None:
+def _row(comparison: PairedDifference, group: str, figure: str, best: str) -> tuple[str, str] | None:
     pair = (comparison.method, comparison.against)
     if comparison.among != group or comparison.figure != figure or best not in pair:
         return None
     sign = 1 if comparison.method == best else -1
-    found = comparison.difference
-    text = f"{round(sign * found.value, 3) + 0.0:+.3f}"  # + 0.0 turns -0.0 into 0.0
-    if found.low is not None and found.high is not None:
-        low, high = sorted(round(sign * end, 3) + 0.0 for end in (found.low, found.high))
+    difference = comparison.difference
+    text = f"{round(sign * difference.value, 3) + 0.0:+.3f}"  # + 0.0 turns -0.0 into 0.0
+    if difference.low is not None and difference.high is not None:
+        low, high = sorted(round(sign * end, 3) + 0.0 for end in (difference.low, difference.high))
         text += f" [{low:.3f}, {high:.3f}]"
     return (pair[1] if sign == 1 else pair[0]), text
 

@@ -51,7 +51,7 @@ def shown_session(engine: Engine, asked: str | None) -> ShownSession | None:
     (split,) = engine.finished("split").values()
     splits = split.table("splits")
     test = set(splits.filter(pc.equal(splits["split"], "test")).column("session_id").to_pylist())
-    found = [
+    episodes = [
         episode
         for session in engine.sessions.values()
         for episode in session.episodes(engine.config.rating)
@@ -61,7 +61,7 @@ def shown_session(engine: Engine, asked: str | None) -> ShownSession | None:
             else session.session_id in test and len(episode.target_turns) <= LONGEST
         )
     ]
-    for episode in _by_nearness(found):
+    for episode in _by_nearness(episodes):
         values = _values(rewards, episode, methods)
         if values is not None:
             return _shown(engine, episode, values)
@@ -82,12 +82,13 @@ def _values(rewards: pa.Table, episode: Episode, methods: Sequence[str]) -> dict
     here = rewards
     for column, value in zip(("session_id", "rater", "target", "name"), episode.key, strict=True):
         here = here.filter(pc.equal(here[column], value))
-    found: dict[tuple[str, int], list[float]] = {}
+    by_turn: dict[tuple[str, int], list[float]] = {}
     for row in here.select(["method", "turn", "reward"]).to_pylist():
-        found.setdefault((row["method"], row["turn"]), []).append(row["reward"])
-    if any((method, turn) not in found for method in methods for turn in episode.target_turns):
+        by_turn.setdefault((row["method"], row["turn"]), []).append(row["reward"])
+    if any((method, turn) not in by_turn for method in methods for turn in episode.target_turns):
         return None
-    return {method: tuple(statistics.fmean(found[method, turn]) for turn in episode.target_turns) for method in methods}
+    turns = episode.target_turns
+    return {method: tuple(statistics.fmean(by_turn[method, turn]) for turn in turns) for method in methods}
 
 
 def _shown(engine: Engine, episode: Episode, values: Mapping[str, tuple[float, ...]]) -> ShownSession:

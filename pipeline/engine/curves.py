@@ -6,38 +6,28 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from corpus.schema import HISTORIES, HISTORY
 from pipeline.engine.stage import Unit
 from pipeline.engine.store import Artifact
 
-CURVES = pa.schema(
-    [
-        ("stage", pa.string()),
-        ("method", pa.string()),
-        ("seed", pa.int32()),
-        ("step", pa.int32()),
-        ("metric", pa.string()),
-        ("value", pa.float64()),
-    ]
-)
-TRAINED_STAGES = ("fit", "train-reward", "align")
-
 
 def training_curves(finished: Mapping[str, Mapping[Unit, Artifact]]) -> pa.Table | None:
-    """The ``history`` tables (step, metric, value) of all trained units, one below the other, or None."""
+    """The ``history`` tables (step, metric, value) of all trained units, in the order of ``finished``, or None."""
     tables = [
-        _labelled(artifact.table("history"), stage, unit)
-        for stage in TRAINED_STAGES
-        for unit, artifact in finished.get(stage, {}).items()
+        _with_unit(artifact.table("history"), stage, unit)
+        for stage, artifacts in finished.items()
+        for unit, artifact in artifacts.items()
+        if artifact.has("history.parquet")
     ]
     return pa.concat_tables(tables) if tables else None
 
 
-def _labelled(history: pa.Table, stage: str, unit: Unit) -> pa.Table:
+def _with_unit(history: pa.Table, stage: str, unit: Unit) -> pa.Table:
     rows = len(history)
     columns = [
         pa.array([stage] * rows, pa.string()),
         pa.array([unit.method] * rows, pa.string()),
         pa.array([unit.seed] * rows, pa.int32()),
-        *(history.column(name).combine_chunks().cast(CURVES.field(name).type) for name in ("step", "metric", "value")),
+        *(history.column(field.name).combine_chunks().cast(field.type) for field in HISTORY.arrow),
     ]
-    return pa.table(columns, schema=CURVES)
+    return pa.table(columns, schema=HISTORIES.arrow)

@@ -14,10 +14,11 @@ from typing import Any, Literal
 from corpus.corpus import Corpus
 from corpus.session import Session
 from foundation.errors import ApportionError, InputError, StoppedError, UnitError
+from foundation.files import canonical_json, digest, write_atomically
 from pipeline.config import Config
 from pipeline.engine.inputs import InputHashes
 from pipeline.engine.stage import Inputs, Outputs, Progress, Stage, Unit, Work
-from pipeline.engine.store import Artifact, Store, canonical_json, digest, write_atomically
+from pipeline.engine.store import Artifact, Store
 from pipeline.engine.units import Plan, listed
 
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]
@@ -110,8 +111,8 @@ class Engine:
             "settings": stage.settings(self.config, unit),
             "sessions": [self._hashes.session(session, stage.reads) for session in self._sessions_of(unit)],
             "upstream": {
-                need: [[list(other), artifact.output_hash] for other, artifact in found.items()]
-                for need, found in upstream.items()
+                need: [[list(other), artifact.output_hash] for other, artifact in artifacts.items()]
+                for need, artifacts in upstream.items()
             },
             "facts": self._facts(stage),
         }
@@ -146,8 +147,8 @@ class Engine:
 
     def finished(self, name: str) -> dict[Unit, Artifact]:
         """All finished units of a stage."""
-        found = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
-        return {unit: artifact for unit, artifact in found if artifact is not None}
+        artifacts = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
+        return {unit: artifact for unit, artifact in artifacts if artifact is not None}
 
     def failures(self) -> list[Outcome]:
         """Every recorded failure of the planned units, in the order of the stages."""
@@ -176,18 +177,18 @@ class Engine:
     def _upstream(self, stage: Stage, unit: Unit) -> dict[str, dict[Unit, Artifact]]:
         upstream = {}
         for need, units in self.plan.needed(stage.name, unit).items():
-            found = {other: artifact for other in units if (artifact := self.artifact(need, other)) is not None}
-            if not found:
+            artifacts = {other: artifact for other in units if (artifact := self.artifact(need, other)) is not None}
+            if not artifacts:
                 raise BlockedError(f"needs {need} ({listed(units)}), which did not succeed; its own entry says why.")
-            upstream[need] = found
+            upstream[need] = artifacts
         return upstream
 
     def _facts(self, stage: Stage) -> dict[str, Any]:
-        found = {name: self.facts[name](self) for name in stage.facts}
-        if "quarantine" in found:
+        facts = {name: self.facts[name](self) for name in stage.facts}
+        if "quarantine" in facts:
             # Its own earlier failure is forgotten once it succeeds, and may be no part of its key.
-            found["quarantine"] = [row for row in found["quarantine"] if row["stage"] != stage.name]
-        return found
+            facts["quarantine"] = [row for row in facts["quarantine"] if row["stage"] != stage.name]
+        return facts
 
     def _sessions_of(self, unit: Unit) -> tuple[Session, ...]:
         if unit.session_id is not None:

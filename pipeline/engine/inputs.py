@@ -11,7 +11,7 @@ from typing import Any
 
 from corpus.session import Media, Session
 from foundation.errors import UnitError
-from pipeline.engine.store import canonical_json, file_digest, write_atomically
+from foundation.files import canonical_json, file_digest, write_atomically
 
 
 class InputHashes:
@@ -49,9 +49,9 @@ class InputHashes:
                 return str(remembered["sha256"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        found = file_digest(path)
-        write_atomically(note, canonical_json({"stamp": stamp, "sha256": found}))
-        return found
+        sha256 = file_digest(path)
+        write_atomically(note, canonical_json({"stamp": stamp, "sha256": sha256}))
+        return sha256
 
     def _recording(self, media: Media) -> Path:
         return self.root / media.path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from corpus.power import too_few_sessions_warning
 from corpus.session import Session
 from corpus.validate import Problem, validate
 from foundation.errors import InputError
+from foundation.nearest import did_you_mean
 from pipeline.config import Config
 
 
@@ -72,8 +72,7 @@ def _rating(config: Config, corpus: Corpus) -> str:
             return str(names[0])
         raise InputError(f"{config.corpus} has several ratings: {', '.join(names)}. Choose one: rating = {names[0]!r}.")
     if config.rating not in names:
-        near = difflib.get_close_matches(config.rating, names, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(config.rating, names, after=" ")
         raise InputError(f"rating = {config.rating!r}: not in {config.corpus}; {hint}It has: {', '.join(names)}.")
     return config.rating
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from foundation.errors import UnitError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +46,11 @@ class Work:
     tools: Any = None
     checkpoints: Path | None = None
 
+    @property
+    def training_state(self) -> Path | None:
+        """The file in ``checkpoints`` by which an interrupted training goes on."""
+        return None if self.checkpoints is None else self.checkpoints / "training.pt"
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -74,8 +81,15 @@ class Inputs:
         """The tables ``name`` of all needed units of ``stage``, one below the other; None where there are none."""
         import pyarrow as pa
 
-        found = [artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet")]
-        return pa.concat_tables(found) if found else None
+        tables = [artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet")]
+        return pa.concat_tables(tables) if tables else None
+
+    def required(self, stage: str, name: str) -> pa.Table:
+        """The same where the unit cannot do without; raises UnitError where there are none."""
+        table = self.table(stage, name)
+        if table is None:
+            raise UnitError(f"{self.unit}: no {name} of the stage {stage!r} to work on; its own entry says why.")
+        return table
 
     def artifacts(self, stage: str) -> list[Artifact]:
         """The artifacts of the needed units of ``stage``, ordered by unit."""
@@ -91,6 +105,22 @@ class Outputs:
     documents: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class BeforeRun:
+    """What a stage's check may look at before any work is done.
+
+    ``config`` is as it was given, ``units`` are those planned of the stage. ``sends`` is False where nothing will be
+    sent, so that what requests would lack is worth a warning and no error.
+    """
+
+    config: Config
+    root: Path
+    sessions: Mapping[str, Session]
+    units: tuple[Unit, ...]
+    tools: Any = None
+    sends: bool = True
+
+
 StageFunction = Callable[[Inputs, "Config", Work], Outputs]
 Axis = Literal["method", "seed", "perturbation"]
 
@@ -101,9 +131,9 @@ class Stage:
 
     ``needs`` names the stages it reads, ``per`` and ``over`` what it repeats for, ``reads`` the parts of a
     session it sees ("turns", "ratings", "media") and ``settings`` the configuration that enters its key.
-    ``units`` leaves out combinations that do not apply (a recording's features where there is no recording),
-    ``chosen`` all but some sessions,
-    ``wants`` the needs that one unit can do without (the descriptors, for a method that reads text alone).
+    ``applies`` leaves out combinations that there is nothing to do for (a recording's features where there is no
+    recording), ``chosen`` all but some sessions, ``wants`` the needs that one unit can do without (the descriptors, for
+    a method that reads text alone).
     """
 
     name: str
@@ -122,11 +152,15 @@ class Stage:
     read_as: Callable[[Unit, str], Unit] = lambda unit, need: unit
     """The unit that stands for one of this stage where ``need``'s units are looked for: another method's, say."""
     facts: tuple[str, ...] = ()
-    """Which facts of the run the stage reads: "versions", "quarantine", "recorded"."""
+    """Which facts of the run the stage reads: "versions", "quarantine", "warnings"."""
     turn_labels: bool = False
     """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
     concurrent: Callable[[Config, Unit], int] = lambda config, unit: 1
     """How many units of this kind may wait for a server at once; 1 for work that computes."""
+    asks: bool = False
+    """Whether its units may ask a language model."""
+    check: Callable[[BeforeRun], Iterable[str]] = lambda before: ()
+    """Looks before any work at what the stage would stop at: gives warnings, raises InputError."""
 
     @property
     def cli(self) -> str:

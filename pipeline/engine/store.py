@@ -19,24 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from foundation.errors import UnitError
+from foundation.files import canonical_json, digest, file_digest, sync, sync_folder
 
 MANIFEST = "manifest.json"
-
-
-def canonical_json(value: Any) -> str:
-    """JSON text that is the same for equal values: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def digest(value: Any) -> str:
-    """sha256 of a JSON-able value's canonical text."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """sha256 of a file's content, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -158,8 +143,7 @@ class Store:
         paths = sorted(path for path in scratch.rglob("*") if path.is_file())
         files = {path.relative_to(scratch).as_posix(): file_digest(path) for path in paths}
         (scratch / MANIFEST).write_text(canonical_json({"files": files}))
-        for path in (*paths, scratch / MANIFEST, *(p for p in scratch.rglob("*") if p.is_dir()), scratch):
-            _sync(path)
+        sync_folder(scratch)
         folder = self.folder(stage, key)
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -173,7 +157,7 @@ class Store:
             else:
                 shutil.rmtree(folder)
                 scratch.rename(folder)
-        _sync(folder.parent)
+        sync(folder.parent)
         return Artifact(folder, files)
 
 
@@ -185,20 +169,3 @@ def _is_alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace one file's content so that a reader or a crash sees the old or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-    _sync(temporary)
-    temporary.replace(path)

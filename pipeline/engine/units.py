@@ -27,12 +27,12 @@ class Plan:
     def needed(self, stage: str, unit: Unit) -> dict[str, list[Unit]]:
         """For each stage that ``unit`` reads, its units that agree with ``unit`` on every axis both have."""
         declared = self.stages[stage]
-        found = {
+        matching = {
             need: self._matching(declared.read_as(unit, need), need)
             for need in declared.needs
             if declared.wants(unit, need)
         }
-        return {need: units for need, units in found.items() if units}
+        return {need: units for need, units in matching.items() if units}
 
     def upstream(self, stage: str) -> list[str]:
         """The stages that units of ``stage`` depend on, itself last, in the order of the declaration.
@@ -71,5 +71,5 @@ def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> lis
     ]
 
 
-def _agree(one: Unit, other: Unit) -> bool:
-    return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(one, other, strict=True))
+def _agree(unit: Unit, other: Unit) -> bool:
+    return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(unit, other, strict=True))

@@ -16,7 +16,7 @@ POINTS = 200
 
 
 @dataclass(frozen=True)
-class Series:
+class ChartLine:
     """One curve: values over steps (two sequences of one length); ``dashed`` sets the training curve apart."""
 
     label: str
@@ -26,19 +26,19 @@ class Series:
     dashed: bool = False
 
 
-def line_chart(series: Sequence[Series], x_title: str, label: str) -> Markup | None:
+def line_chart(lines: Sequence[ChartLine], x_title: str, label: str) -> Markup | None:
     """All curves in one frame with ticks, or None where no value is finite.
 
     Parameters
     ----------
-    series : Sequence of Series
+    lines : Sequence of ChartLine
     x_title : str
         What the steps count.
     label : str
         What a screen reader says instead of the picture.
     """
-    curves = [(one, *_thinned(one)) for one in series]
-    curves = [(one, x, y) for one, x, y in curves if len(x)]
+    curves = [(line, *_thinned(line)) for line in lines]
+    curves = [(line, x, y) for line, x, y in curves if len(x)]
     if not curves:
         return None
     x_low, x_high = _range(np.concatenate([x for _, x, _ in curves]))
@@ -54,7 +54,7 @@ def line_chart(series: Sequence[Series], x_title: str, label: str) -> Markup | N
 
     parts = [_grid_line(place_y(y), f"{y:.6g}") for y in y_ticks]
     parts += [_x_tick(place_x(x), f"{x:.6g}") for x in ticks(x_low, x_high) if x_low <= x <= x_high and x == int(x)]
-    parts += [_curve(one, [(place_x(a), place_y(b)) for a, b in zip(x, y, strict=True)]) for one, x, y in curves]
+    parts += [_curve(line, [(place_x(a), place_y(b)) for a, b in zip(x, y, strict=True)]) for line, x, y in curves]
     return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
         f"{WIDTH:g}",
         f"{HEIGHT:g}",
@@ -75,9 +75,9 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [i * step for i in range(first, last + 1)]
 
 
-def _thinned(one: Series) -> tuple[np.ndarray, np.ndarray]:
+def _thinned(line: ChartLine) -> tuple[np.ndarray, np.ndarray]:
     """The finite points in the order of their steps, at most ``POINTS`` of them."""
-    x, y = np.asarray(one.steps, dtype=float), np.asarray(one.values, dtype=float)
+    x, y = np.asarray(line.steps, dtype=float), np.asarray(line.values, dtype=float)
     finite = np.isfinite(x) & np.isfinite(y)
     order = np.argsort(x[finite], kind="stable")
     x, y = x[finite][order], y[finite][order]
@@ -107,10 +107,10 @@ def _x_tick(x: float, text: str) -> Markup:
     )
 
 
-def _curve(one: Series, points: Sequence[tuple[float, float]]) -> Markup:
-    classes = f"{one.colour} curve{' dashed' if one.dashed else ''}"
+def _curve(line: ChartLine, points: Sequence[tuple[float, float]]) -> Markup:
+    classes = f"{line.colour} curve{' dashed' if line.dashed else ''}"
     if len(points) == 1:
         x, y = points[0]
         return Markup('<circle class="{}" cx="{}" cy="{}" r="3"/>').format(classes, f"{x:.1f}", f"{y:.1f}")
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return Markup('<path class="{}" d="M{}"><title>{}</title></path>').format(classes, path, one.label)
+    return Markup('<path class="{}" d="M{}"><title>{}</title></path>').format(classes, path, line.label)

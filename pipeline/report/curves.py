@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from markupsafe import Markup
 
-from pipeline.report.chart import Series, line_chart
+from pipeline.report.chart import ChartLine, line_chart
 from pipeline.report.text import clean, number
 
 STAGES = {
@@ -58,14 +58,14 @@ def stage_charts(histories: pa.Table | None, colours: dict[str, str]) -> tuple[S
     for row in histories.to_pylist() if histories is not None else ():
         key = (row["method"] or "", _family(row["metric"]))
         groups.setdefault(row["stage"], {}).setdefault(key, []).append(row)
-    found = []
+    stages = []
     for stage in sorted(groups, key=lambda name: (list(STAGES).index(name) if name in STAGES else 9, name)):
         title, x_title = STAGES.get(stage, (stage, "step"))
         charts = [_chart(stage, *key, rows, colours, x_title) for key, rows in groups[stage].items()]
         drawn = sorted((chart for chart in charts if chart is not None), key=lambda chart: not chart.first)
         if drawn:
-            found.append(StageCharts(title, tuple(drawn)))
-    return tuple(found)
+            stages.append(StageCharts(title, tuple(drawn)))
+    return tuple(stages)
 
 
 def _chart(
@@ -75,8 +75,8 @@ def _chart(
     for row in rows:
         curves.setdefault((row["metric"], row["seed"] or 0), []).append(row)
     seeds = {seed for _, seed in curves}
-    series = [
-        Series(
+    lines = [
+        ChartLine(
             label=f"{metric}, seed {seed}" if len(seeds) > 1 else metric,
             steps=[row["step"] for row in points],
             values=[float("nan") if row["value"] is None else row["value"] for row in points],
@@ -87,13 +87,13 @@ def _chart(
     ]
     name = NAMES.get(family, family)
     title = clean(f"{method}: {name}" if method else name, 80)
-    svg = line_chart(series, x_title, f"{title} over {x_title}s")
+    svg = line_chart(lines, x_title, f"{title} over {x_title}s")
     if svg is None:
         return None
-    last = [f"{one.label}: {number(one.values[0])} → {number(one.values[-1])}" for one in series]
+    last = [f"{line.label}: {number(line.values[0])} → {number(line.values[-1])}" for line in lines]
     wanted = FIRST.get(stage)
     first = family in wanted if wanted else "loss" in family
-    dashed = "dashed: training; " if any(one.dashed for one in series) and len(series) > 1 else ""
+    dashed = "dashed: training; " if any(line.dashed for line in lines) and len(lines) > 1 else ""
     return Chart(title, svg, clean(dashed + "; ".join(last[:6]), 400), first)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus.session import Episode
-from evaluation.evaluation import Comparison
+from evaluation.evaluation import PairedDifference
 from evaluation.table import TITLES, footnotes, grids, read
 from pipeline.report.bars import colour_class
 from pipeline.report.curves import stage_charts
@@ -146,7 +146,7 @@ def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]
     ]
 
 
-def _comparison(comparison: Comparison) -> tuple[str, ...]:
+def _comparison(comparison: PairedDifference) -> tuple[str, ...]:
     """A row: group, figure, the two methods, their difference, its interval."""
     difference = comparison.difference
     interval = "–"

@@ -128,28 +128,28 @@ def session_views(
         return (episode.session_id not in described, order, episode.key)
 
     candidates = sorted((e for e in episodes if e.session_id in rewarded), key=rank)
-    chosen = _within_budget(candidates)
-    ids = pa.array(sorted({episode.session_id for episode in chosen}), pa.string())
+    shown_episodes = _within_budget(candidates)
+    ids = pa.array(sorted({episode.session_id for episode in shown_episodes}), pa.string())
     values = _values(rewards.filter(pc.is_in(rewards["session_id"], ids)))
     words = _words(descriptors, ids)
     training = [e.score for e in episodes if split_of.get(e.session_id) == "train"]
     mean = float(np.mean(training)) if training else None
     shown = tuple(
         _view(episode, split_of.get(episode.session_id, ""), values.get(episode.key, {}), words, colours, mean)
-        for episode in chosen
+        for episode in shown_episodes
     )
     return SessionViews(shown, len(candidates), "" if mean is None else plain(mean))
 
 
 def _within_budget(candidates: Sequence[Episode]) -> list[Episode]:
-    chosen: list[Episode] = []
+    shown_episodes: list[Episode] = []
     budget = TURN_BUDGET
     for episode in candidates[:MAX_SESSIONS]:
         budget -= min(len(episode.turns), MAX_TURNS)
-        if budget < 0 and chosen:
+        if budget < 0 and shown_episodes:
             break
-        chosen.append(episode)
-    return chosen
+        shown_episodes.append(episode)
+    return shown_episodes
 
 
 def _values(rewards: pa.Table) -> dict[tuple[str, str, str, str], dict[str, dict[int, TurnReward]]]:
@@ -159,22 +159,22 @@ def _values(rewards: pa.Table) -> dict[tuple[str, str, str, str], dict[str, dict
         if row["reward"] is not None and np.isfinite(row["reward"]):
             key = (row["session_id"], row["rater"], row["target"], row["name"])
             rows[key, row["method"], row["turn"]].append(row)
-    found: dict[tuple[str, str, str, str], dict[str, dict[int, TurnReward]]] = {}
+    by_episode: dict[tuple[str, str, str, str], dict[str, dict[int, TurnReward]]] = {}
     for (episode, method, turn), group in rows.items():
         spread = group[0]["sd"] if len(group) == 1 else None
         why = next((row["rationale"] for row in group if row["rationale"]), "")
         reward = TurnReward(float(np.mean([row["reward"] for row in group])), spread, why)
-        found.setdefault(episode, {}).setdefault(method, {})[turn] = reward
-    return found
+        by_episode.setdefault(episode, {}).setdefault(method, {})[turn] = reward
+    return by_episode
 
 
 def _words(descriptors: pa.Table | None, ids: pa.Array) -> dict[tuple[str, int], list[dict[str, Any]]]:
     """Descriptor rows by session and turn."""
-    found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    by_turn: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     if descriptors is not None:
         for row in descriptors.filter(pc.is_in(descriptors["session_id"], ids)).to_pylist():
-            found[row["session_id"], row["turn"]].append(row)
-    return found
+            by_turn[row["session_id"], row["turn"]].append(row)
+    return by_turn
 
 
 def _view(

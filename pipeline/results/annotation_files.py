@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from foundation.errors import InputError, UnitError
 from pipeline.engine.progress import StageProgress
-from pipeline.engine.store import file_digest, write_atomically
-from pipeline.results.publish import session_file_name
+from pipeline.results.run_folder import RunFolder, session_file_name, write_once
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from corpus.corpus import Corpus
     from corpus.session import Session
     from features.export.behaviour import SessionTiers
     from features.export.elan import LinkedMedia
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
 Format = Literal["eaf", "textgrid"]
 SUFFIXES: dict[Format, str] = {"eaf": ".eaf", "textgrid": ".TextGrid"}
 PROGRAMS: dict[Format, str] = {"eaf": "ELAN", "textgrid": "Praat"}
-UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
 
 
 @dataclass
@@ -81,64 +75,6 @@ class ExportReport:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class RunFolder:
-    """The published tables of one run, and the corpus that it was made from."""
-
-    folder: Path
-    corpus: Corpus
-    reply_max_s: float
-
-    def table(self, name: str, session_id: str) -> pa.Table | None:
-        """One session's rows of the table ``name``, None where the run has no such table."""
-        return self._read(self.folder / f"{name}.parquet", session_id)
-
-    def frames(self, session_id: str) -> pa.Table | None:
-        """One session's ``frames``, None where nothing was measured in it."""
-        return self._read(self.folder / "frames" / f"{session_file_name(session_id)}.parquet", session_id)
-
-    def _read(self, path: Path, session_id: str) -> pa.Table | None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if not path.is_file():
-            return None
-        try:
-            return pq.read_table(path, filters=[("session_id", "==", session_id)], partitioning=None)
-        except (OSError, pa.ArrowException) as error:
-            raise UnitError(
-                f"{path}: not a readable table ({str(error).splitlines()[0]}). Delete it and run `apportion run` again."
-            ) from None
-
-
-def open_run(source: Path, corpus: Path | None) -> RunFolder:
-    """The run folder of a configuration, or ``source`` itself where it is one; ``corpus`` replaces the config's.
-
-    Raises
-    ------
-    InputError
-        No such file or folder, a folder that is no run's, a run folder without ``corpus``, a run that has not been
-        made yet, a corpus whose utterances are not those of the run.
-    """
-    from corpus.corpus import Corpus
-    from pipeline.config import load_config
-
-    if source.is_dir():
-        if corpus is None:
-            raise InputError(
-                f"{source}: a run folder does not say where its corpus is. Add --corpus FOLDER, or name the run's "
-                "configuration (TOML) in its place."
-            )
-        folder = source
-    else:
-        config = load_config(source)
-        folder, corpus = config.output, corpus or config.corpus
-    record = _record(folder)
-    opened = Corpus.open(corpus)
-    _check_same(record, folder, opened.root)
-    return RunFolder(folder, opened, float(record["config"]["features"]["reply_max_s"]))
-
-
 def export_run(
     run: RunFolder, kind: Format, out: Path, session_ids: Sequence[str], force: bool, progress: StageProgress
 ) -> ExportReport:
@@ -152,12 +88,10 @@ def export_run(
     InputError
         An unknown session, a folder that cannot be written to, a corpus without any times.
     """
-    chosen = list(dict.fromkeys(session_ids)) or run.corpus.session_ids()
-    sessions = (
-        [run.corpus.session(session_id) for session_id in chosen] if session_ids else map(run.corpus.session, chosen)
-    )
+    ids = list(dict.fromkeys(session_ids)) or run.corpus.session_ids()
+    sessions = [run.corpus.session(session_id) for session_id in ids] if session_ids else map(run.corpus.session, ids)
     report = ExportReport(kind, out)
-    progress.begin("export", len(chosen))
+    progress.begin("export", len(ids))
     for session in sessions:
         try:
             _export_session(run, session, force, report)
@@ -166,7 +100,7 @@ def export_run(
         progress.advance("export", 1)
     if not (report.written or report.unchanged or report.refused or report.failed):
         raise InputError(
-            f"{run.corpus.root}: none of {_count(len(chosen), 'session')} has a turn with start_s and end_s, and "
+            f"{run.corpus.root}: none of {_count(len(ids), 'session')} has a turn with start_s and end_s, and "
             f"{PROGRAMS[kind]} shows nothing without times. Import a transcript with times."
         )
     return report
@@ -224,65 +158,6 @@ def _media(run: RunFolder, session: Session, report: ExportReport) -> Iterable[L
         relative = isinstance(place, Path)
         url = os.path.relpath(place, report.out.resolve()) if isinstance(place, Path) else place
         yield LinkedMedia(url if not relative else f"./{url}", relative, max(0, round(-media.offset_s * 1000)))
-
-
-class Written(Protocol):
-    """A report that files are noted in by what became of them."""
-
-    written: list[Path]
-    unchanged: list[Path]
-    refused: list[Path]
-
-
-def write_once(path: Path, content: bytes, force: bool, report: Written) -> None:
-    """Write a file unless it has that content already; one with another is replaced only with ``force``.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written to.
-    """
-    try:
-        if path.is_file() and path.read_bytes() == content:
-            report.unchanged.append(path)
-            return
-        if path.exists() and not force:
-            report.refused.append(path)
-            return
-        write_atomically(path, content)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}). Choose another folder with --out.") from None
-    report.written.append(path)
-
-
-def _record(folder: Path) -> dict[str, Any]:
-    path = folder / "run.json"
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        float(record["config"]["features"]["reply_max_s"])
-        dict(record["inputs"])
-    except FileNotFoundError:
-        raise InputError(
-            f"{folder}: no run.json, so nothing has been run into this folder. Run `apportion describe CONFIG` first."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
-    except (ValueError, KeyError, TypeError):
-        raise InputError(
-            f"{path}: not the record of a run. Run `apportion run CONFIG` again to write it anew."
-        ) from None
-    return record
-
-
-def _check_same(record: dict[str, Any], folder: Path, root: Path) -> None:
-    """Turn numbers of other utterances would put behaviour beside words that it does not belong to."""
-    for name in UTTERANCE_TABLES:
-        path = root / name
-        if path.is_file() and record["inputs"].get(name) != file_digest(path):
-            raise InputError(
-                f"{path}: not the utterances that the run in {folder} was made from. Run it again on this corpus, or "
-                "name its own with --corpus."
-            )
 
 
 def _count(number: int, noun: str) -> str:

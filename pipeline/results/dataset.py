@@ -10,7 +10,7 @@ from typing import Any
 
 from corpus.schema import REWARDS, SPLITS
 from foundation.errors import InputError
-from pipeline.results.annotation_files import RunFolder, write_once
+from pipeline.results.run_folder import RunFolder, write_once
 
 CARD = "README.md"
 TRAINING_ROLES = ("user", "assistant")
@@ -70,7 +70,7 @@ def export_dataset(
     by_split: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_split.setdefault(splits.get(row["session_id"], NOT_SPLIT), []).append(row)
-    report = DatasetReport(out, {name: len(found) for name, found in sorted(by_split.items())})
+    report = DatasetReport(out, {name: len(of_split) for name, of_split in sorted(by_split.items())})
     for name in report.rows:
         content = _parquet(by_split[name])
         write_once(out / "data" / f"{name}-00000-of-00001.parquet", content, force, report)

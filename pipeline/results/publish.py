@@ -9,17 +9,19 @@ import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.assembly import package_versions, quarantine_rows
+from corpus.schema import QUARANTINE
+from foundation.files import file_digest, place_folder, write_atomically
+from pipeline.config import shown_config
 from pipeline.engine.curves import training_curves
 from pipeline.engine.engine import Engine
+from pipeline.engine.facts import package_versions, quarantine_rows
 from pipeline.engine.stage import Unit
-from pipeline.engine.store import Artifact, digest, file_digest, write_atomically
-from pipeline.stages.calls import shown_config
+from pipeline.engine.store import Artifact
+from pipeline.results.run_folder import session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -30,7 +32,6 @@ TABLES = (
     ("samples", "rewards", "samples"),
     ("scores", "train-reward", "scores"),
 )
-QUARANTINE = pa.schema([(name, pa.string()) for name in ("stage", "session_id", "unit", "status", "cause", "evidence")])
 
 
 def publish(engine: Engine) -> dict[str, int]:
@@ -66,7 +67,7 @@ def publish(engine: Engine) -> dict[str, int]:
     for artifact in finished["report"].values():
         _publish_text(output / "report.html", artifact.text("report.html"))
     quarantine = engine.facts["quarantine"](engine)
-    _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE)])
+    _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE.arrow)])
     _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")
     counts = {stage: len(units) for stage, units in finished.items()}
     return {**counts, "quarantined": len(quarantine)}
@@ -142,11 +143,4 @@ def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
     for name in files:
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(artifact.folder / prefix / name, temporary / name)
-    shutil.rmtree(target, ignore_errors=True)
-    temporary.rename(target)
-
-
-def session_file_name(session_id: str) -> str:
-    """A session id as a file name: anything unusual is percent-encoded, so that it stays inside the folder."""
-    name = quote(session_id, safe="").replace(".", "%2E")
-    return name if len(name) <= 100 else f"{name[:60]}-{digest(session_id)[:16]}"
+    place_folder(temporary, target)

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
 
+from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.engine import Outcome
 from pipeline.engine.progress import StageProgress
 from pipeline.engine.units import Plan
-from pipeline.running.shards import open_engine, run_units, shard_sizes, stop_text
+from pipeline.running.shards import run_units, shard_sizes, stop_text
 
 SHARDS_PER_WORKER = 4
 _messages: Queue[tuple[str, str]] | None = None
@@ -37,7 +38,7 @@ class RunResult:
         counts: dict[str, Counter[str]] = {}
         for outcome in self.outcomes:
             counts.setdefault(outcome.stage, Counter())[outcome.status] += 1
-        return {stage: dict(sorted(found.items())) for stage, found in counts.items()}
+        return {stage: dict(sorted(statuses.items())) for stage, statuses in counts.items()}
 
     @property
     def quarantined(self) -> tuple[Outcome, ...]:
@@ -112,9 +113,9 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
                 left[name] -= 1
                 if left[name] == 0:
                     finished.add(name)
-                    own = [outcome for outcome in outcomes if outcome.stage == name]
-                    progress.end(name, _summary(own))
-                    if stop_text(own) is not None:
+                    of_stage = [outcome for outcome in outcomes if outcome.stage == name]
+                    progress.end(name, _summary(of_stage))
+                    if stop_text(of_stage) is not None:
                         waiting = [other for other in waiting if not _builds_on(plan, other, name)]
     finally:
         for future in running:

@@ -10,11 +10,10 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foundation.errors import InputError, StoppedError
+from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.stage import Stage, Unit
 from pipeline.engine.units import listed
@@ -104,25 +103,6 @@ def _run_side_by_side(engine: Engine, declared: Stage, units: list[Unit], progre
 def shard_sizes(config: Config, stage: str, shards: int) -> list[int]:
     """How many units each shard of a stage holds."""
     return [len(units) for units in _split(open_engine(config), _stage(stage), shards)]
-
-
-def open_engine(config: Config) -> Engine:
-    """The engine of a configuration, kept for the next call of this process while the corpus stays as it is."""
-    return _engine(config.model_dump_json(), _stamp(config.corpus))
-
-
-@lru_cache(maxsize=1)
-def _engine(config_json: str, _stamp: tuple[tuple[str, int, int], ...]) -> Engine:
-    from pipeline.assembly import assemble
-
-    return assemble(Config.model_validate_json(config_json))
-
-
-def _stamp(corpus: Path) -> tuple[tuple[str, int, int], ...]:
-    if not corpus.is_dir():
-        raise InputError(f"{corpus}: no such corpus folder. Make one with `apportion import`.")
-    statuses = ((path.name, path.stat()) for path in sorted(corpus.iterdir()) if path.is_file())
-    return tuple((name, status.st_size, status.st_mtime_ns) for name, status in statuses)
 
 
 def _stage(name: str) -> Stage:

@@ -1,0 +1,50 @@
+"""Policies side by side: their responses to the same dialogue contexts, and who prefers whose.
+
+From the ground up:
+
+- `responses`: the table, and the files that it is kept in
+- `blind`: letters for the policies' names, and the key to them; `note`: what a table was made with
+- `pairs`: two responses to one context; `disguise`: other names for the people in them
+- `shared_contexts`: the contexts that every policy has room for; `partial_table`: the finished part of a table
+- `generate`: one response a context and policy; `choice`: from what is asked for to what is generated
+- `win_rate`: a reward model as the judge, and how often who wins; `judge`: a language model as the judge
+- `tables`: win rates for people and programs; `judging`: from a file of responses to win rates
+
+`responses`, `blind`, `note`, `pairs` and `judging` load no torch. Names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rlhf.compare.choice import Generation, Wanted, choose
+    from rlhf.compare.judging import JudgeSettings, Judging, LanguageModelJudge, read_pairs
+    from rlhf.compare.pairs import Pair
+    from rlhf.compare.responses import RESPONSES, read_rows, write_rows
+    from rlhf.compare.tables import WinRates
+
+__all__ = [
+    "RESPONSES",
+    "Generation",
+    "JudgeSettings",
+    "Judging",
+    "LanguageModelJudge",
+    "Pair",
+    "Wanted",
+    "WinRates",
+    "choose",
+    "read_pairs",
+    "read_rows",
+    "write_rows",
+]
+_HOMES = {
+    **dict.fromkeys(("Generation", "Wanted", "choose"), "rlhf.compare.choice"),
+    **dict.fromkeys(("JudgeSettings", "Judging", "LanguageModelJudge", "read_pairs"), "rlhf.compare.judging"),
+    **dict.fromkeys(("RESPONSES", "read_rows", "write_rows"), "rlhf.compare.responses"),
+    "Pair": "rlhf.compare.pairs",
+    "WinRates": "rlhf.compare.tables",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -34,7 +34,7 @@ def unblinded(table: pa.Table, key: pa.Table) -> pa.Table:
     Raises
     ------
     InputError
-        A response whose label is not in the key.
+        A response whose letter is not in the key.
     """
     names = {(row["session_id"], row["turn"], row["label"]): row["policy"] for row in key.to_pylist()}
     rows = []
@@ -42,7 +42,7 @@ def unblinded(table: pa.Table, key: pa.Table) -> pa.Table:
         place = (row["session_id"], row["turn"], row["policy"])
         if place not in names:
             raise InputError(
-                f"the key has no label {place[2]!r} for session {place[0]!r}, turn {place[1]}: it belongs to other "
+                f"the key has no letter {place[2]!r} for session {place[0]!r}, turn {place[1]}: it belongs to other "
                 "responses. Give the key that was written beside them."
             )
         rows.append({**row, "policy": names[place]})

@@ -28,13 +28,13 @@ def disguised(pair: Pair, people: Sequence[str], names: Sequence[str]) -> Disgui
 
     No pseudonym is a word of the context or of a response.
     """
-    said = Turn(len(people), NOBODY, "\n".join((pair.context, pair.left_text, pair.right_text)))
-    turns = (*(Turn(number, person, "") for number, person in enumerate(people)), said)
+    shown = Turn(len(people), NOBODY, "\n".join((pair.context, pair.left_text, pair.right_text)))
+    turns = (*(Turn(number, person, "") for number, person in enumerate(people)), shown)
     nothing = Rating(NOBODY, NOBODY, "", 0.0, 0.0, 1.0)
-    found = renaming(Episode(pair.session_id, turns, nothing), names)
-    texts = (found.text(text) for text in (pair.context, pair.left_text, pair.right_text))
+    names_for = renaming(Episode(pair.session_id, turns, nothing), names)
+    texts = (names_for.text(text) for text in (pair.context, pair.left_text, pair.right_text))
     context, left, right = texts
-    return Disguised(replace(pair, context=context, left_text=left, right_text=right), found)
+    return Disguised(replace(pair, context=context, left_text=left, right_text=right), names_for)
 
 
 def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, ...]]:
@@ -45,17 +45,17 @@ def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, .
     InputError
         A session that is not in the corpus.
     """
-    found: dict[str, dict[str, None]] = {}
+    people: dict[str, dict[str, None]] = {}
     for table, columns in ((corpus.utterances, ("speaker",)), (corpus.ratings, ("rater", "target"))):
         for column in columns:
-            ids = table["session_id"].to_pylist()
-            for session_id, person in zip(ids, table[column].to_pylist(), strict=True):
+            session_ids = table["session_id"].to_pylist()
+            for session_id, person in zip(session_ids, table[column].to_pylist(), strict=True):
                 if person is not None:
-                    found.setdefault(session_id, {})[person] = None
+                    people.setdefault(session_id, {})[person] = None
     for pair in pairs:
-        if pair.session_id not in found:
+        if pair.session_id not in people:
             raise InputError(
-                f"--pseudonyms {corpus.root}: it has no session {pair.session_id!r}. Give the corpus from which the "
+                f"{corpus.root}: it has no session {pair.session_id!r}. Give the corpus from which the "
                 "responses were generated."
             )
-    return {session_id: tuple(people) for session_id, people in found.items()}
+    return {session_id: tuple(ids) for session_id, ids in people.items()}

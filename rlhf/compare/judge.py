@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from decompose.prompting.reply import FENCED, ReplyMistakeError, once
-from decompose.prompting.transcript import data_json
 from foundation.errors import UnitError
-from llm_client.request import ChatReply, ChatRequest, Message, whole_text
+from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from llm_client.prompts.data import data_json
+from llm_client.prompts.strict_json import FENCED, ReplyMistakeError, check_finished, once
+from llm_client.request import ChatMessage, ChatReply, ChatRequest, whole_text
 from llm_client.settings import LLMSettings
 from rlhf.compare.disguise import Disguised
 from rlhf.compare.pairs import Pair
@@ -35,7 +36,6 @@ LONGEST_REASON = 500
 TOKENS_A_REPLY = 45
 """About what a verdict with a reason of 20 words takes as JSON."""
 
-Complete = Callable[[ChatRequest], ChatReply]
 Progress = Callable[[int, int, str], None]
 
 
@@ -65,8 +65,8 @@ class Judged:
     @property
     def first_share(self) -> float | None:
         """The share of decided answers that named the first place; 0.5 is a judge that the order does not move."""
-        said = [answer for verdict in self.verdicts for answer in verdict.answers if answer != "tie"]
-        return said.count("first") / len(said) if said else None
+        decided = [answer for verdict in self.verdicts for answer in verdict.answers if answer != "tie"]
+        return decided.count("first") / len(decided) if decided else None
 
     def notes(self, name: str) -> list[str]:
         """What has to be said of the figures of the judge ``name``."""
@@ -74,20 +74,20 @@ class Judged:
         same, failed = len(self.verdicts) - asked, len(self.failed)
         share = self.first_share
         moved = "" if share is None else f"; {share:.0%} of its decided answers named the response shown first"
-        told = [
+        notes = [
             f"{name} was asked about each pair in both orders; on {self.disagreements:,} of {asked:,} pairs the two "
             f"named different responses, which makes a tie{moved}."
         ]
         if same:
-            told.append(f"{same:,} pairs are the same text: ties that {name} was not asked about.")
+            notes.append(f"{same:,} pairs are the same text: ties that {name} was not asked about.")
         if failed:
             more = " Ties of the same text weigh the more." if same else ""
-            told.append(f"{name} gave no usable answer on {failed:,} pairs, which are left out.{more}")
-        told += [
+            notes.append(f"{name} gave no usable answer on {failed:,} pairs, which are left out.{more}")
+        notes += [
             f"There is no win rate of {left} against {right} by {name}: it answered no question about them."
             for left, right in sorted(self.unanswered)
         ]
-        return told
+        return notes
 
     def under_real_names(self, shown: Mapping[Pair, Disguised | None]) -> Judged:
         """The same of the pairs as they are; ``shown`` has what the judge was shown in the place of each."""
@@ -125,7 +125,7 @@ def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
             schema=REPLY_SCHEMA,
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
-            label=f"{pair.place}, {pair.left} and {pair.right}, order {number}",
+            subject=f"{pair.place}, {pair.left} and {pair.right}, order {number}",
         )
         for number, texts in enumerate(orders, 1)
     )
@@ -143,26 +143,26 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
     StoppedError
         The budget is used up; replies received so far are kept.
     """
-    found: dict[int, Verdict | str] = {}
+    outcomes: dict[int, Verdict | str] = {}
     pool = ThreadPoolExecutor(settings.concurrency)
     work = {pool.submit(_verdict, pair, settings, complete): i for i, pair in enumerate(pairs)}
     try:
         for done in as_completed(work):
             try:
-                found[work[done]] = done.result()
+                outcomes[work[done]] = done.result()
             except UnitError as error:
-                found[work[done]] = str(error)
-            progress(len(found), len(pairs), pairs[work[done]].place)
+                outcomes[work[done]] = str(error)
+            progress(len(outcomes), len(pairs), pairs[work[done]].place)
     finally:
         # Not waited for: whoever is stopped here closes the client, which ends what is under way.
         pool.shutdown(wait=False, cancel_futures=True)
     judged = Judged()
     for number, pair in enumerate(pairs):
-        one = found[number]
-        if isinstance(one, str):
-            judged.failed.append((pair, one))
+        outcome = outcomes[number]
+        if isinstance(outcome, str):
+            judged.failed.append((pair, outcome))
         else:
-            judged.verdicts.append(one)
+            judged.verdicts.append(outcome)
     return judged
 
 
@@ -171,13 +171,10 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
 
     Raises
     ------
-    ValueError
+    ReplyMistakeError
         The reply cannot be used; the text says why.
     """
-    if reply.finish_reason == "length":
-        raise ValueError("the reply was cut off at the limit of tokens; give a shorter reason")
-    if reply.finish_reason in ("refusal", "content_filter"):
-        raise ValueError(f"the request was declined ({reply.finish_reason})")
+    check_finished(reply, "give a shorter reason")
     text = reply.text.strip()
     fenced = FENCED.match(text)
     try:
@@ -185,9 +182,9 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
     except ReplyMistakeError:
         raise
     except (ValueError, RecursionError):
-        raise ValueError("the reply is not one JSON object") from None
+        raise ReplyMistakeError("the reply is not one JSON object") from None
     if not isinstance(document, dict) or document.get("better") not in ANSWERS:
-        raise ValueError('the reply is not an object whose "better" is "first", "second" or "tie"')
+        raise ReplyMistakeError('the reply is not an object whose "better" is "first", "second" or "tie"')
     reason = document.get("reason")
     return str(document["better"]), whole_text(reason[:LONGEST_REASON]) if isinstance(reason, str) else ""
 
@@ -195,30 +192,23 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
 def _verdict(pair: Pair, settings: LLMSettings, complete: Complete) -> Verdict:
     if pair.same:
         return Verdict(pair, TIE)
-    said = [_ask(request, complete) for request in requests_for(pair, settings)]
-    answers = tuple(answer for answer, _ in said)
+    replies = [_ask(request, complete) for request in requests_for(pair, settings)]
+    answers = tuple(answer for answer, _ in replies)
     outcome = WIN if answers == ("first", "second") else LOSS if answers == ("second", "first") else TIE
-    return Verdict(pair, outcome, answers, tuple(reason for _, reason in said))
+    return Verdict(pair, outcome, answers, tuple(reason for _, reason in replies))
 
 
 def _ask(request: ChatRequest, complete: Complete) -> tuple[str, str]:
-    asked = request
-    for _ in range(ATTEMPTS):
-        reply = complete(asked)
-        try:
-            return read_reply(reply)
-        except ValueError as error:
-            mistake = str(error)
-        said = reply.text.strip() or "(empty)"
-        correction = f"That reply cannot be used: {mistake}. Answer again with one JSON object of the given form."
-        asked = replace(request, messages=(*request.messages, Message("assistant", said), Message("user", correction)))
-    raise UnitError(
-        f"{request.label}: no usable reply of {request.model!r} in {ATTEMPTS} attempts. Last mistake: {mistake}. Use "
-        "another model."
-    )
+    try:
+        return ask_until_usable(complete, request, read_reply, ATTEMPTS)
+    except NoUsableReplyError as error:
+        raise UnitError(
+            f"{request.subject}: no usable reply of {request.model!r} in {ATTEMPTS} attempts. Last mistake: "
+            f"{error.replies[-1].mistake}. Use another model."
+        ) from None
 
 
-def _messages(context: str, first: str, second: str) -> tuple[Message, ...]:
+def _messages(context: str, first: str, second: str) -> tuple[ChatMessage, ...]:
     lines = [data_json({"speaker": message.role, "text": message.text}) for message in messages_of(context)]
     blanks = {
         "conversation": "[\n" + ",\n".join(lines) + "\n]",
@@ -227,8 +217,8 @@ def _messages(context: str, first: str, second: str) -> tuple[Message, ...]:
     }
     system, user = _templates()
     return (
-        Message("system", str(system.render(blanks)).strip()),
-        Message("user", str(user.render(blanks)).strip()),
+        ChatMessage("system", str(system.render(blanks)).strip()),
+        ChatMessage("user", str(user.render(blanks)).strip()),
     )
 
 

@@ -46,27 +46,27 @@ def pairs_of(table: pa.Table) -> list[Pair]:
     if len(policies) < 2:
         raise InputError(
             f"the responses are those of {len(policies)} policies ({', '.join(policies) or 'none'}); at least 2 are "
-            "needed. Generate with --policy for each further one."
+            "needed. Let the others answer the same contexts, in one run."
         )
     contexts: dict[tuple[str, int, int], str] = {}
-    said: dict[tuple[str, int, int], dict[str, str]] = {}
+    answers: dict[tuple[str, int, int], dict[str, str]] = {}
     for row in table.to_pylist():
         place = (row["session_id"], row["turn"], row["seed"])
         if contexts.setdefault(place, row["context"]) != row["context"]:
             raise InputError(
                 f"session {place[0]!r}, turn {place[1]}: the policies were given different contexts, so their "
-                "responses cannot be compared. Generate them in one run with --policy."
+                "responses cannot be compared. Generate them in one run."
             )
-        said.setdefault(place, {})[row["policy"]] = row["response"]
-    found = [
+        answers.setdefault(place, {})[row["policy"]] = row["response"]
+    pairs = [
         Pair(*place, contexts[place], left, right, texts[left], texts[right])
         for left, right in combinations(policies, 2)
-        for place, texts in said.items()
+        for place, texts in answers.items()
         if left in texts and right in texts
     ]
-    if not found:
+    if not pairs:
         raise InputError(
             "no two policies answered the same context, so nothing can be compared. Generate their responses in one "
-            "run with --policy."
+            "run."
         )
-    return found
+    return pairs

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 from foundation.errors import InputError
+from foundation.files import locked, write_atomically
 
 LOCK = "lock"
 
@@ -23,7 +23,7 @@ class PartialTable:
     ----------
     out : Path
         The table.
-    made : mapping
+    fingerprint : mapping
         What it is made with, as plain JSON values; what was made with something else is thrown away.
 
     Raises
@@ -32,11 +32,13 @@ class PartialTable:
         Another process is writing the table.
     """
 
-    def __init__(self, out: Path, made: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, fingerprint: Mapping[str, Any]) -> None:
         self.folder = out.with_name(f".{out.name}.partial")
-        self._lock = _locked(self.folder, out)
+        message = f"{out} is being written by another process. Wait for it, or write another file."
+        self._lock = ExitStack()
+        self._lock.enter_context(locked(self.folder / LOCK, message, InputError))
         note = self.folder / "made.json"
-        text = json.dumps(made, sort_keys=True)
+        text = json.dumps(fingerprint, sort_keys=True)
         try:
             same = note.read_text(encoding="utf-8") == text
         except (OSError, ValueError):
@@ -45,7 +47,7 @@ class PartialTable:
             for path in self.folder.iterdir():
                 if path.name != LOCK:
                     path.unlink()
-            self.place(note, lambda path: path.write_text(text, encoding="utf-8"))
+            write_atomically(note, text)
 
     def __enter__(self) -> PartialTable:
         return self
@@ -64,14 +66,7 @@ class PartialTable:
 
     def write(self, policy: int, start: int, texts: Sequence[str]) -> None:
         """Keep the responses of one batch, whole or not at all."""
-        text = json.dumps(list(texts))
-        self.place(self._path(policy, start), lambda path: path.write_text(text, encoding="utf-8"))
-
-    def place(self, path: Path, write: Callable[[Path], object]) -> None:
-        """Write a file under a name in the folder and rename it to ``path``, so that it is whole or not there."""
-        scratch = self.folder / f"new{path.suffix}"
-        write(scratch)
-        scratch.replace(path)
+        write_atomically(self._path(policy, start), json.dumps(list(texts)))
 
     def remove(self) -> None:
         """The table is written."""
@@ -79,24 +74,3 @@ class PartialTable:
 
     def _path(self, policy: int, start: int) -> Path:
         return self.folder / f"{policy}-{start:07d}.json"
-
-
-def _locked(folder: Path, out: Path) -> TextIO:
-    """The open lock file of the folder; closing it, or the end of the process, gives it back."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            file = (folder / LOCK).open("w")
-        except FileNotFoundError:
-            continue  # Whoever had the folder has just finished and taken it away.
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(file.fileno()), (folder / LOCK).stat()):
-                return file
-        except BlockingIOError:
-            raise InputError(
-                f"{out} is being written by another process. Wait for it, or give another --out."
-            ) from None
-        except FileNotFoundError:
-            pass
-        file.close()

@@ -12,10 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.csvfile import read_table as read_csv
-from corpus.schema import TEXT, WHOLE, TableSchema
+
+# The two tables are declared with all others; who reads and writes them finds them here.
+from corpus.schema import KEY as KEY
+from corpus.schema import RESPONSES as RESPONSES
+from corpus.schema import TableSchema
 from corpus.tablefile import read_table, sort_rows, write_table
 from foundation.errors import InputError
-from rlhf.policy.contexts import Message
+from rlhf.policy.contexts import Said
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 ROLES = ("user", "assistant")
@@ -23,30 +27,12 @@ _FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
 """How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
 
-def _whole_table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...]) -> TableSchema:
-    fields = [pa.field(column, kind, nullable=False) for column, kind in columns.items()]
-    return TableSchema(name, pa.schema(fields), key, tuple(columns))
-
-
-RESPONSES = _whole_table(
-    "responses",
-    {"session_id": TEXT, "turn": WHOLE, "context": TEXT, "policy": TEXT, "response": TEXT, "seed": WHOLE},
-    ("session_id", "turn", "policy", "seed"),
-)
-"""One row a context and policy. ``context`` is what was said before, one line a message (see `context_text`); ``turn``
-is the number of the turn that the response stands in for."""
-KEY = _whole_table(
-    "key", {"session_id": TEXT, "turn": WHOLE, "label": TEXT, "policy": TEXT}, ("session_id", "turn", "label")
-)
-"""Which policy a blind label of a context stands for."""
-
-
-def context_text(messages: Sequence[Message]) -> str:
+def context_text(messages: Sequence[Said]) -> str:
     """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces."""
     return "\n".join(f"{message.role}: {' '.join(message.text.split())}" for message in messages)
 
 
-def messages_of(context: str) -> tuple[Message, ...]:
+def messages_of(context: str) -> tuple[Said, ...]:
     """The messages that `context_text` wrote.
 
     Raises
@@ -62,7 +48,7 @@ def messages_of(context: str) -> tuple[Message, ...]:
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
                 "Write one line a message, as `apportion generate` does."
             )
-        found.append(Message(role, text.strip()))
+        found.append(Said(role, text.strip()))
     return tuple(found)
 
 
@@ -119,9 +105,9 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
     columns: dict[str, list[Any]] = {name: [] for name in schema.arrow.names}
     try:
-        found = read_csv(path, str(path))
-        places = {name: found.position(name) for name in columns}
-        for line, cells in found.rows:
+        read = read_csv(path, str(path))
+        places = {name: read.position(name) for name in columns}
+        for line, cells in read.rows:
             for name, place in places.items():
                 columns[name].append(_cell(path, line, schema.arrow.field(name), cells[place]))
     except UnitError as error:
@@ -131,7 +117,7 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
 def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
     if not pa.types.is_integer(field.type):
-        return _as_said(cell)
+        return _original(cell)
     try:
         return pa.scalar(int(cell), field.type).as_py()
     except (ValueError, OverflowError, pa.ArrowInvalid):
@@ -142,5 +128,5 @@ def _inert(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _as_said(cell: str) -> str:
+def _original(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

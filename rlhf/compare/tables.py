@@ -15,7 +15,7 @@ REWARD_HEADER = ("Policy", "Responses", "Mean reward", "SD")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class WinRates:
     """Win rates by one judge or several, rewards where a reward model judged, and what has to be said of them."""
 
     rates: tuple[WinRate, ...]

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from foundation.errors import UnitError
 from reward_model.history_windows import Said, history_text
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import messages_of
-from rlhf.training.reward import Reward
+from rlhf.policy.contexts import DialogueContext
+
+if TYPE_CHECKING:
+    from rlhf.training.reward import Reward
 
 WIN, TIE, LOSS = 1.0, 0.5, 0.0
 
@@ -76,12 +79,12 @@ def win_rates(judge: str, verdicts: Sequence[Verdict], settings: EvaluationSetti
     groups: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.pair.left, verdict.pair.right].append(verdict)
-    found = []
+    rates = []
     for (left, right), group in groups.items():
         counts = Counter(verdict.outcome for verdict in group)
         rate = _mean_by_session([(verdict.pair.session_id, verdict.outcome) for verdict in group], settings)
-        found.append(WinRate(judge, left, right, counts[WIN], counts[TIE], counts[LOSS], rate))
-    return found
+        rates.append(WinRate(judge, left, right, counts[WIN], counts[TIE], counts[LOSS], rate))
+    return rates
 
 
 def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], list[PolicyReward]]:
@@ -101,13 +104,15 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
     UnitError
         A reward that is not a finite number.
     """
-    asked: dict[tuple[str, str, int, int, str], tuple[str, str]] = {}
+    answers: dict[tuple[str, str, int, int, str], tuple[DialogueContext, str]] = {}
     for pair in pairs:
-        history = history_of(pair.context)
-        asked[pair.left, *_place(pair)] = (history, pair.left_text)
-        asked[pair.right, *_place(pair)] = (history, pair.right_text)
-    given = reward([history for history, _ in asked.values()], [text for _, text in asked.values()])
-    scores = dict(zip(asked, given, strict=True))
+        messages, history = messages_of(pair.context), history_of(pair.context)
+        context = DialogueContext(pair.session_id, pair.turn, messages, (), history)
+        answers[pair.left, *_place(pair)] = (context, pair.left_text)
+        answers[pair.right, *_place(pair)] = (context, pair.right_text)
+    contexts = [context for context, _ in answers.values()]
+    given = reward(contexts, [context.history for context in contexts], [text for _, text in answers.values()])
+    scores = dict(zip(answers, given, strict=True))
     for (policy, session_id, turn, *_), score in scores.items():
         if not math.isfinite(score):
             raise UnitError(
@@ -123,8 +128,8 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
 
 def history_of(context: str) -> str:
     """A context as the reward model reads histories: lines ``A: …`` of the user and ``B: …`` of the assistant."""
-    said: list[Said] = [(message.role == "assistant", message.text) for message in messages_of(context)]
-    return history_text(said)
+    turns: list[Said] = [(message.role == "assistant", message.text) for message in messages_of(context)]
+    return history_text(turns)
 
 
 def _place(pair: Pair) -> tuple[str, int, int, str]:
@@ -142,8 +147,8 @@ def _policy_rewards(scores: Mapping[tuple[str, str, int, int, str], float]) -> l
     for (policy, *_), score in scores.items():
         of[policy].append(score)
     return [
-        PolicyReward(name, float(np.mean(own)), float(np.std(own, ddof=1)) if len(own) > 1 else 0.0, len(own))
-        for name, own in of.items()
+        PolicyReward(name, float(np.mean(given)), float(np.std(given, ddof=1)) if len(given) > 1 else 0.0, len(given))
+        for name, given in of.items()
     ]
 
 

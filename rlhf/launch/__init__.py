@@ -1,0 +1,9 @@
+"""An alignment by several processes of this machine.
+
+From the ground up:
+
+- `config`: the accelerate configs that processes are started with
+- `job`: the job as a folder of files, and what comes back
+- `child`: what each process does
+- `parent`: starts the processes and passes on what they tell
+"""

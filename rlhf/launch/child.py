@@ -1,6 +1,6 @@
-"""One of several processes that align a policy together; `accelerate launch -m rlhf.launched FOLDER` starts them.
+"""One of several processes that align a policy together; `accelerate launch -m rlhf.launch.child FOLDER` starts them.
 
-`rlhf.launch.parent` writes FOLDER and starts this when `align.processes` is more than 1.
+`rlhf.launch.parent` writes FOLDER and starts this when more than one process is asked for.
 """
 
 from __future__ import annotations
@@ -14,45 +14,38 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from foundation.errors import ApportionError
-from rlhf.launch.job import FAILURE, Job, write_result
-
-TOLD = "APPORTION "
-"""What a line for the parent begins with; JSON follows."""
+from foundation.files import write_atomically
+from rlhf.launch.job import FAILURE, TOLD, SharedJob, write_result
 
 
 def main(folder: Path) -> None:
     """Do this process' part of the job in ``folder``; the first one tells how far it is and writes the results."""
-    job = Job.read(folder)
-    _end_with(job.parent)
+    shared = SharedJob.read(folder)
+    _end_with(shared.parent)
     import torch
     from accelerate import Accelerator
 
-    from foundation.processes import Team
-    from rlhf.align import align
-    from rlhf.policy.sharding import take_over
+    from foundation.processes import Processes
+    from rlhf.alignment import align_here
+    from rlhf.policy.sharding import claim_accelerate_flags
+    from rlhf.training.reward import ModelReward
     from rlhf.training.run import silent
 
-    take_over()
-    torch.set_num_threads(job.threads)
-    accelerator = Accelerator(cpu=job.settings.device == "cpu")
-    team = Team(accelerator)
-    first = team.rank == 0
+    claim_accelerate_flags()
+    torch.set_num_threads(shared.threads)
+    accelerator = Accelerator(cpu=shared.job.settings.device == "cpu")
+    processes = Processes(accelerator)
+    first = processes.rank == 0
     try:
-        tables = align(
-            job.episodes,
-            job.splits,
-            job.reward_model,
-            job.settings,
-            job.seed,
-            job.out,
+        tables = align_here(
+            shared.job,
+            ModelReward(shared.job.reward_model),
+            processes,
             _tell_progress if first else silent,
-            job.checkpoints,
             (_tell_metrics,) if first else (),
-            team,
         )
     except ApportionError as error:
-        (folder / f"{FAILURE}.{team.rank}").write_text(json.dumps([type(error).__name__, str(error)]))
-        (folder / f"{FAILURE}.{team.rank}").rename(folder / FAILURE)
+        write_atomically(folder / FAILURE, json.dumps([type(error).__name__, str(error)]))
         raise SystemExit(1) from error
     if first:
         write_result(folder, tables)
@@ -73,7 +66,7 @@ def _tell(what: Mapping[str, object]) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Without the process that has asked for it, nobody wants the work, and a new run may write the same files."""
+    """End this process once ``parent`` is gone: nobody wants the work then, and a new run may write the same files."""
 
     def watch() -> None:
         while True:

@@ -21,12 +21,15 @@ def config_file(settings: AlignSettings) -> Path:
     return Path(settings.accelerate).expanduser()
 
 
-def check_config(settings: AlignSettings) -> None:
-    """Raise InputError for a config file that is not there or cannot be used here, or needs what is not installed."""
+def check_config(settings: AlignSettings, called: str = "accelerate") -> None:
+    """Raise InputError for a config file that is not there or cannot be used here, or needs what is not installed.
+
+    ``called`` is what the caller calls the setting that names the file.
+    """
     from accelerate.commands.config.config_args import load_config_from_file
 
     path = config_file(settings)
-    given = f"align.accelerate = {settings.accelerate!r}"
+    given = f"{called} = {settings.accelerate!r}"
     if not path.is_file():
         raise InputError(
             f"{given}: no such file. Give {', '.join(SHIPPED)}, or the file that `accelerate config` writes."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,50 +13,46 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus.session import Episode, Rating, Turn
+from foundation.files import write_atomically
 from rlhf.settings import AlignSettings
+from rlhf.training.job import Job
 
 JOB, EPISODES, SPLITS = "job.json", "episodes.json", "splits.parquet"
 HISTORY, SAMPLES, FAILURE = "history.parquet", "samples.parquet", "failure.json"
+TOLD = "APPORTION "
+"""What a line from a process to its parent begins with; JSON follows."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """The arguments of `rlhf.align.align` that are not the caller's own.
+class SharedJob:
+    """A job of several processes, ``threads`` of torch in each; without the process ``parent`` it is in vain."""
 
-    ``threads`` of torch are for each process; ``parent`` is the process without which the work is in vain.
-    """
-
-    episodes: tuple[Episode, ...]
-    splits: pa.Table
-    reward_model: Path
-    settings: AlignSettings
-    seed: int
-    out: Path
-    checkpoints: Path | None
+    job: Job
     threads: int
     parent: int
 
     def write(self, folder: Path) -> None:
-        """Write all of it into ``folder``."""
-        (folder / EPISODES).write_text(json.dumps([asdict(episode) for episode in self.episodes]), encoding="utf-8")
-        pq.write_table(self.splits, folder / SPLITS)
+        """Write all of it into ``folder`` but for what the caller calls it."""
+        job = self.job
+        (folder / EPISODES).write_text(json.dumps([asdict(episode) for episode in job.episodes]), encoding="utf-8")
+        pq.write_table(job.splits, folder / SPLITS)
         plain = {
-            "reward_model": str(self.reward_model.absolute()),
-            "settings": self.settings.model_dump(mode="json"),
-            "seed": self.seed,
-            "out": str(self.out.absolute()),
-            "checkpoints": str(self.checkpoints.absolute()) if self.checkpoints else None,
+            "reward_model": str(job.reward_model.absolute()),
+            "settings": job.settings.model_dump(mode="json"),
+            "seed": job.seed,
+            "out": str(job.out.absolute()),
+            "checkpoints": str(job.checkpoints.absolute()) if job.checkpoints else None,
             "threads": self.threads,
             "parent": self.parent,
         }
         (folder / JOB).write_text(json.dumps(plain), encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> Job:
+    def read(cls, folder: Path) -> SharedJob:
         """What `write` wrote."""
         plain: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
         rows = json.loads((folder / EPISODES).read_text(encoding="utf-8"))
-        return cls(
+        job = Job(
             episodes=tuple(_episode(row) for row in rows),
             splits=pq.read_table(folder / SPLITS),
             reward_model=Path(plain["reward_model"]),
@@ -63,17 +60,14 @@ class Job:
             seed=plain["seed"],
             out=Path(plain["out"]),
             checkpoints=Path(plain["checkpoints"]) if plain["checkpoints"] else None,
-            threads=plain["threads"],
-            parent=plain["parent"],
         )
+        return cls(job, plain["threads"], plain["parent"])
 
 
 def write_result(folder: Path, tables: Sequence[pa.Table]) -> None:
-    """The history and the samples that `rlhf.align.align` gave."""
+    """Write the history and the samples that `rlhf.alignment.align_here` gave."""
     for name, table in zip((HISTORY, SAMPLES), tables, strict=True):
-        part = folder / f"{name}.part"
-        pq.write_table(table, part)
-        part.rename(folder / name)
+        write_atomically(folder / name, partial(pq.write_table, table))
 
 
 def read_result(folder: Path) -> tuple[pa.Table, pa.Table] | None:

@@ -15,17 +15,17 @@ import pyarrow as pa
 import torch
 
 from foundation.errors import ApportionError, InputError, UnitError
-from rlhf.launch.child import TOLD
 from rlhf.launch.config import CONFIGS, check_config, config_file
-from rlhf.launch.job import FAILURE, Job, read_result
+from rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
 from rlhf.settings import AlignSettings
+from rlhf.training.job import Job
 from rlhf.training.run import Progress, Watcher
 
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 
 
 def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tuple[pa.Table, pa.Table]:
-    """`rlhf.align.align` by ``job.settings.processes`` processes that `accelerate launch` starts.
+    """Have ``job.settings.processes`` processes do the job, which `accelerate launch` starts; see `rlhf.align.align`.
 
     Raises
     ------
@@ -35,19 +35,20 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
         What the alignment raises, or a process that ended for another reason.
     """
     check_launch(job.settings)
+    shared = SharedJob(job, torch.get_num_threads(), os.getpid())
     if job.checkpoints is not None:
         job.checkpoints.mkdir(parents=True, exist_ok=True)
     # Beside the checkpoints, where there are any: what a kill leaves (the corpus' text) goes with them.
     with tempfile.TemporaryDirectory(prefix="job-", dir=job.checkpoints) as name:
         folder = Path(name)
-        job.write(folder)
+        shared.write(folder)
         with (folder / "errors.txt").open("w+", encoding="utf-8") as errors:
             running = subprocess.Popen(
                 launch_command(job.settings, folder),
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={**os.environ, **_environment(job)},
+                env={**os.environ, **_environment(shared)},
             )
             try:
                 _pass_on(running, progress, watch)
@@ -56,11 +57,11 @@ def align_together(job: Job, progress: Progress, watch: Sequence[Watcher]) -> tu
                 running.wait()
                 raise
             errors.seek(0)
-            said = errors.read()
+            written = errors.read()
         result = read_result(folder)
         # Once the first process has written the end, all have done their part: what ends later takes nothing away.
         if result is None:
-            raise _cause(folder, running.returncode, last_words(said))
+            raise _cause(folder, running.returncode, last_words(written))
     return result
 
 
@@ -69,7 +70,7 @@ def check_launch(settings: AlignSettings) -> None:
     gpus = torch.cuda.device_count()
     if settings.device == "cuda" and settings.processes > gpus:
         raise InputError(
-            f"align.processes = {settings.processes}: torch sees {gpus} CUDA devices here, and each process needs one. "
+            f"processes = {settings.processes}: torch sees {gpus} CUDA devices here, and each process needs one. "
             f"Set it to {max(1, gpus)} or less, or device = 'cpu'."
         )
     check_config(settings)
@@ -83,12 +84,12 @@ def launch_command(settings: AlignSettings, folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _environment(job: Job) -> dict[str, str]:
+def _environment(shared: SharedJob) -> dict[str, str]:
     # This package's folder first, also where it is no installed one.
     path = os.pathsep.join(filter(None, [str(CONFIGS.parents[2]), os.environ.get("PYTHONPATH")]))
-    found = {"OMP_NUM_THREADS": str(job.threads), "PYTHONPATH": path}
+    variables = {"OMP_NUM_THREADS": str(shared.threads), "PYTHONPATH": path}
     # DeepSpeed takes the first GPU that it finds unless it is told not to.
-    return {**found, "DS_ACCELERATOR": "cpu"} if job.settings.device == "cpu" else found
+    return {**variables, "DS_ACCELERATOR": "cpu"} if shared.job.settings.device == "cpu" else variables
 
 
 def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence[Watcher]) -> None:
@@ -96,18 +97,18 @@ def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence
     for line in running.stdout:
         if not line.startswith(TOLD):
             continue
-        told = json.loads(line.removeprefix(TOLD))
-        if "progress" in told:
-            progress(*told["progress"])
+        message = json.loads(line.removeprefix(TOLD))
+        if "progress" in message:
+            progress(*message["progress"])
         else:
             for watcher in watch:
-                watcher(told["step"], told["metrics"])
+                watcher(message["step"], message["metrics"])
     running.wait()
 
 
-def last_words(said: str) -> str:
+def last_words(written: str) -> str:
     """The line that tells why a process ended, among all that the launcher and its processes wrote."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in written.splitlines() if line.strip()]
     # The launcher ends the others by SIGTERM: that is never the cause.
     telling = [line for line in lines if re.search(r"Error: \S|Signal \d+ \(SIG(?!TERM)", line)]
     return (telling or lines or ["without a word"])[-1]
@@ -118,6 +119,6 @@ def _cause(folder: Path, code: int, last: str) -> ApportionError:
         kind, text = json.loads((folder / FAILURE).read_text())
         return ERRORS.get(kind, UnitError)(text)
     return UnitError(
-        f"align.processes: one of the processes ended (exit code {code}; {last[:300]}). Where memory ran out, lower "
-        "align.minibatch or processes; run the command again to go on from the last step."
+        f"one of the processes ended (exit code {code}; {last[:300]}). Where memory ran out, lower "
+        "minibatch or processes; run the command again to go on from the last step."
     )

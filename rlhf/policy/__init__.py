@@ -1,0 +1,15 @@
+"""What a policy is: a causal language model that answers in a dialogue.
+
+From the ground up:
+
+- `contexts`: what the policy reads before it speaks in the target's place
+- `dialogue_chunks`: the corpus' own dialogues as token ids
+- `window_file`: what a policy was trained to read, beside it
+- `out_of_memory`: running out of memory, told with what to lower
+- `loading`: any model by name or folder, with its tokenizer and chat template
+- `opening`: a policy to speak with, adapters or whole
+- `writing`: the folder of an aligned policy
+- `card`: its README
+- `lora`: adapters
+- `zero`, `sharding`: frozen weights sharded over several processes
+"""

@@ -17,7 +17,7 @@ HistoryText = Callable[[Episode, int], str]
 
 
 @dataclass(frozen=True)
-class Message:
+class Said:
     """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``."""
 
     role: str
@@ -34,7 +34,7 @@ class DialogueContext:
 
     session_id: str
     turn: int
-    messages: tuple[Message, ...]
+    messages: tuple[Said, ...]
     prompt: tuple[int, ...]
     history: str
 
@@ -89,7 +89,7 @@ def make_contexts(
     contexts: list[DialogueContext] = []
     lost = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0}
     for episode in episodes:
-        own: list[DialogueContext] = []
+        of_episode: list[DialogueContext] = []
         for position in episode.target_positions:
             before = spoken(episode.turns[:position])
             if not before:
@@ -99,11 +99,13 @@ def make_contexts(
             elif window := _window(before[-context_turns:], episode.rating.target, tokenizer, max_context_tokens):
                 messages, prompt = window
                 turn = episode.turns[position].turn
-                own.append(DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position)))
+                of_episode.append(
+                    DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position))
+                )
             else:
                 lost["over_long"] += 1
-        kept = choose_contexts(own, len(own) if most is None else most)
-        lost["surplus"] += len(own) - len(kept)
+        kept = choose_contexts(of_episode, len(of_episode) if most is None else most)
+        lost["surplus"] += len(of_episode) - len(kept)
         contexts.extend(kept)
     return ContextSet(tuple(contexts), **lost)
 
@@ -127,7 +129,7 @@ def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[
         if target not in rated:
             shown = ", ".join(repr(name) for name in sorted(rated)[:5])
             raise InputError(
-                f"align.targets: nobody called {target!r} is rated. Rated are {shown or 'no speakers'}"
+                f"targets: nobody called {target!r} is rated. Rated are {shown or 'no speakers'}"
                 f"{', …' if len(rated) > 5 else ''}."
             )
     return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
@@ -147,7 +149,7 @@ def opening_window(turns: Iterable[Turn], target: str, context_turns: int) -> li
 
 def _window(
     turns: Sequence[Turn], target: str, tokenizer: PreTrainedTokenizerBase, limit: int
-) -> tuple[tuple[Message, ...], tuple[int, ...]] | None:
+) -> tuple[tuple[Said, ...], tuple[int, ...]] | None:
     for start, first in enumerate(turns):
         # Many chat templates refuse a dialogue that the assistant opens.
         if first.speaker == target:
@@ -159,28 +161,28 @@ def _window(
     return None
 
 
-def merge_turns(turns: Iterable[Turn], target: str) -> tuple[Message, ...]:
+def merge_turns(turns: Iterable[Turn], target: str) -> tuple[Said, ...]:
     """Turns as messages of two alternating roles; uninterrupted turns of one side become one message."""
-    messages: list[Message] = []
+    messages: list[Said] = []
     for turn in turns:
         role, text = "assistant" if turn.speaker == target else "user", turn.text.strip()
         if not text:
             continue
         if messages and messages[-1].role == role:
-            messages[-1] = Message(role, f"{messages[-1].text} {text}")
+            messages[-1] = Said(role, f"{messages[-1].text} {text}")
         else:
-            messages.append(Message(role, text))
+            messages.append(Said(role, text))
     return tuple(messages)
 
 
-def render(messages: Iterable[Message], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool) -> tuple[int, ...]:
+def render(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool) -> tuple[int, ...]:
     """Token ids of ``messages`` in the tokenizer's chat template, up to the next reply's start if one follows."""
     chat = as_chat(messages, tokenizer)
     ids: Any = tokenizer.apply_chat_template(chat, add_generation_prompt=reply_follows, return_dict=False)
     return tuple(ids)
 
 
-def as_chat(messages: Iterable[Message], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
+def as_chat(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
     """``messages`` as chat templates take them: role and content, control tokens of the tokenizer broken up."""
     marks = tuple(_control_marks(tokenizer))
     return [{"role": message.role, "content": _defused(message.text, marks)} for message in messages]

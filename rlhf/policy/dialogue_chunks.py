@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from rlhf.policy.contexts import Message, render
-from rlhf.settings import AlignSettings
+from rlhf.policy.contexts import Said, render
+from rlhf.settings import Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-def dialogue_windows(
-    dialogues: Iterable[Sequence[Message]], tokenizer: PreTrainedTokenizerBase, settings: AlignSettings
+def dialogue_chunks(
+    dialogues: Iterable[Sequence[Said]], tokenizer: PreTrainedTokenizerBase, window: Window
 ) -> list[Tensor]:
     """Token ids [shape=(L,)] of stretches as long as a context and its reply, the user first as in a prompt."""
-    length = settings.context_turns + 1 + (settings.context_turns + 1) % 2
-    limit = settings.max_context_tokens + settings.max_new_tokens
-    windows = []
+    length = window.context_turns + 1 + (window.context_turns + 1) % 2
+    chunks = []
     for dialogue in dialogues:
         opening = 1 if dialogue and dialogue[0].role == "assistant" else 0
         for start in range(opening, len(dialogue), length):
             ids = render(dialogue[start : start + length], tokenizer, reply_follows=False)
-            windows.append(torch.tensor(ids[:limit]))
-    return windows
+            chunks.append(torch.tensor(ids[: window.tokens]))
+    return chunks

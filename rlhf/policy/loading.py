@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
 from rlhf.policy.out_of_memory import is_allocation
-from rlhf.settings import AlignSettings
+from rlhf.settings import Placement, Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -45,17 +45,23 @@ class Policy:
         return cls(name, model, tokenizer, eos_ids, pad_id)
 
 
-def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str | None = None) -> Policy:
-    """Load the policy that ``settings.policy`` names, from safetensors and without any code of its own.
+def load_policy(
+    name: str, window: Window, placement: Placement, adapter: Path | None = None, called: str | None = None
+) -> Policy:
+    """Load the policy ``name``, from safetensors and without any code of its own.
 
     Parameters
     ----------
-    settings : AlignSettings
-        The model, its device and number format, and the window that has to fit.
+    name : str
+        Name or folder of the model.
+    window : Window
+        What has to fit into the model.
+    placement : Placement
+        Device and number format.
     adapter : Path or None
-        A folder of adapters and tokenizer (`checkpoint.write_policy`) that belong to that model.
-    named : str or None
-        What a person calls it; None takes ``settings.policy``.
+        A folder of adapters and tokenizer (`rlhf.policy.writing.write_policy`) that belong to that model.
+    called : str or None
+        What a person calls it; None takes ``name``.
 
     Raises
     ------
@@ -66,10 +72,9 @@ def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str
     import torch
     from transformers import AutoModelForCausalLM
 
-    name = settings.policy
     check_whole(name)
     tokenizer = load_tokenizer(str(adapter or name))
-    dtype = torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
+    dtype = torch.bfloat16 if placement.dtype == "bfloat16" else torch.float32
     try:
         model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
     except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
@@ -78,8 +83,8 @@ def load_policy(settings: AlignSettings, adapter: Path | None = None, named: str
         raise InputError(_explain(name, error)) from error
     if adapter is not None:
         model = with_adapter(model, adapter)
-    _check_window(name, model.config, settings)
-    return Policy.of(named or name, on_device(model, settings), tokenizer)
+    _check_window(name, model.config, window)
+    return Policy.of(called or name, on_device(model, placement), tokenizer)
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
@@ -107,7 +112,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def check_model(name: str, settings: AlignSettings) -> None:
+def check_model(name: str, window: Window) -> None:
     """What can be known of the model ``name`` before its weights are loaded: that it is there, and reads the window.
 
     Raises
@@ -122,7 +127,7 @@ def check_model(name: str, settings: AlignSettings) -> None:
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     except Exception as error:  # Loaders fail in many ways.
         raise InputError(_explain(name, error)) from error
-    _check_window(name, config, settings)
+    _check_window(name, config, window)
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
@@ -159,18 +164,18 @@ def _check_adapters(model: Any, file: Path) -> None:
 
     wanted = {name for name in get_peft_model_state_dict(model, save_embedding_layers=False) if "lora_" in name}
     with safe_open(file, framework="pt") as weights:
-        found = {name for name in weights.keys() if "lora_" in name}  # noqa: SIM118
-    if wanted != found:
-        other = sorted(wanted ^ found)[0]
+        stored = {name for name in weights.keys() if "lora_" in name}  # noqa: SIM118
+    if wanted != stored:
+        other = sorted(wanted ^ stored)[0]
         where = "the file lacks" if other in wanted else "the base has no place for"
-        raise ValueError(f"{len(wanted ^ found)} weights do not match; {where} {other}.")
+        raise ValueError(f"{len(wanted ^ stored)} weights do not match; {where} {other}.")
 
 
-def on_device(model: Any, settings: AlignSettings) -> Any:
-    """``model`` where the settings want it."""
+def on_device(model: Any, placement: Placement) -> Any:
+    """``model`` where ``placement`` wants it."""
     import torch
 
-    return model.to(torch.device(settings.device))
+    return model.to(torch.device(placement.device))
 
 
 def is_folder_name(name: str) -> bool:
@@ -195,13 +200,13 @@ def _check_folder(name: str) -> None:
         raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
 
 
-def check_device(settings: AlignSettings) -> None:
-    """Raise InputError where the device that is asked for is not there."""
+def check_device(placement: Placement, called: str = "device") -> None:
+    """Raise InputError where the device is not there; ``called`` is what the caller calls the choice of it."""
     import torch
 
-    if settings.device == "cuda" and not torch.cuda.is_available():
+    if placement.device == "cuda" and not torch.cuda.is_available():
         raise InputError(
-            "align.device = 'cuda': torch sees no CUDA device here. Set device = 'cpu' or use a GPU machine."
+            f"{called} = 'cuda': torch sees no CUDA device here. Set it to 'cpu' or use a machine with a GPU."
         )
 
 
@@ -211,7 +216,7 @@ def _check_template(name: str, tokenizer: Any) -> None:
             f"policy {name!r}: its tokenizer has no chat template, so a dialogue cannot be put to it. "
             "Choose the model's chat or instruct variant."
         )
-    said = {"user": ("tea", "milk"), "assistant": ("sugar",)}
+    texts_of = {"user": ("tea", "milk"), "assistant": ("sugar",)}
     chat = [("user", "tea"), ("assistant", "sugar"), ("user", "milk")]
     try:
         shown = tokenizer.apply_chat_template(
@@ -222,7 +227,7 @@ def _check_template(name: str, tokenizer: Any) -> None:
             f"policy {name!r}: its chat template cannot show a dialogue of user and assistant: "
             f"{' '.join(str(error).split())[:200]}. Choose a model that was made for dialogue."
         ) from None
-    lacking = [role for role, texts in said.items() if any(text not in shown for text in texts)]
+    lacking = [role for role, texts in texts_of.items() if any(text not in shown for text in texts)]
     if lacking:
         raise InputError(
             f"policy {name!r}: its chat template lacks the role {lacking[0]}: what that side says is left out. It "
@@ -230,13 +235,12 @@ def _check_template(name: str, tokenizer: Any) -> None:
         )
 
 
-def _check_window(name: str, config: Any, settings: AlignSettings) -> None:
+def _check_window(name: str, config: Any, window: Window) -> None:
     limit = getattr(config, "max_position_embeddings", None)
-    needed = settings.max_context_tokens + settings.max_new_tokens
-    if limit is not None and needed > limit:
+    if limit is not None and window.tokens > limit:
         raise InputError(
-            f"policy {name!r} reads at most {limit} tokens; max_context_tokens + max_new_tokens = {needed}. "
-            "Lower one of them."
+            f"policy {name!r} reads at most {limit} tokens; max_context_tokens + max_new_tokens = "
+            f"{window.tokens}. Lower one of them."
         )
 
 

@@ -35,7 +35,7 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
     missing = [name for name in settings.targets if name not in layers]
     if missing:
         raise InputError(
-            f"align.lora.targets: the policy has no linear layer {', '.join(map(repr, missing))}. "
+            f"lora.targets: the policy has no linear layer {', '.join(map(repr, missing))}. "
             f"It has: {', '.join(layers)}."
         )
     return LoraConfig(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
+from foundation.files import remembered_digest
 from rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
-from rlhf.settings import AlignSettings
+from rlhf.settings import Placement, Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -19,10 +19,8 @@ BASE = "base"
 """What adapters of `tiny` name as their base: the folder beside them."""
 
 
-def open_policy(name: str, settings: AlignSettings, called: str) -> Policy:
+def open_policy(name: str, window: Window, placement: Placement, called: str) -> Policy:
     """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model.
-
-    ``settings`` has device, number format and window; its ``policy`` does not count.
 
     Raises
     ------
@@ -32,12 +30,11 @@ def open_policy(name: str, settings: AlignSettings, called: str) -> Policy:
     folder = Path(name).expanduser()
     if not (folder / ADAPTER).is_file():
         source = str(folder) if folder.is_dir() else name
-        return load_policy(settings.model_copy(update={"policy": source}), named=called)
-    base = _base_of(folder)
-    return load_policy(settings.model_copy(update={"policy": base}), folder, called)
+        return load_policy(source, window, placement, called=called)
+    return load_policy(_base_of(folder), window, placement, folder, called)
 
 
-def check_policy(name: str, settings: AlignSettings) -> None:
+def check_policy(name: str, window: Window) -> None:
     """What can be known of the policy in the folder ``name`` before any weights are loaded; nothing of one elsewhere.
 
     Raises
@@ -47,9 +44,9 @@ def check_policy(name: str, settings: AlignSettings) -> None:
     """
     folder = Path(name).expanduser()
     if (folder / ADAPTER).is_file():
-        check_model(_base_of(folder), settings)
+        check_model(_base_of(folder), window)
     elif folder.is_dir():
-        check_model(str(folder), settings)
+        check_model(str(folder), window)
 
 
 def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
@@ -69,19 +66,11 @@ def policy_digest(name: str) -> str:
     folder = Path(name).expanduser()
     if not folder.is_dir():
         return name
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".json", ".jinja")):
-        found.update(str(path.relative_to(folder)).encode())
-        status = path.stat()
-        found.update(_file_digest(path, status.st_size, status.st_mtime_ns))
-    return found.hexdigest()
-
-
-@cache
-def _file_digest(path: Path, size: int, changed_ns: int) -> bytes:
-    # Gigabytes, and a run asks for them more than once.
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+        digest.update(str(path.relative_to(folder)).encode())
+        digest.update(bytes.fromhex(remembered_digest(path)))
+    return digest.hexdigest()
 
 
 def _base_of(folder: Path) -> str:

@@ -6,21 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from foundation.errors import UnitError
-from rlhf.settings import AlignSettings
+from rlhf.settings import Placement
 
 
 @contextmanager
-def memory_advice(settings: AlignSettings) -> Iterator[None]:
-    """Turn an allocation that failed, on the CPU or a GPU, into a UnitError that names the settings to lower."""
+def memory_advice(placement: Placement, to_lower: str) -> Iterator[None]:
+    """Turn an allocation that failed, on the CPU or a GPU, into a UnitError that names what is ``to_lower``."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not is_allocation(error):
             raise
         raise UnitError(
-            f"align: out of memory on the {settings.device}. Lower one of align.minibatch (now {settings.minibatch}), "
-            f"max_context_tokens ({settings.max_context_tokens}), max_new_tokens ({settings.max_new_tokens}), "
-            f"batch ({settings.batch}), or take a smaller policy ({settings.policy}) or dtype = 'bfloat16'."
+            f"out of memory on the {placement.device}. Lower one of {to_lower} or dtype = 'bfloat16'."
         ) from error
 
 

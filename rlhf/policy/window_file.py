@@ -6,16 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rlhf.settings import AlignSettings
+from rlhf.settings import Window
 
 FILE = "window.json"
-FIELDS = ("context_turns", "max_context_tokens", "max_new_tokens", "temperature")
+FIELDS = tuple(Window.model_fields)
 
 
-def write_window(folder: Path, settings: AlignSettings) -> None:
-    """Write the window of ``settings`` beside a policy; equal settings give equal bytes."""
-    values = {name: getattr(settings, name) for name in FIELDS}
-    (folder / FILE).write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+def write_window(folder: Path, window: Window) -> None:
+    """Write ``window`` beside a policy; equal windows give equal bytes."""
+    (folder / FILE).write_text(json.dumps(window.model_dump(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def window_path(policy: str) -> Path:
@@ -24,7 +23,7 @@ def window_path(policy: str) -> Path:
 
 
 def read_window(policy: str) -> dict[str, Any]:
-    """The window beside a policy, as settings; empty where ``policy`` is no folder or has none that can be read."""
+    """The window beside a policy, unchecked; empty where ``policy`` is no folder or has none that can be read."""
     try:
         values = json.loads(window_path(policy).read_text(encoding="utf-8"))
     except (OSError, ValueError):

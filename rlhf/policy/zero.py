@@ -1,4 +1,4 @@
-"""A policy's frozen weights dealt out to several processes by DeepSpeed's ZeRO, stage 3 (Rajbhandari et al., 2020)."""
+"""A policy's frozen weights sharded over several processes by DeepSpeed's ZeRO, stage 3 (Rajbhandari et al., 2020)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def zero_config() -> dict[str, Any]:
     Raises
     ------
     InputError
-        A DeepSpeed file that cannot be read, or a stage of ZeRO that does not deal out weights.
+        A DeepSpeed file that cannot be read, or a stage of ZeRO that shards no weights.
     """
     from accelerate.utils import DeepSpeedPlugin
 
@@ -25,20 +25,20 @@ def zero_config() -> dict[str, Any]:
         plugin = DeepSpeedPlugin()
     except Exception as error:  # A file of the user's, read by two libraries.
         raise InputError(
-            f"align.accelerate: its DeepSpeed config cannot be read: {' '.join(str(error).split())[:300]}"
+            f"accelerate: its DeepSpeed config cannot be read: {' '.join(str(error).split())[:300]}"
         ) from error
     zero = plugin.deepspeed_config["zero_optimization"]
     if zero["stage"] != 3:
         raise InputError(
-            f"align.accelerate: zero_stage = {zero['stage']}, but only stage 3 deals out weights that are not trained. "
+            f"accelerate: zero_stage = {zero['stage']}, but only stage 3 deals out weights that are not trained. "
             "Set zero_stage to 3, or accelerate = 'data_parallel' to leave them whole."
         )
-    own = {key: value for key, value in zero.items() if value != "auto" and key != "offload_optimizer"}
-    return {"train_micro_batch_size_per_gpu": 1, "zero_optimization": own}
+    given = {key: value for key, value in zero.items() if value != "auto" and key != "offload_optimizer"}
+    return {"train_micro_batch_size_per_gpu": 1, "zero_optimization": given}
 
 
-def deal_out(model: Any) -> None:
-    """Deal the weights of ``model`` out to all processes; each layer's are brought together while it computes.
+def shard(model: Any) -> None:
+    """Shard the weights of ``model`` over all processes; each layer's are brought together while it computes.
 
     Adapters that are attached afterwards stay whole in each process, and their optimizer and checkpoints remain those
     of one process.
@@ -56,6 +56,6 @@ def deal_out(model: Any) -> None:
     deepspeed.initialize(model=model, config={**zero_config(), **precision})
 
 
-def is_dealt_out(weight: torch.Tensor) -> bool:
-    """Whether `deal_out` has dealt ``weight`` out."""
+def is_sharded_weight(weight: torch.Tensor) -> bool:
+    """Whether `shard` has sharded ``weight``."""
     return hasattr(weight, "ds_id")

@@ -9,7 +9,6 @@ import torch
 from peft import PeftModel
 from torch import Tensor, nn
 
-from rlhf.ppo.value_head import ValueHead
 from rlhf.sampling.rollout import Rollout
 
 
@@ -20,6 +19,21 @@ class ReplyStats:
     logp: Tensor
     entropy: Tensor
     values: Tensor
+
+
+class ValueHead(nn.Module):
+    """One linear layer on the shared backbone; it starts at 0, the mean of normalised scores."""
+
+    def __init__(self, width: int, device: torch.device | None = None, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self.out = nn.Linear(width, 1, device=device, dtype=dtype)
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Values [shape=(B, L)] of hidden states [shape=(B, L, width)]."""
+        values: Tensor = self.out(hidden.to(self.out.weight.dtype)).squeeze(-1)
+        return values
 
 
 class ActorCritic(nn.Module):
@@ -34,7 +48,7 @@ class ActorCritic(nn.Module):
         self.temperature = temperature
         head: Any = model.get_base_model()
         head = head.get_output_embeddings()
-        # Not its weights' shape: where they are dealt out they have none.
+        # Not its weights' shape: where they are sharded they have none.
         dtype = torch.promote_types(head.weight.dtype, torch.float32)
         self.value_head = ValueHead(head.in_features, head.weight.device, dtype)
         # In a list, so that the head is not registered as a second child module.
@@ -48,8 +62,8 @@ class ActorCritic(nn.Module):
     def likelihood_loss(self, tokens: Tensor, attention: Tensor) -> Tensor:
         """Mean -log pi of the tokens [shape=(b, L)] after the first where ``attention`` is 1 (nats a token)."""
         logits = self.model(input_ids=tokens, attention_mask=attention, use_cache=False).logits[:, :-1]
-        said = tokens[:, 1:].masked_fill(attention[:, 1:] == 0, -100)
-        return nn.functional.cross_entropy(logits.float().flatten(0, 1), said.flatten(), ignore_index=-100)
+        targets = tokens[:, 1:].masked_fill(attention[:, 1:] == 0, -100)
+        return nn.functional.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=-100)
 
     @torch.no_grad()
     def reference_logp(self, rollout: Rollout) -> Tensor:

@@ -50,6 +50,6 @@ def estimate_advantages(
 
 def whiten(values: Tensor, mask: Tensor) -> Tensor:
     """``values`` [shape=(B, L)] with mean 0 and variance 1 over the masked tokens, 0 elsewhere."""
-    chosen = values[mask]
-    scale = torch.rsqrt(chosen.var(unbiased=False) + 1e-8)
-    return (values - chosen.mean()) * scale * mask
+    masked = values[mask]
+    scale = torch.rsqrt(masked.var(unbiased=False) + 1e-8)
+    return (values - masked.mean()) * scale * mask

@@ -1,4 +1,4 @@
-"""One step's responses with all that the updates need, and how they are dealt out to optimizer steps."""
+"""One step's responses with all that the updates need, and how they are divided among optimizer steps."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Experience:
     advantages: Tensor
     returns: Tensor
 
-    def rows(self, chosen: Tensor, cut: bool = False) -> Experience:
-        """The rows ``chosen`` [shape=(b,)] alone; ``cut`` drops columns that only pad these rows."""
-        rollout = self.rollout.rows(chosen, cut)
+    def rows(self, places: Tensor, cut: bool = False) -> Experience:
+        """The rows ``places`` [shape=(b,)] alone; ``cut`` drops columns that only pad these rows."""
+        rollout = self.rollout.rows(places, cut)
         length = rollout.mask.shape[1]
         parts = (self.logp, self.values, self.advantages, self.returns)
-        return Experience(rollout, *(part[chosen, :length] for part in parts))
+        return Experience(rollout, *(part[places, :length] for part in parts))
 
 
 def minibatches(rollout: Rollout, settings: AlignSettings) -> tuple[Tensor, ...]:

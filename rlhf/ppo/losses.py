@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from rlhf.training.masked import masked_mean
+
 
 @dataclass(frozen=True)
 class PPOLoss:
@@ -16,11 +18,6 @@ class PPOLoss:
     policy: Tensor
     value: Tensor
     clip_fraction: Tensor
-
-
-def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of ``values`` [shape=(B, L)] over the tokens where ``mask`` is true."""
-    return (values * mask).sum() / mask.sum()
 
 
 def policy_loss(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor, clip: float) -> tuple[Tensor, Tensor]:

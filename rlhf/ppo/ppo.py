@@ -9,37 +9,35 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 from peft import PeftModel
 from torch import Tensor
 
 from foundation.errors import UnitError
-from foundation.processes import Team
+from foundation.processes import Processes
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.ppo.advantages import estimate_advantages, whiten
-from rlhf.ppo.experience import Experience, micro_batches, minibatches
+from rlhf.ppo.checkpoints import Checkpoints, PPOState
+from rlhf.ppo.experience import Experience, micro_batches
 from rlhf.ppo.kl_control import KLControl
-from rlhf.ppo.losses import PPOLoss, masked_mean, ppo_loss, sampled_divergence
 from rlhf.ppo.token_rewards import token_rewards
+from rlhf.ppo.update import PPOUpdate
+from rlhf.sampling.partner import Partner
 from rlhf.sampling.rollout import Rollout, join_rollouts, sample_replies
-from rlhf.sampling.several_turns import Partner, sample_dialogues
+from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.training.alarms import Alarms, gamed, repetition, sameness
-from rlhf.training.metrics import History
+from rlhf.training.masked import masked_mean
+from rlhf.training.metrics import Metrics
 from rlhf.training.progress_line import progress_line
-from rlhf.training.reward import Reward
+from rlhf.training.reward import Reward, finite_scores
 from rlhf.training.run import Progress, Watcher
 from rlhf.training.score_norm import ScoreNorm
-from rlhf.training.scoring import finite_scores
 from rlhf.training.shuffled import Shuffled
-
-if TYPE_CHECKING:
-    from rlhf.ppo.checkpoints import Checkpoints
 
 
 class PPO:
@@ -63,7 +61,7 @@ class PPO:
         The other side of responses of several turns (``settings.reply_turns``); None where a response is one turn.
     dialogues : sequence of Tensor [shape=(L,)], int64
         Token ids of the corpus' own dialogues, for ``settings.pretrain_coefficient``.
-    team : Team or None
+    processes : Processes or None
         The processes that share each step; None where there is but one. Each samples, scores and learns from its part
         of the responses. All else, random order included, is the first one's or the same in all.
     """
@@ -77,46 +75,31 @@ class PPO:
         settings: AlignSettings,
         partner: Partner | None = None,
         dialogues: Sequence[Tensor] = (),
-        team: Team | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.policy = policy
-        self.team = team or Team()
+        self.processes = processes or Processes()
         self.contexts = contexts
         self.reward = reward
         self.settings = settings
         self.partner = partner
-        self.dialogues = dialogues
         self.actor = ActorCritic(model, settings.temperature)
         if settings.gradient_checkpointing:
             model.get_base_model().gradient_checkpointing_enable({"use_reentrant": False})  # type: ignore[operator]
-        self.trained = [weight for weight in self.actor.parameters() if weight.requires_grad]
-        head = list(self.actor.value_head.parameters())
-        adapters = [weight for weight in model.parameters() if weight.requires_grad]
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": adapters, "lr": settings.learning_rate},
-                {"params": head, "lr": settings.value_lr or settings.learning_rate},
-            ],
-            weight_decay=0.0,
-        )
-        falling = settings.lr_schedule == "linear"
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda done: 1 - done / settings.steps if falling else 1.0
-        )
+        self.update = PPOUpdate(self.actor, settings, dialogues, policy.pad_id, self.processes)
         self.score_norm = ScoreNorm()
         self.kl_control = KLControl(settings)
         self.alarms = Alarms(settings.alarms)
         self.order = Shuffled(len(contexts))
-        self.dialogue_order = Shuffled(len(dialogues))
 
     def run(
         self,
-        history: History,
+        metrics: Metrics,
         progress: Progress,
         checkpoints: Checkpoints | None = None,
         watch: Sequence[Watcher] = (),
     ) -> None:
-        """Train up to ``settings.steps`` steps; ``history`` receives every step's metrics, steps counted from 1.
+        """Train up to ``settings.steps`` steps; ``metrics`` receives every step's, counted from 1.
 
         With ``checkpoints`` the training goes on behind the newest one and leaves one after every step.
 
@@ -125,24 +108,24 @@ class PPO:
         UnitError
             A reward or a loss that is not a finite number, or an alarm; the last good checkpoint is kept and named.
         """
-        done = checkpoints.restore(self, history) if checkpoints else 0
+        done = self._resume(checkpoints, metrics) if checkpoints else 0
         try:
             for step in range(done + 1, self.settings.steps + 1):
                 started = time.perf_counter()
-                metrics = self.step(step)
-                history.add(step, metrics)
-                reason = self.alarms.check(metrics)
+                measured = self.step(step)
+                metrics.add(step, measured)
+                reason = self.alarms.check(measured)
                 for watcher in watch:
-                    watcher(step, metrics)
+                    watcher(step, measured)
                 if reason:
                     raise UnitError(gamed("PPO", step, reason))
                 if checkpoints:
-                    checkpoints.save(self, history, step)
+                    checkpoints.save(step, self.state(), metrics, self.alarms.calm)
                 rate = self.settings.batch / (time.perf_counter() - started)
-                progress(step, self.settings.steps, progress_line("ppo", step, metrics, rate))
+                progress(step, self.settings.steps, progress_line("ppo", step, measured, rate))
         except UnitError as error:
-            kept = checkpoints.kept() if checkpoints else None
-            raise UnitError(f"{error} {kept}" if kept else str(error)) from None
+            last_good = checkpoints.kept() if checkpoints else None
+            raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None
 
     def step(self, number: int) -> dict[str, float]:
         """One step; the metrics are means over the responses sampled in it.
@@ -152,45 +135,79 @@ class PPO:
         UnitError
             A reward or a loss that is not a finite number.
         """
-        places = self.team.agree([next(self.order) for _ in range(self.settings.batch)])
-        chosen = [self.contexts[place] for place in places[self.team.stretch(len(places))]]
-        sampled = self._sample(chosen)
-        rollout, scores = self._together(sampled, self._scores(number, chosen, sampled))
+        places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch)])
+        contexts = [self.contexts[place] for place in places[self.processes.contiguous_part(len(places))]]
+        sampled = self._sample(contexts)
+        rollout, scores = self._gather(sampled, self._scores(number, contexts, sampled))
         experience, observed = self._experience(rollout, scores, places)
-        losses = self._update(number, experience)
-        self.schedule.step()
+        losses = self.update(number, experience)
         return {"reward": math.fsum(scores) / len(scores), **observed, **losses}
 
-    def _sample(self, chosen: Sequence[DialogueContext]) -> Rollout:
+    def state(self) -> PPOState:
+        """What a checkpoint has to hold beside the adapters, the metrics and the random number generators."""
+        head = self.actor.value_head.state_dict()
+        return PPOState(
+            value_head={name: weight.detach().cpu() for name, weight in head.items()},
+            optimizer=self.update.optimizer.state_dict(),
+            schedule=self.update.schedule.state_dict(),
+            plain={
+                "order": self.order.left,
+                "dialogue_order": self.update.dialogue_order.left,
+                "score_norm": self.score_norm.moments,
+                "kl_coefficient": self.kl_control.coefficient,
+                "alarms": self.alarms.state(),
+            },
+        )
+
+    def load_state(self, state: PPOState) -> None:
+        """Go on from what `state` gave."""
+        self.actor.value_head.load_state_dict(state.value_head)
+        self.update.optimizer.load_state_dict(state.optimizer)
+        self.update.schedule.load_state_dict(state.schedule)
+        plain = state.plain
+        self.order.left = [int(index) for index in plain["order"]]
+        self.update.dialogue_order.left = [int(index) for index in plain["dialogue_order"]]
+        self.score_norm = ScoreNorm(*plain["score_norm"])
+        self.kl_control = KLControl(self.settings, float(plain["kl_coefficient"]))
+        self.alarms.load_state(plain["alarms"])
+
+    def _resume(self, checkpoints: Checkpoints, metrics: Metrics) -> int:
+        """The steps that are done; without any, what is there before the first becomes a checkpoint."""
+        done = checkpoints.restore(self.load_state, metrics)
+        if done is None:
+            checkpoints.save(0, self.state(), metrics, self.alarms.calm)
+        return done or 0
+
+    def _sample(self, contexts: Sequence[DialogueContext]) -> Rollout:
         settings = self.settings
         if self.partner is None:
             return sample_replies(
                 self.policy,
                 self.actor.model,
-                chosen,
+                contexts,
                 max_new_tokens=settings.max_new_tokens,
                 temperature=settings.temperature,
             )
-        return sample_dialogues(self.policy, self.actor.model, chosen, self.partner, settings)
+        return sample_dialogues(self.policy, self.actor.model, contexts, self.partner, settings)
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
         answered = [contexts[row] for row in rollout.turn_ends[:, 0].tolist()]
         return finite_scores(self.reward, answered, rollout.histories, rollout.texts, f"PPO step {number}")
 
-    def _together(self, rollout: Rollout, scores: list[float]) -> tuple[Rollout, list[float]]:
+    def _gather(self, rollout: Rollout, scores: list[float]) -> tuple[Rollout, list[float]]:
         """All processes' responses and scores, in the order of the contexts."""
-        if self.team.size == 1:
+        if self.processes.size == 1:
             return rollout, scores
-        parts = self.team.collect((rollout.to(torch.device("cpu")), scores))
+        parts = self.processes.gather_objects((rollout.to(torch.device("cpu")), scores))
         joined = join_rollouts([part for part, _ in parts], self.policy.pad_id)
-        return joined.to(rollout.tokens.device), [score for _, own in parts for score in own]
+        return joined.to(rollout.tokens.device), [score for _, part_scores in parts for score in part_scores]
 
     @torch.no_grad()
     def _experience(
         self, rollout: Rollout, scores: Sequence[float], places: Sequence[int]
     ) -> tuple[Experience, dict[str, float]]:
         settings = self.settings
-        logp, values, entropy, reference = self._read(rollout)
+        logp, values, entropy, reference = self._forward(rollout)
         divergence = (logp - reference) * rollout.mask
         if settings.score_norm:
             self.score_norm.update(scores)
@@ -212,108 +229,19 @@ class PPO:
         self.kl_control.update(observed["kl"])
         return Experience(rollout, logp, values, whiten(advantages, rollout.mask), returns), observed
 
-    def _read(self, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _forward(self, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Log-probability, value, entropy and reference log-probability of every token [shape=(B, L)]."""
         self.actor.eval()
-        found: tuple[Tensor, ...] = ()
+        batch: tuple[Tensor, ...] = ()
         cut = self.settings.length_buckets
-        own = torch.arange(len(rollout.mask))[self.team.stretch(len(rollout.mask))]
-        for part in micro_batches(rollout, own, self.settings):
+        here = torch.arange(len(rollout.mask))[self.processes.contiguous_part(len(rollout.mask))]
+        for part in micro_batches(rollout, here, self.settings):
             rows = rollout.rows(part, cut)
             old = self.actor(rows)
-            read = (old.logp, old.values, old.entropy, self.actor.reference_logp(rows))
-            found = found or tuple(one.new_zeros(rollout.mask.shape) for one in read)
-            for whole, one in zip(found, read, strict=True):
-                whole[part, : one.shape[1]] = one
+            outputs = (old.logp, old.values, old.entropy, self.actor.reference_logp(rows))
+            batch = batch or tuple(output.new_zeros(rollout.mask.shape) for output in outputs)
+            for whole, output in zip(batch, outputs, strict=True):
+                whole[part, : output.shape[1]] = output
         # A row is zero in every process but the one that has read it.
-        logp, values, entropy, reference = (self.team.sum(one) for one in found)
+        logp, values, entropy, reference = (self.processes.sum(whole) for whole in batch)
         return logp, values, entropy, reference
-
-    def _update(self, number: int, experience: Experience) -> dict[str, float]:
-        self.actor.train()
-        losses: list[dict[str, float]] = []
-        limit, updates = self.settings.target_kl, 0
-        for chosen in self._minibatches(experience.rollout):
-            measured = self._gradient(number, experience, chosen)
-            losses.append(measured)
-            if limit is not None and measured["sampled_kl"] > limit:
-                # The gradient that shows it is not followed either.
-                self.optimizer.zero_grad()
-                break
-            self._follow(number)
-            updates += 1
-        means = {name: math.fsum(loss[name] for loss in losses) / len(losses) for name in losses[0]}
-        return means if limit is None else {**means, "updates": float(updates)}
-
-    def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
-        for _ in range(self.settings.inner_epochs):
-            yield from self.team.agree(minibatches(rollout, self.settings))
-
-    def _gradient(self, number: int, experience: Experience, chosen: Tensor) -> dict[str, float]:
-        """The gradient of one minibatch, summed over its micro-batches; what it measured."""
-        self.optimizer.zero_grad()
-        tokens = experience.rollout.lengths[chosen.to(experience.logp.device)].sum()
-        sums = dict.fromkeys(("policy_loss", "value_loss", "clip_fraction"), 0.0)
-        if self.settings.target_kl is not None:
-            sums["sampled_kl"] = 0.0
-        own = chosen[self.team.stretch(len(chosen))]
-        for part in micro_batches(experience.rollout, own, self.settings):
-            rows = experience.rows(part, self.settings.length_buckets)
-            loss, divergence = self._loss(rows)
-            # Means over tokens: a micro-batch counts as much as it holds of the minibatch's tokens.
-            share = rows.rollout.mask.sum() / tokens
-            self._check(number, loss.total.item())
-            (loss.total * share).backward()  # type: ignore[no-untyped-call]
-            parts = {"policy_loss": loss.policy, "value_loss": loss.value, "clip_fraction": loss.clip_fraction}
-            if self.settings.target_kl is not None:
-                parts["sampled_kl"] = divergence
-            for name, value in parts.items():
-                sums[name] += (value * share).item()
-        if self.settings.pretrain_coefficient:
-            sums["pretrain_loss"] = self._pretrain(number)
-        self.team.sum_gradients(self.trained)
-        totals = self.team.sum(torch.tensor(list(sums.values()), dtype=torch.float64))
-        return dict(zip(sums, totals.tolist(), strict=True))
-
-    def _loss(self, rows: Experience) -> tuple[PPOLoss, Tensor]:
-        now = self.actor(rows.rollout)
-        loss = ppo_loss(
-            now.logp,
-            now.values,
-            old_logp=rows.logp,
-            old_values=rows.values,
-            advantages=rows.advantages,
-            returns=rows.returns,
-            mask=rows.rollout.mask,
-            clip=self.settings.clip,
-            value_clip=self.settings.value_clip,
-            value_coefficient=self.settings.value_coefficient,
-        )
-        return loss, sampled_divergence(now.logp.detach(), rows.logp, rows.rollout.mask)
-
-    def _pretrain(self, number: int) -> float:
-        places = self.team.agree([next(self.dialogue_order) for _ in range(self.settings.pretrain_batch)])
-        every = [self.dialogues[place] for place in places]
-        chosen = every[self.team.stretch(len(every))]
-        if not chosen:
-            return 0.0
-        pad = torch.nn.utils.rnn.pad_sequence
-        device = self.trained[0].device
-        tokens = pad(chosen, batch_first=True, padding_value=self.policy.pad_id).to(device)
-        attention = pad([torch.ones_like(one) for one in chosen], batch_first=True).to(device)
-        loss = self.actor.likelihood_loss(tokens, attention)  # Eq. 8, LLM-GELI
-        self._check(number, loss.item())
-        # A mean over tokens: each process counts as much as it holds of them.
-        share = sum(len(one) - 1 for one in chosen) / sum(len(one) - 1 for one in every)
-        (self.settings.pretrain_coefficient * share * loss).backward()  # type: ignore[no-untyped-call]
-        return share * loss.item()
-
-    def _follow(self, number: int) -> None:
-        norm = torch.nn.utils.clip_grad_norm_(self.trained, self.settings.max_gradient_norm)
-        self._check(number, norm.item(), "the gradient's norm")
-        self.optimizer.step()
-
-    @staticmethod
-    def _check(number: int, value: float, what: str = "the loss") -> None:
-        if not math.isfinite(value):
-            raise UnitError(f"align: PPO step {number}: {what} is {value}; it must be a finite number. Lower align.lr.")

@@ -1,0 +1,9 @@
+"""Replies of a policy.
+
+From the ground up:
+
+- `rollout`: one reply to each context
+- `partner`: the other side of a dialogue
+- `several_turns`: the policy speaks, the other side answers, the policy goes on
+- `before_after`: replies before and after the training, side by side
+"""

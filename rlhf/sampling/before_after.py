@@ -56,4 +56,4 @@ def _answers(
             temperature=None,
         )
         replies.extend(rollout.texts)
-    return replies, reward([context.history for context in contexts], replies)
+    return replies, reward(contexts, [context.history for context in contexts], replies)

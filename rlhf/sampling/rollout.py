@@ -56,16 +56,16 @@ class Rollout:
         ends = None if self.ends is None else self.ends.to(device)
         return Rollout(tokens, attention, mask, self.texts, self.histories, ends)
 
-    def rows(self, chosen: Tensor, cut: bool = False) -> Rollout:
-        """The rows ``chosen`` [shape=(b,)] alone, without turns; ``cut`` drops columns that only pad these rows."""
-        tokens, attention, mask = self.tokens[chosen], self.attention[chosen], self.mask[chosen]
+    def rows(self, places: Tensor, cut: bool = False) -> Rollout:
+        """The rows ``places`` [shape=(b,)] alone, without turns; ``cut`` drops columns that only pad these rows."""
+        tokens, attention, mask = self.tokens[places], self.attention[places], self.mask[places]
         if not cut:
             return Rollout(tokens, attention, mask)
         prompt = tokens.shape[1] - mask.shape[1]
         first = int(attention[:, :prompt].any(dim=0).long().argmax()) if prompt else 0
         length = int(mask.any(dim=0).nonzero().max()) + 1
-        own = slice(first, prompt + length)
-        return Rollout(tokens[:, own], attention[:, own], mask[:, :length])
+        columns = slice(first, prompt + length)
+        return Rollout(tokens[:, columns], attention[:, columns], mask[:, :length])
 
 
 @torch.no_grad()
@@ -109,8 +109,8 @@ def sample_replies(
     replies = tokens[:, prompts.shape[1] :]
     mask = reply_mask(replies, policy.eos_ids)
     texts = tuple(
-        str(policy.tokenizer.decode(reply[own], skip_special_tokens=True)).strip()
-        for reply, own in zip(replies, mask, strict=True)
+        str(policy.tokenizer.decode(reply[kept], skip_special_tokens=True)).strip()
+        for reply, kept in zip(replies, mask, strict=True)
     )
     histories = tuple(context.history for context in contexts)
     return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts, histories)
@@ -122,9 +122,9 @@ def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:
     length = max(part.mask.shape[1] for part in parts)
 
     def padded(part: Rollout, values: Tensor, value: int) -> Tensor:
-        own = part.mask.shape[1]
-        left = 0 if values is part.mask else prompt - (part.tokens.shape[1] - own)
-        return torch.nn.functional.pad(values, (left, length - own), value=value)
+        width = part.mask.shape[1]
+        left = 0 if values is part.mask else prompt - (part.tokens.shape[1] - width)
+        return torch.nn.functional.pad(values, (left, length - width), value=value)
 
     starts = [sum(len(part.mask) for part in parts[:place]) for place in range(len(parts))]
     ends = [

@@ -5,74 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Protocol
 
 import torch
 from peft import PeftModel
 
-from corpus.session import Episode, Turn
 from foundation.errors import InputError
-from rlhf.policy.contexts import DialogueContext, HistoryText, Message, merge_turns, render
+from rlhf.policy.contexts import DialogueContext, Said, render
 from rlhf.policy.loading import Policy
+from rlhf.sampling.partner import Partner
 from rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
 from rlhf.settings import AlignSettings
-
-
-class Partner(Protocol):
-    """The other side of a dialogue, and what the scorer reads of it."""
-
-    def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
-        """What is said after the policy's ``replies`` to ``context``; None ends the dialogue."""
-        ...
-
-    def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
-        """What the scorer reads before the turn that follows ``replies``."""
-        ...
-
-
-class RecordedPartner:
-    """The other side says what it said in the recorded session, whatever the policy says.
-
-    The dialogue ends where the target spoke last in the session.
-
-    Parameters
-    ----------
-    episodes : sequence of Episode
-        The sessions that contexts are drawn from.
-    history_text : callable
-        How the reward model writes a history.
-    """
-
-    def __init__(self, episodes: Sequence[Episode], history_text: HistoryText) -> None:
-        self._history_text = history_text
-        self._places = {
-            (episode.session_id, episode.turns[position].turn): (episode, position)
-            for episode in episodes
-            for position in episode.target_positions
-        }
-
-    def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
-        """The other side's words between the target's turn that the last reply stands for and its next one."""
-        said = self._messages(context)
-        # The target's turn, the answer to it, the target's next turn, and so on.
-        here = 2 * len(replies) - 1
-        return said[here].text if len(said) > here + 1 else None
-
-    def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
-        """The session up to the context, then the replies and the recorded answers to them."""
-        episode, position = self._places[context.session_id, context.turn]
-        rating, turns = episode.rating, list(episode.turns[:position])
-        for number, reply in enumerate(replies, start=1):
-            turns.append(Turn(context.turn, rating.target, reply))
-            turns.append(Turn(context.turn, rating.rater, self.answer(context, replies[:number]) or ""))
-        turns.append(Turn(context.turn, rating.target, ""))
-        return self._history_text(Episode(episode.session_id, tuple(turns), rating), len(turns) - 1)
-
-    def _messages(self, context: DialogueContext) -> tuple[Message, ...]:
-        episode, position = self._places[context.session_id, context.turn]
-        # The turn itself may be empty; it opens its side's part in any case.
-        opening = replace(episode.turns[position], text=episode.turns[position].text.strip() or "-")
-        return merge_turns([opening, *episode.turns[position + 1 :]], episode.rating.target)
 
 
 @dataclass
@@ -81,7 +23,7 @@ class _Dialogue:
 
     context: DialogueContext
     tokens: list[int] = field(default_factory=list)
-    own: list[bool] = field(default_factory=list)
+    by_policy: list[bool] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     histories: list[str] = field(default_factory=list)
@@ -91,10 +33,10 @@ class _Dialogue:
         """The context whose prompt is all that has been said."""
         return replace(self.context, prompt=(*self.context.prompt, *self.tokens))
 
-    def add(self, tokens: Sequence[int], own: bool) -> None:
-        """Append tokens of the policy's (``own``) or of the other side's."""
+    def add(self, tokens: Sequence[int], by_policy: bool) -> None:
+        """Append tokens of the policy's (``by_policy``) or of the other side's."""
         self.tokens.extend(tokens)
-        self.own.extend([own] * len(tokens))
+        self.by_policy.extend([by_policy] * len(tokens))
 
 
 def sample_dialogues(
@@ -130,7 +72,7 @@ def sample_dialogues(
 def _say(
     policy: Policy, model: PeftModel, speaking: Sequence[_Dialogue], partner: Partner, settings: AlignSettings
 ) -> None:
-    said = sample_replies(
+    rollout = sample_replies(
         policy,
         model,
         [dialogue.prompted() for dialogue in speaking],
@@ -139,9 +81,9 @@ def _say(
     )
     for row, dialogue in enumerate(speaking):
         dialogue.histories.append(partner.history(dialogue.context, dialogue.replies))
-        dialogue.add(said.replies[row][said.mask[row]].tolist(), own=True)
+        dialogue.add(rollout.replies[row][rollout.mask[row]].tolist(), by_policy=True)
         dialogue.ends.append(len(dialogue.tokens) - 1)
-        dialogue.replies.append(said.texts[row])
+        dialogue.replies.append(rollout.texts[row])
 
 
 def _goes_on(
@@ -162,7 +104,7 @@ def _goes_on(
     room = settings.max_context_tokens - len(dialogue.context.prompt) - len(dialogue.tokens)
     if len(between) > room:
         return False
-    dialogue.add(between, own=False)
+    dialogue.add(between, by_policy=False)
     return True
 
 
@@ -174,16 +116,16 @@ def interjection(policy: Policy, text: str) -> tuple[int, ...]:
     InputError
         A chat template that does not end the assistant's turn with an end mark.
     """
-    opening = (Message("user", "a"), Message("assistant", "b"))
-    said = render(opening, policy.tokenizer, reply_follows=False)
-    marks = [place for place, token in enumerate(said) if token in policy.eos_ids]
-    whole = render((*opening, Message("user", text)), policy.tokenizer, reply_follows=True)
+    opening = (Said("user", "a"), Said("assistant", "b"))
+    answered = render(opening, policy.tokenizer, reply_follows=False)
+    marks = [place for place, token in enumerate(answered) if token in policy.eos_ids]
+    whole = render((*opening, Said("user", text)), policy.tokenizer, reply_follows=True)
     end = marks[-1] + 1 if marks else 0
     before = len(render(opening[:1], policy.tokenizer, reply_follows=True))
-    if end <= before or whole[:end] != said[:end]:
+    if end <= before or whole[:end] != answered[:end]:
         raise InputError(
-            f"align.policy = {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
-            "responses of several turns cannot be put together. Set align.reply_turns = 1 or choose another model."
+            f"policy {policy.name!r}: its chat template does not end an assistant's turn with an end mark, so "
+            "responses of several turns cannot be put together. Set reply_turns = 1 or choose another model."
         )
     return whole[end:]
 
@@ -193,12 +135,12 @@ def _assembled(dialogues: Sequence[_Dialogue], policy: Policy, device: torch.dev
     gaps = [length - len(dialogue.tokens) for dialogue in dialogues]
     filled = [dialogue.tokens + [policy.pad_id] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
     read = [[1] * len(dialogue.tokens) + [0] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
-    own = [dialogue.own + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
+    mask = [dialogue.by_policy + [False] * gap for dialogue, gap in zip(dialogues, gaps, strict=True)]
     prompts, attention = pad_prompts([dialogue.context for dialogue in dialogues], policy.pad_id, device)
     return Rollout(
         tokens=torch.cat([prompts, torch.tensor(filled, device=device)], dim=1),
         attention=torch.cat([attention, torch.tensor(read, device=device)], dim=1),
-        mask=torch.tensor(own, device=device),
+        mask=torch.tensor(mask, device=device),
         texts=tuple(text for dialogue in dialogues for text in dialogue.replies),
         histories=tuple(history for dialogue in dialogues for history in dialogue.histories),
         ends=torch.tensor([(row, end) for row, dialogue in enumerate(dialogues) for end in dialogue.ends]).to(device),

@@ -24,7 +24,7 @@ def group_arguments(run: Run, folder: Path) -> Any:
     """
     settings = run.settings
     config = GRPOConfig if settings.algorithm == "grpo" else RLOOConfig
-    found = config(
+    arguments = config(
         **_shared(run, folder, settings.minibatch),
         steps_per_generation=settings.batch // (settings.at_once * settings.processes),
         num_generations=settings.group,
@@ -41,18 +41,18 @@ def group_arguments(run: Run, folder: Path) -> Any:
         # In each process an engine of its own, which samples that process' replies.
         vllm_mode="colocate",
     )
-    return on_one_device(found)
+    return on_one_device(arguments)
 
 
 def supervised_arguments(run: Run, folder: Path) -> SFTConfig:
     """An SFTConfig for token ids and labels that are ready; a step is one update from ``batch`` turns."""
-    found = SFTConfig(
+    arguments = SFTConfig(
         **_shared(run, folder, run.settings.batch),
         train_sampling_strategy="sequential",
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-    return on_one_device(found)
+    return on_one_device(arguments)
 
 
 def on_one_device(arguments: Any) -> Any:

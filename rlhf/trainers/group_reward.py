@@ -6,27 +6,26 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foundation.processes import Team
+from foundation.processes import Processes
 from rlhf.policy.contexts import DialogueContext
 from rlhf.settings import AlignSettings
 from rlhf.trainers.arguments import updates_a_step
-from rlhf.training.reward import Reward
+from rlhf.training.reward import Reward, finite_scores
 from rlhf.training.score_norm import ScoreNorm
-from rlhf.training.scoring import finite_scores
 
 
 class GroupReward:
     """One reward a response: the score of its turn, or the sum of its turns' scores.
 
     Scores are normalised and clipped as the settings say, as in PPO. After a call ``scores`` holds those of the call as
-    the reward model gave them, in all processes of ``team``, and ``turns`` what was made of this one's, one sequence a
+    the reward model gave them, in all ``processes``, and ``turns`` what was made of this one's, one sequence a
     response. The moments of the scores are the same in every process.
     """
 
     __name__ = "reward"
 
     def __init__(
-        self, reward: Reward, contexts: Sequence[DialogueContext], settings: AlignSettings, team: Team
+        self, reward: Reward, contexts: Sequence[DialogueContext], settings: AlignSettings, processes: Processes
     ) -> None:
         self.score_norm = ScoreNorm()
         self.scores: list[float] = []
@@ -34,7 +33,7 @@ class GroupReward:
         self._reward = reward
         self._contexts = contexts
         self._settings = settings
-        self._team = team
+        self._processes = processes
 
     def __call__(
         self,
@@ -54,21 +53,21 @@ class GroupReward:
             A score that is not a finite number.
         """
         answered = [self._contexts[number] for number in context]
-        said = replies or [[completion[0]["content"].strip()] for completion in completions]
-        read = histories or [[one.history] for one in answered]
+        turns_of = replies or [[completion[0]["content"].strip()] for completion in completions]
+        histories_of = histories or [[context.history] for context in answered]
         step = trainer_state.global_step // updates_a_step(self._settings) + 1
-        own = finite_scores(
+        here = finite_scores(
             self._reward,
-            [one for one, turns in zip(answered, said, strict=True) for _ in turns],
-            [history for turns in read for history in turns],
-            [reply for turns in said for reply in turns],
+            [context for context, turns in zip(answered, turns_of, strict=True) for _ in turns],
+            [history for turns in histories_of for history in turns],
+            [reply for turns in turns_of for reply in turns],
             f"{self._settings.algorithm.upper()} step {step}",
         )
-        parts = self._team.collect(own)
+        parts = self._processes.gather_objects(here)
         self.scores = [score for part in parts for score in part]
-        first = sum(map(len, parts[: self._team.rank]))
-        scores = iter(self._settled(self.scores)[first : first + len(own)])
-        self.turns = [[next(scores) for _ in turns] for turns in said]
+        first = sum(map(len, parts[: self._processes.rank]))
+        scores = iter(self._settled(self.scores)[first : first + len(here)])
+        self.turns = [[next(scores) for _ in turns] for turns in turns_of]
         return [math.fsum(turns) for turns in self.turns]
 
     def _settled(self, scores: Sequence[float]) -> Sequence[float]:

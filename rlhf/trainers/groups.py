@@ -18,14 +18,15 @@ from trl import GRPOTrainer, RLOOTrainer
 from rlhf.policy.contexts import DialogueContext, as_chat
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import adapter_config
-from rlhf.ppo.losses import masked_mean
-from rlhf.sampling.several_turns import Partner, sample_dialogues
+from rlhf.sampling.partner import Partner
+from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.trainers.arguments import group_arguments
 from rlhf.trainers.group_reward import GroupReward
 from rlhf.trainers.running import AdapterSaving, carry_out, trainer_checkpoints, trainer_folder
 from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from rlhf.training.alarms import repetition, sameness
+from rlhf.training.masked import masked_mean
 from rlhf.training.reward import Reward
 from rlhf.training.run import Run
 from rlhf.training.score_norm import ScoreNorm
@@ -63,13 +64,13 @@ def train_groups(
         trainer = kind(
             policy=policy,
             contexts=contexts,
-            reward=GroupReward(reward, contexts, run.settings, run.team),
+            reward=GroupReward(reward, contexts, run.settings, run.processes),
             settings=run.settings,
             partner=partner,
             args=group_arguments(run, folder),
             train_dataset=_dataset(policy, contexts, run),
         )
-        carry_out(trainer, run, trainer, checkpoints, watched=True)
+        carry_out(trainer, run, _GroupHooks(trainer), checkpoints, watched=True)
     model: PeftModel = trainer.model
     return model
 
@@ -120,18 +121,6 @@ class _Group(AdapterSaving):
             **trainer,
         )
 
-    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
-        """The last step's metrics."""
-        return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
-
-    def keep(self) -> Any:
-        """The moments of the scores."""
-        return self.reward.score_norm.moments
-
-    def restore(self, state: Any) -> None:
-        """Take up the moments of the scores."""
-        self.reward.score_norm = ScoreNorm(*state)
-
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self.places = [row["context"] for row in inputs]
         self.asked = [self.contexts[place] for place in self.places]
@@ -146,7 +135,7 @@ class _Group(AdapterSaving):
     @torch.no_grad()
     def _observe(self, output: Mapping[str, Tensor]) -> dict[str, float]:
         tokens, mask = output["completion_ids"], output["completion_mask"]
-        own = (mask * output["tool_mask"] if "tool_mask" in output else mask).bool()
+        policy_mask = (mask * output["tool_mask"] if "tool_mask" in output else mask).bool()
         given = (
             torch.cat([output["prompt_ids"], tokens], dim=1),
             torch.cat([output["prompt_mask"], mask], dim=1),
@@ -157,23 +146,23 @@ class _Group(AdapterSaving):
         logp, entropy, _ = reader._get_per_token_logps_and_entropies(self.model, *given, compute_entropy=True)
         with self.accelerator.unwrap_model(self.model).disable_adapter():
             reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
-        divergence, entropy, tokens, said = map(
-            self._everywhere, ((logp - reference) * own, entropy, tokens, own.long())
+        divergence, entropy, tokens, counted = map(
+            self._everywhere, ((logp - reference) * policy_mask, entropy, tokens, policy_mask.long())
         )
-        own = said.bool()
+        policy_mask = counted.bool()
         return {
             "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
             "kl": float(divergence.sum(dim=1).mean()),
-            "response_tokens": float(own.sum(dim=1).double().mean()),
-            "entropy": float(masked_mean(entropy, own)),
-            "repetition": repetition(tokens, own),
-            "sameness": sameness(tokens, own, gather_object(self.places)),
+            "response_tokens": float(policy_mask.sum(dim=1).double().mean()),
+            "entropy": float(masked_mean(entropy, policy_mask)),
+            "repetition": repetition(tokens, policy_mask),
+            "sameness": sameness(tokens, policy_mask, gather_object(self.places)),
         }
 
     def _everywhere(self, values: Tensor) -> Tensor:
         """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
-        found: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
-        return found
+        rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
+        return rows
 
     def _turn_advantages(self, tokens: Tensor) -> Tensor:
         """Advantages [shape=(B, L)]; a group may lie across processes."""
@@ -181,6 +170,26 @@ class _Group(AdapterSaving):
         first = self.accelerator.process_index * len(tokens)
         here = everywhere[first : first + len(tokens)]
         return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)
+
+
+class _GroupHooks:
+    """What a step of either trainer measured, and the moments of its scores. (A trainer has a `state` of its own.)"""
+
+    def __init__(self, trainer: _Group) -> None:
+        self._trainer = trainer
+
+    def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        """The last step's metrics."""
+        observed = self._trainer.observed
+        return {**observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
+
+    def state(self) -> Any:
+        """The moments of the scores."""
+        return self._trainer.reward.score_norm.moments
+
+    def load_state(self, state: Any) -> None:
+        """Take up the moments of the scores."""
+        self._trainer.reward.score_norm = ScoreNorm(*state)
 
 
 class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
@@ -203,7 +212,7 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
     rollout = sample_dialogues(trainer.policy, model, trainer.asked, trainer.partner, trainer.settings)
     # Sampling has put the whole model into evaluation; TRL tells its training from its evaluation by the top.
     model.training = True
-    said = rollout.attention[:, -rollout.mask.shape[1] :].bool()
+    spoken = rollout.attention[:, -rollout.mask.shape[1] :].bool()
     rows = range(len(prompts))
     turns: list[list[int]] = [[] for _ in rows]
     for turn, row in enumerate(rollout.turn_ends[:, 0].tolist()):
@@ -212,9 +221,9 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
     trainer.ends = [[columns[turn] for turn in turns[row]] for row in rows]
     return {
         "prompt_ids": [list(context.prompt) for context in trainer.asked],
-        "completion_ids": [tokens[read].tolist() for tokens, read in zip(rollout.replies, said, strict=True)],
+        "completion_ids": [tokens[read].tolist() for tokens, read in zip(rollout.replies, spoken, strict=True)],
         "logprobs": None,
-        "env_mask": [own[read].long().tolist() for own, read in zip(rollout.mask, said, strict=True)],
+        "env_mask": [mask[read].long().tolist() for mask, read in zip(rollout.mask, spoken, strict=True)],
         "replies": [[rollout.texts[turn] for turn in turns[row]] for row in rows],
         "histories": [[rollout.histories[turn] for turn in turns[row]] for row in rows],
     }

@@ -13,11 +13,11 @@ from transformers import PrinterCallback
 
 from foundation.errors import UnitError
 from rlhf.policy.loading import Policy
-from rlhf.policy.sharding import deal_out_for_trainer, sharding_asked
+from rlhf.policy.sharding import shard_for_trainer, sharding_asked
 from rlhf.policy.writing import write_adapter
 from rlhf.trainers.arguments import updates_a_step
 from rlhf.trainers.checkpoints import TrainerCheckpoints
-from rlhf.trainers.step_callback import Learner, StepCallback
+from rlhf.trainers.step_callback import StepCallback, TrainerHooks
 from rlhf.training.run import Run
 
 
@@ -45,30 +45,32 @@ class AdapterSaving:
 
 def trainer_checkpoints(run: Run) -> TrainerCheckpoints | None:
     """What a killed run goes on from; None where it keeps nothing."""
-    return TrainerCheckpoints(run.checkpoints, run.team.size) if run.checkpoints else None
+    return TrainerCheckpoints(run.checkpoints, run.processes.size) if run.checkpoints else None
 
 
 @contextmanager
 def trainer_folder(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path]:
     """Where a trainer may write until a checkpoint is whole; one for all processes, where there are checkpoints."""
     if checkpoints is None:
-        with tempfile.TemporaryDirectory(prefix="apportion-align-") as own:
-            yield Path(own)
+        with tempfile.TemporaryDirectory(prefix="apportion-align-") as name:
+            yield Path(name)
         return
     folder = None
-    if run.team.rank == 0:
+    if run.processes.rank == 0:
         checkpoints.clear_scratch()
         folder = checkpoints.scratch()
-    folder = run.team.agree(folder)
+    folder = run.processes.broadcast(folder)
     assert folder is not None
     yield folder
     # The trainer looks into it once more when it has ended.
-    run.team.wait()
-    if run.team.rank == 0:
+    run.processes.wait()
+    if run.processes.rank == 0:
         checkpoints.clear_scratch()
 
 
-def carry_out(trainer: Any, run: Run, learner: Learner, checkpoints: TrainerCheckpoints | None, watched: bool) -> None:
+def carry_out(
+    trainer: Any, run: Run, hooks: TrainerHooks, checkpoints: TrainerCheckpoints | None, watched: bool
+) -> None:
     """Train up to ``run.settings.steps`` steps, from the newest checkpoint on where there is one.
 
     ``watched``: whether alarms stop the run.
@@ -81,17 +83,17 @@ def carry_out(trainer: Any, run: Run, learner: Learner, checkpoints: TrainerChec
         A reward, loss or gradient that is not a finite number, or an alarm; the last good checkpoint is kept and named.
         A checkpoint that cannot be read.
     """
-    if sharding_asked(run.team):
-        deal_out_for_trainer(trainer.model, run.settings, run.team)
-    callback = StepCallback(run, learner, updates_a_step(run.settings), checkpoints, watched)
+    if sharding_asked(run.processes):
+        shard_for_trainer(trainer.model, run.settings, run.processes)
+    callback = StepCallback(run, hooks, updates_a_step(run.settings), checkpoints, watched)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(callback)
-    found = callback.resume()
-    if run.team.rank:
+    newest = callback.resume()
+    if run.processes.rank:
         # Each process samples other replies and drops other activations; the first one's are those of a single one.
-        torch.manual_seed(run.seed + run.team.rank)
+        torch.manual_seed(run.seed + run.processes.rank)
     try:
-        trainer.train(resume_from_checkpoint=str(found) if found else None)
+        trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     except UnitError as error:
-        kept = checkpoints.kept() if checkpoints else None
-        raise UnitError(f"{error} {kept}" if kept else str(error)) from None
+        last_good = checkpoints.kept() if checkpoints else None
+        raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None

@@ -17,33 +17,33 @@ from rlhf.training.progress_line import progress_line
 from rlhf.training.run import Run
 
 
-class Learner(Protocol):
+class TrainerHooks(Protocol):
     """What a step's metrics are asked of, and what it has to keep from step to step."""
 
     def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         """The step's metrics, ``logs`` being the trainer's own means over the step's updates."""
         ...
 
-    def keep(self) -> Any:
+    def state(self) -> Any:
         """What a checkpoint has to hold beside the trainer's own, as JSON values."""
         ...
 
-    def restore(self, state: Any) -> None:
-        """Take up what ``keep`` gave."""
+    def load_state(self, state: Any) -> None:
+        """Go on from what `state` gave."""
         ...
 
 
 class StepCallback(TrainerCallback):
     """One step is ``updates`` optimizer steps; the trainer has to log and to save once a step.
 
-    Every process of ``run.team`` has one; all of them come to the same metrics and alarms, the first one finishes
+    Every process of ``run.processes`` has one; all of them come to the same metrics and alarms, the first one finishes
     checkpoints.
 
     Parameters
     ----------
     run : Run
         Where metrics and progress go.
-    learner : Learner
+    hooks : TrainerHooks
         Knows the step's metrics.
     updates : int
         Optimizer steps of one step.
@@ -54,10 +54,10 @@ class StepCallback(TrainerCallback):
     """
 
     def __init__(
-        self, run: Run, learner: Learner, updates: int, checkpoints: TrainerCheckpoints | None, watched: bool
+        self, run: Run, hooks: TrainerHooks, updates: int, checkpoints: TrainerCheckpoints | None, watched: bool
     ) -> None:
         self.run = run
-        self.learner = learner
+        self.hooks = hooks
         self.updates = updates
         self.checkpoints = checkpoints
         self.alarms = Alarms(run.settings.alarms) if watched else None
@@ -72,14 +72,14 @@ class StepCallback(TrainerCallback):
         UnitError
             A checkpoint that cannot be read.
         """
-        found = self.checkpoints.open() if self.checkpoints else None
-        if found is None:
+        newest = self.checkpoints.open() if self.checkpoints else None
+        if newest is None:
             return None
-        folder, state = found
-        self.run.history.restore(state["history"])
-        self.learner.restore(state["own"])
+        folder, state = newest
+        self.run.metrics.restore(state["history"])
+        self.hooks.load_state(state["own"])
         if self.alarms:
-            self.alarms.start, self.alarms.streaks = state["alarms"]["start"], state["alarms"]["streaks"]
+            self.alarms.load_state(state["alarms"])
         return folder
 
     def on_train_begin(
@@ -109,12 +109,11 @@ class StepCallback(TrainerCallback):
         for name, what in (("loss", "the loss"), ("grad_norm", "the gradient's norm")):
             if not math.isfinite(logs.get(name, 0.0)):
                 raise UnitError(
-                    f"align: {algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. "
-                    "Lower align.lr."
+                    f"{algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. Lower lr."
                 )
         # The first one's in all: what an alarm tells one process it tells every other.
-        self._metrics = self.run.team.agree(self.learner.metrics(logs))
-        self.run.history.add(step, self._metrics)
+        self._metrics = self.run.processes.broadcast(self.hooks.metrics(logs))
+        self.run.metrics.add(step, self._metrics)
         reason = self.alarms.check(self._metrics) if self.alarms else None
         for watcher in self.run.watch:
             watcher(step, self._metrics)
@@ -128,19 +127,19 @@ class StepCallback(TrainerCallback):
         if not self.checkpoints:
             return
         # Until then some process' random numbers may be missing in it.
-        self.run.team.wait()
+        self.run.processes.wait()
         step = self._step(state)
-        if self.run.team.rank == 0:
+        if self.run.processes.rank == 0:
             self._finish(self.checkpoints, Path(str(args.output_dir)) / f"checkpoint-{state.global_step}", step)
         # An error in the next step names the last good checkpoint, in whatever process.
-        self.run.team.wait()
+        self.run.processes.wait()
         self._tell(step)
 
     def _finish(self, checkpoints: TrainerCheckpoints, written: Path, step: int) -> None:
         ours = {
             "alarms": self.alarms.state() if self.alarms else {"start": {}, "streaks": {}},
-            "history": self.run.history.rows,
-            "own": self.learner.keep(),
+            "history": self.run.metrics.rows,
+            "own": self.hooks.state(),
         }
         checkpoints.finish(written, step, self.alarms is None or self.alarms.calm, ours)
 

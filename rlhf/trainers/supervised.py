@@ -12,7 +12,7 @@ from trl import SFTTrainer
 
 from corpus.session import Episode
 from foundation.errors import InputError, UnitError
-from rlhf.policy.contexts import DialogueContext, Message, merge_turns, render
+from rlhf.policy.contexts import DialogueContext, Said, merge_turns, render
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import adapter_config
 from rlhf.trainers.arguments import supervised_arguments
@@ -53,9 +53,7 @@ def train_supervised(
     """
     examples = supervised_examples(policy, contexts, episodes, run.settings.max_new_tokens)
     if not examples:
-        raise UnitError(
-            "align: the target answers nobody in words, so there is nothing for sft to learn. Add sessions."
-        )
+        raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
     order = Shuffled(len(examples), generator=torch.Generator().manual_seed(run.seed))
     steps = run.settings.steps * run.settings.batch
     checkpoints = trainer_checkpoints(run)
@@ -68,7 +66,7 @@ def train_supervised(
             processing_class=policy.tokenizer,
             peft_config=adapter_config(policy.model, run.settings.lora),
         )
-        carry_out(trainer, run, trainer, checkpoints, watched=False)
+        carry_out(trainer, run, _SFTHooks(), checkpoints, watched=False)
     model: PeftModel = trainer.model
     return model
 
@@ -95,24 +93,24 @@ def supervised_examples(
         episode, position = places[context.session_id, context.turn]
         if episode.turns[position].text.strip():
             reply = merge_turns(episode.turns[position:], episode.rating.target)[0]
-            said = list(_said(policy, context, reply)[:max_new_tokens])
+            labels = list(_reply_tokens(policy, context, reply)[:max_new_tokens])
             prompt = list(context.prompt)
-            examples.append({"input_ids": prompt + said, "labels": [IGNORED] * len(prompt) + said})
+            examples.append({"input_ids": prompt + labels, "labels": [IGNORED] * len(prompt) + labels})
     return examples
 
 
-def _said(policy: Policy, context: DialogueContext, reply: Message) -> tuple[int, ...]:
+def _reply_tokens(policy: Policy, context: DialogueContext, reply: Said) -> tuple[int, ...]:
     whole = render((*context.messages, reply), policy.tokenizer, reply_follows=False)
     start = len(context.prompt)
     if whole[:start] != context.prompt:
         raise InputError(
-            f"align.policy = {policy.name!r}: its chat template writes a prompt differently once it is answered, so "
-            "what was said cannot be learned from. Choose another model, or another align.algorithm."
+            f"policy {policy.name!r}: its chat template writes a prompt differently once it is answered, so "
+            "what was said cannot be learned from. Choose another model, or another algorithm."
         )
-    said = whole[start:]
-    end = next((place for place, token in enumerate(said) if token in policy.eos_ids), None)
+    tokens = whole[start:]
+    end = next((place for place, token in enumerate(tokens) if token in policy.eos_ids), None)
     # Templates go on behind the end mark (a line break, say), or have none.
-    return (*said, policy.eos_ids[0]) if end is None else said[: end + 1]
+    return (*tokens, policy.eos_ids[0]) if end is None else tokens[: end + 1]
 
 
 class _SFT(AdapterSaving, SFTTrainer):  # type: ignore[misc]
@@ -120,13 +118,17 @@ class _SFT(AdapterSaving, SFTTrainer):  # type: ignore[misc]
         self.policy = policy
         super().__init__(**trainer)
 
+
+class _SFTHooks:
+    """What a step of SFT measured."""
+
     def metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         """The last step's metrics."""
         return {ours: logs[theirs] for theirs, ours in MEASURED.items() if theirs in logs}
 
-    def keep(self) -> Any:
+    def state(self) -> Any:
         """Nothing beside the trainer's own."""
         return None
 
-    def restore(self, state: Any) -> None:
+    def load_state(self, state: Any) -> None:
         """Nothing to take up."""

@@ -33,15 +33,18 @@ def turn_advantages(scores: Sequence[Sequence[float]], group: int) -> list[list[
     list of list of float
         One advantage a turn; 0 where no other response of the group has that turn.
     """
-    found: list[list[float]] = []
+    advantages: list[list[float]] = []
     for start in range(0, len(scores), group):
-        to_come = [[math.fsum(own[turn:]) for turn in range(len(own))] for own in scores[start : start + group]]
-        levels = [_level([own[turn] for own in to_come if len(own) > turn]) for turn in range(max(map(len, to_come)))]
-        found += [
-            [(value - mean) / (deviation + EPSILON) for value, (mean, deviation) in zip(own, levels, strict=False)]
-            for own in to_come
+        responses = scores[start : start + group]
+        to_come = [[math.fsum(turns[turn:]) for turn in range(len(turns))] for turns in responses]
+        levels = [
+            _level([sums[turn] for sums in to_come if len(sums) > turn]) for turn in range(max(map(len, to_come)))
         ]
-    return found
+        advantages += [
+            [(value - mean) / (deviation + EPSILON) for value, (mean, deviation) in zip(sums, levels, strict=False)]
+            for sums in to_come
+        ]
+    return advantages
 
 
 def _level(values: Sequence[float]) -> tuple[float, float]:

@@ -40,12 +40,16 @@ class Alarms:
         """What a checkpoint has to hold."""
         return {name: value for name, value in asdict(self).items() if name != "settings"}
 
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self.start, self.streaks = state["start"], state["streaks"]
+
 
 def gamed(algorithm: str, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
-        f"align: {algorithm} step {step}: stopped, the policy games its reward. {reason}. Raise "
-        "align.kl_coefficient, lower align.lr, or train the reward model on more sessions; if this is what you want, "
+        f"{algorithm} step {step}: stopped, the policy games its reward. {reason}. Raise "
+        "kl_coefficient, lower lr, or train the reward model on more sessions; if this is what you want, "
         "raise the limit (0 turns an alarm off)."
     )
 
@@ -56,8 +60,8 @@ def repetition(replies: Tensor, mask: Tensor) -> float:
     ``replies`` [shape=(B, L)] int64, ``mask`` [shape=(B, L)] bool; a reply of less than two pairs repeats nothing.
     """
     shares = []
-    for reply, own in zip(replies.tolist(), mask.tolist(), strict=True):
-        tokens = [token for token, said in zip(reply, own, strict=True) if said]
+    for reply, kept in zip(replies.tolist(), mask.tolist(), strict=True):
+        tokens = [token for token, is_kept in zip(reply, kept, strict=True) if is_kept]
         pairs = list(pairwise(tokens))
         shares.append(1 - len(set(pairs)) / len(pairs) if pairs else 0.0)
     return sum(shares) / len(shares)
@@ -70,28 +74,28 @@ def sameness(replies: Tensor, mask: Tensor, contexts: Sequence[int]) -> float:
     has, too; 0 where all contexts are one. ``replies`` [shape=(B, L)] int64, ``mask`` [shape=(B, L)] bool, ``contexts``
     (B of them) say what is answered. A reply of one token is compared by it.
     """
-    said = []
-    for reply, own in zip(replies.tolist(), mask.tolist(), strict=True):
-        tokens = [token for token, spoken in zip(reply, own, strict=True) if spoken]
-        said.append(set(pairwise(tokens)) or set(tokens))
+    pairs_of_replies = []
+    for reply, kept in zip(replies.tolist(), mask.tolist(), strict=True):
+        tokens = [token for token, is_kept in zip(reply, kept, strict=True) if is_kept]
+        pairs_of_replies.append(set(pairwise(tokens)) or set(tokens))
     shares = []
-    for one, here in zip(said, contexts, strict=True):
-        others = (other for other, there in zip(said, contexts, strict=True) if there != here)
-        shares.append(max((len(one & other) / len(one) for other in others if one), default=0.0))
+    for pairs, here in zip(pairs_of_replies, contexts, strict=True):
+        others = (other for other, there in zip(pairs_of_replies, contexts, strict=True) if there != here)
+        shares.append(max((len(pairs & other) / len(pairs) for other in others if pairs), default=0.0))
     return sum(shares) / len(shares)
 
 
 def _divergence(limits: AlarmSettings, start: float, now: float) -> str | None:
     if not limits.max_kl or now <= limits.max_kl:
         return None
-    return f"KL blow-up: {now:.1f} nats a reply (align.alarms.max_kl = {limits.max_kl:g})"
+    return f"KL blow-up: {now:.1f} nats a reply (alarms.max_kl = {limits.max_kl:g})"
 
 
 def _length(limits: AlarmSettings, start: float, now: float) -> str | None:
     factor = limits.length_factor
     if not factor or start / factor <= now <= start * factor:
         return None
-    return f"length drift: {now:.1f} tokens a reply, {start:.1f} at the start (align.alarms.length_factor = {factor:g})"
+    return f"length drift: {now:.1f} tokens a reply, {start:.1f} at the start (alarms.length_factor = {factor:g})"
 
 
 def _repeated(limits: AlarmSettings, start: float, now: float) -> str | None:
@@ -100,7 +104,7 @@ def _repeated(limits: AlarmSettings, start: float, now: float) -> str | None:
         return None
     return (
         f"repetition: {now:.0%} of a reply's token pairs said before, {start:.0%} at the start "
-        f"(align.alarms.repetition_rise = {rise:g})"
+        f"(alarms.repetition_rise = {rise:g})"
     )
 
 
@@ -110,7 +114,7 @@ def _same(limits: AlarmSettings, start: float, now: float) -> str | None:
         return None
     return (
         f"sameness: {now:.0%} of a reply's token pairs are in a reply to another context, {start:.0%} at the start "
-        f"(align.alarms.sameness_rise = {rise:g})"
+        f"(alarms.sameness_rise = {rise:g})"
     )
 
 
@@ -118,9 +122,7 @@ def _entropy(limits: AlarmSettings, start: float, now: float) -> str | None:
     share = limits.entropy_share
     if not share or now >= start * share:
         return None
-    return (
-        f"entropy collapse: {now:.3f} nats a token, {start:.3f} at the start (align.alarms.entropy_share = {share:g})"
-    )
+    return f"entropy collapse: {now:.3f} nats a token, {start:.3f} at the start (alarms.entropy_share = {share:g})"
 
 
 _LIMITS: dict[str, Callable[[AlarmSettings, float, float], str | None]] = {

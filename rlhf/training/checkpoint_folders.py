@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from torch import nn
 
 from foundation.errors import UnitError
+from foundation.files import place_folder
 
 BASE, STEP = "base", "step-"
 STATE = "state.json"
@@ -45,7 +45,7 @@ class StepFolders:
         writer: Any = model
         writer.save_pretrained(str(scratch))
         shutil.rmtree(self.root / BASE, ignore_errors=True)
-        _place(scratch, self.root / BASE)
+        place_folder(scratch, self.root / BASE)
 
     def newest(self) -> Path | None:
         """The newest checkpoint."""
@@ -78,7 +78,7 @@ class StepFolders:
         # A step's replies show what the policy was before its updates, so a calm one vouches for the checkpoint before.
         good = max(step - 1, 0) if calm else self._good()
         (scratch / STATE).write_text(json.dumps({"step": step, "good": good, **state}), encoding="utf-8")
-        _place(scratch, self._folder(step))
+        place_folder(scratch, self._folder(step))
         for other in self._steps():
             if other not in (step, good):
                 shutil.rmtree(self._folder(other), ignore_errors=True)
@@ -96,7 +96,7 @@ class StepFolders:
             return load(folder)
         except Exception as error:  # Damage shows in many ways: cut JSON, missing files, weights of another shape.
             raise UnitError(
-                f"align: the checkpoint {folder} cannot be read ({type(error).__name__}: {str(error)[:200]}). Delete "
+                f"the checkpoint {folder} cannot be read ({type(error).__name__}: {str(error)[:200]}). Delete "
                 "this folder to go on from an older checkpoint or from the start, then run the same command again."
             ) from error
 
@@ -115,20 +115,3 @@ class StepFolders:
         except (OSError, ValueError, KeyError):
             return None
         return int(good) if good in steps else None
-
-
-def _place(scratch: Path, folder: Path) -> None:
-    """Rename ``scratch`` once all of it is on the disk, so that a kill or a power cut leaves all or nothing."""
-    for path in (*scratch.rglob("*"), scratch):
-        _sync(path)
-    shutil.rmtree(folder, ignore_errors=True)
-    scratch.rename(folder)
-    _sync(folder.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,33 +12,35 @@ from foundation.errors import InputError
 from foundation.extras import check_extra
 
 FLUSH_S = 2
+CALLED = "tensorboard"
+"""What a folder of event files is called where the caller has no name for it."""
 
 
-def check_tensorboard() -> None:
-    """Raise InputError where the package that writes event files is not installed."""
-    check_extra("tensorboardX", "tensorboard", "run.tensorboard", "writing event files")
+def check_tensorboard(called: str = CALLED) -> None:
+    """Raise InputError where the package that writes event files is not installed; ``called`` asks for them."""
+    check_extra("tensorboardX", "tensorboard", called, "writing event files")
 
 
-def check_event_folder(folder: Path) -> None:
-    """Raise InputError where no event files can be written into ``folder``, which is made."""
+def check_event_folder(folder: Path, called: str = CALLED) -> None:
+    """Raise InputError where no event files can be written into ``folder``, which is made; ``called`` names it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise InputError(
-            f"run.tensorboard = {str(folder)!r}: cannot be written ({error.strerror}). Name a folder of yours."
+            f"{called} = {str(folder)!r}: cannot be written ({error.strerror}). Name a folder of yours."
         ) from None
 
 
 class EventFiles:
     """Writes one point a step and metric (``align/reward``, ...); a resumed run adds a file to the same folder."""
 
-    def __init__(self, folder: Path) -> None:
-        check_tensorboard()
+    def __init__(self, folder: Path, called: str = CALLED) -> None:
+        check_tensorboard(called)
         from tensorboardX import SummaryWriter
 
-        check_event_folder(folder)
+        check_event_folder(folder, called)
         self._writer: Any = SummaryWriter(str(folder), flush_secs=FLUSH_S)
 
     def __call__(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -52,12 +54,12 @@ class EventFiles:
 
 
 @contextmanager
-def event_files(folder: Path | None) -> Iterator[tuple[EventFiles, ...]]:
-    """What watches a run: event files in ``folder``, nothing where it is None."""
+def event_files(folder: Path | None, called: str = CALLED) -> Iterator[tuple[EventFiles, ...]]:
+    """What watches a run: event files in ``folder``, which ``called`` names, nothing where it is None."""
     if folder is None:
         yield ()
         return
-    events = EventFiles(folder)
+    events = EventFiles(folder, called)
     try:
         yield (events,)
     finally:

@@ -1,4 +1,6 @@
-"""How much memory PPO needs on each GPU, from the policy's sizes; `python -m rlhf.training.memory_estimate` prints the table.
+"""How much memory PPO needs on each GPU, from the policy's sizes.
+
+`python -m rlhf.training.memory_estimate` prints the table.
 
 What is counted, in bytes (w of a frozen weight: 4, or 2 with bfloat16; b responses of S = prompt + reply tokens go
 through the model at once, in each process):
@@ -113,8 +115,8 @@ def estimate(shape: Shape, settings: AlignSettings) -> MemoryEstimate:
 def _weights(shape: Shape, settings: AlignSettings) -> float:
     if settings.accelerate not in ("fsdp", "deepspeed") or settings.processes == 1:
         return shape.layers * shape.layer_weights + shape.outer_weights
-    dealt = shape.layers * shape.layer_weights / settings.processes
-    return dealt + 2 * shape.layer_weights + shape.outer_weights
+    sharded = shape.layers * shape.layer_weights / settings.processes
+    return sharded + 2 * shape.layer_weights + shape.outer_weights
 
 
 def _kept(shape: Shape, settings: AlignSettings, wide: int, mask: int) -> tuple[int, int]:
@@ -153,8 +155,8 @@ def table() -> list[str]:
     ]  # fmt: skip
     lines = ["| GB on each card | weights | adapters | sampling | update | peak |", "|---|---|---|---|---|---|"]
     for title, changes in rows:
-        found = estimate(LLAMA_2_7B, PAPER.model_copy(update={**plain, **changes}))
-        parts = (found.weights, found.adapters, found.sampling, found.update, found.peak)
+        memory = estimate(LLAMA_2_7B, PAPER.model_copy(update={**plain, **changes}))
+        parts = (memory.weights, memory.adapters, memory.sampling, memory.update, memory.peak)
         lines.append(f"| {title} | {' | '.join(f'{part / GB:.1f}' for part in parts)} |")
     return lines
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-HISTORY = pa.schema([("step", pa.int32()), ("metric", pa.string()), ("value", pa.float64())])
+from corpus.schema import HISTORY
 
 
-class History:
+class Metrics:
     """Grows by one group of metrics a step and ends as one table."""
 
     def __init__(self, rows: Iterable[tuple[int, str, float]] = ()) -> None:
@@ -22,7 +22,7 @@ class History:
 
     def restore(self, rows: Iterable[tuple[int, str, float]]) -> None:
         """Replace all that was noted by what a checkpoint holds."""
-        self._rows = History(rows)._rows
+        self._rows = Metrics(rows)._rows
 
     def add(self, step: int, metrics: Mapping[str, float]) -> None:
         """Note the metrics of one step."""
@@ -35,6 +35,7 @@ class History:
     def table(self) -> pa.Table:
         """One row a step and metric: ``step`` (int32, from 1), ``metric``, ``value`` (float64)."""
         columns = zip(*self._rows, strict=True) if self._rows else ((), (), ())
+        schema = HISTORY.arrow
         return pa.table(
-            [pa.array(column, field.type) for column, field in zip(columns, HISTORY, strict=True)], schema=HISTORY
+            [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
         )

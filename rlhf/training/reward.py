@@ -1,21 +1,38 @@
-"""The reward of a reply: a trained reward model behind one call."""
+"""The reward of a reply: a trained reward model behind one call, and scores checked before they are learned from."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from corpus.session import Episode
+from foundation.errors import UnitError
 from reward_model.history_windows import reply_text
 from reward_model.model import RewardModel
+from rlhf.policy.contexts import DialogueContext
 
 
 class Reward(Protocol):
     """Scores replies in their dialogues."""
 
-    def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
-        """One score a reply (B of them); ``histories`` are texts as the scorer was trained on them."""
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
+        """One score a reply (B of them).
+
+        ``contexts`` are what is answered, ``histories`` what was said before each reply, as texts that the scorer was
+        trained on; in a response of several turns that is more than the context.
+        """
+        ...
+
+
+class SessionReward(Reward, Protocol):
+    """A reward that also writes the histories that it reads."""
+
+    def history(self, episode: Episode, position: int) -> str:
+        """What is read before the turn at ``position``."""
         ...
 
 
@@ -29,7 +46,30 @@ class ModelReward:
         """The history that the model reads for the turn at ``position``."""
         return self._model.window(episode, position)[0]
 
-    def __call__(self, histories: Sequence[str], replies: Sequence[str]) -> list[float]:
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
         pairs = [(history, reply_text(reply)) for history, reply in zip(histories, replies, strict=True)]
         return self._model.score_windows(pairs)
+
+
+def finite_scores(
+    reward: Reward, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str], where: str
+) -> list[float]:
+    """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words.
+
+    Raises
+    ------
+    UnitError
+        A score that is not a finite number.
+    """
+    scores = reward(contexts, histories, replies)
+    for context, score, reply in zip(contexts, scores, replies, strict=True):
+        if not math.isfinite(score):
+            raise UnitError(
+                f"{where}: the reward model gave {score} for the reply {reply[:80]!r} to session "
+                f"{context.session_id!r}, turn {context.turn}; it must be a finite number. Train the reward model "
+                "again, with a lower learning rate."
+            )
+    return scores

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foundation.processes import Team
+from foundation.processes import Processes
 from rlhf.settings import AlignSettings
-from rlhf.training.metrics import History
+from rlhf.training.metrics import Metrics
 
 Progress = Callable[[int, int, str], None]
 """``progress(done, total, text)`` after every step."""
@@ -24,13 +24,13 @@ def silent(done: int, total: int, text: str) -> None:
 class Run:
     """Settings, seed, and where a run's metrics, progress and checkpoints go.
 
-    ``checkpoints`` is a folder of this run alone; None keeps nothing. ``team`` are the processes that share it.
+    ``checkpoints`` is a folder of this run alone; None keeps nothing. ``processes`` are those that share it.
     """
 
     settings: AlignSettings
     seed: int
-    history: History = field(default_factory=History)
+    metrics: Metrics = field(default_factory=Metrics)
     progress: Progress = silent
     checkpoints: Path | None = None
     watch: tuple[Watcher, ...] = ()
-    team: Team = field(default_factory=Team)
+    processes: Processes = field(default_factory=Processes)

@@ -16,10 +16,10 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from corpus.session import Episode
 from foundation.errors import UnitError
 from rlhf.policy.contexts import merge_turns
-from rlhf.policy.dialogue_chunks import dialogue_windows
+from rlhf.policy.dialogue_chunks import dialogue_chunks
 from rlhf.policy.loading import Policy, on_device
 from rlhf.settings import AlignSettings, TinySettings
-from rlhf.training.metrics import History
+from rlhf.training.metrics import Metrics
 from rlhf.training.shuffled import Shuffled
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ INITIALIZER_RANGE = 0.06
 
 
 def build_tiny(
-    episodes: Sequence[Episode], settings: AlignSettings, seed: int, history: History, warmed_up: Path | None = None
+    episodes: Sequence[Episode], settings: AlignSettings, seed: int, metrics: Metrics, warmed_up: Path | None = None
 ) -> Policy:
     """Train a tokenizer and a small LLaMA on dialogues.
 
@@ -48,7 +48,7 @@ def build_tiny(
         Size, warm-up and window.
     seed : int
         Of the weights and of the order of the dialogues.
-    history : History
+    metrics : Metrics
         Receives ``warmup_loss`` (nats a token).
     warmed_up : Path or None
         A folder of weights that the same call has made before; they are read instead of trained again.
@@ -62,17 +62,17 @@ def build_tiny(
     texts = [message.text for dialogue in dialogues for message in dialogue]
     if not texts:
         raise UnitError(
-            "align: no text outside the test sessions to warm the tiny policy up on. Add sessions, or name a policy."
+            "no text outside the test sessions to warm the tiny policy up on. Add sessions, or name a policy."
         )
     tokenizer = train_tokenizer(texts, settings.tiny.vocabulary)
     torch.manual_seed(seed)
     if warmed_up is not None:
         model = LlamaForCausalLM.from_pretrained(str(warmed_up), use_safetensors=True, local_files_only=True)
-        return Policy.of("tiny", on_device(model, settings), tokenizer)
+        return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
     model = LlamaForCausalLM(_config(settings, tokenizer))
-    windows = dialogue_windows(dialogues, tokenizer, settings)
-    _warm_up(model, windows, settings.tiny, lambda step, loss: history.add(step, {"warmup_loss": loss}))
-    return Policy.of("tiny", on_device(model, settings), tokenizer)
+    chunks = dialogue_chunks(dialogues, tokenizer, settings.window)
+    _warm_up(model, chunks, settings.tiny, lambda step, loss: metrics.add(step, {"warmup_loss": loss}))
+    return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerBase:
@@ -109,7 +109,7 @@ def _config(settings: AlignSettings, tokenizer: PreTrainedTokenizerBase) -> Llam
         num_hidden_layers=size.layers,
         num_attention_heads=size.hidden // 32,
         num_key_value_heads=size.hidden // 32,
-        max_position_embeddings=settings.max_context_tokens + settings.max_new_tokens,
+        max_position_embeddings=settings.window.tokens,
         tie_word_embeddings=True,
         initializer_range=INITIALIZER_RANGE,
         pad_token_id=tokenizer.pad_token_id,
@@ -118,20 +118,20 @@ def _config(settings: AlignSettings, tokenizer: PreTrainedTokenizerBase) -> Llam
     )
 
 
-def _warm_up(model: Any, windows: Sequence[Tensor], settings: TinySettings, note: Callable[[int, float], None]) -> None:
+def _warm_up(model: Any, chunks: Sequence[Tensor], settings: TinySettings, note: Callable[[int, float], None]) -> None:
     # A plain loop: TRL's SFTTrainer took 1.8 times as long for the same steps at this size (it also measures entropy
     # and accuracy over the vocabulary), and that time is most of the demo's alignment.
     # Both sides' words are learned from: a corpus that is small enough for this policy has none to spare.
-    if not windows:
-        raise UnitError("align: no dialogue outside the test sessions answers anybody. Add sessions, or name a policy.")
+    if not chunks:
+        raise UnitError("no dialogue outside the test sessions answers anybody. Add sessions, or name a policy.")
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.warmup_lr, betas=(0.9, 0.98), weight_decay=0.1)
     steps = settings.warmup_steps
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.warmup_lr, total_steps=steps, pct_start=0.1)
-    order = Shuffled(len(windows))
+    order = Shuffled(len(chunks))
     model.train()
     for step in range(1, steps + 1):
-        chosen = [windows[next(order)] for _ in range(settings.warmup_batch)]
-        loss = _next_token_loss(model, chosen)
+        batch = [chunks[next(order)] for _ in range(settings.warmup_batch)]
+        loss = _next_token_loss(model, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -141,8 +141,8 @@ def _warm_up(model: Any, windows: Sequence[Tensor], settings: TinySettings, note
             note(step, loss.item())
 
 
-def _next_token_loss(model: Any, windows: Sequence[Tensor]) -> Tensor:
-    ids = torch.nn.utils.rnn.pad_sequence(list(windows), batch_first=True, padding_value=model.config.pad_token_id)
-    mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(w) for w in windows], batch_first=True)
+def _next_token_loss(model: Any, chunks: Sequence[Tensor]) -> Tensor:
+    ids = torch.nn.utils.rnn.pad_sequence(list(chunks), batch_first=True, padding_value=model.config.pad_token_id)
+    mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(chunk) for chunk in chunks], batch_first=True)
     loss: Tensor = model(input_ids=ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
     return loss

@@ -11,10 +11,13 @@ from foundation.errors import InputError
 from foundation.extras import check_extra
 from rlhf.settings import AlignSettings
 
+CALLED = "wandb"
+"""What a project is called where the caller has no name for it."""
 
-def check_wandb() -> None:
-    """Raise InputError where wandb is not installed."""
-    check_extra("wandb", "wandb", "run.wandb", "curves at Weights & Biases")
+
+def check_wandb(called: str = CALLED) -> None:
+    """Raise InputError where wandb is not installed; ``called`` asks for it."""
+    check_extra("wandb", "wandb", called, "curves at Weights & Biases")
 
 
 class WandbRun:
@@ -28,8 +31,8 @@ class WandbRun:
         wandb is not installed, or does not start (no login, no network).
     """
 
-    def __init__(self, project: str, folder: Path, settings: AlignSettings, seed: int) -> None:
-        check_wandb()
+    def __init__(self, project: str, folder: Path, settings: AlignSettings, seed: int, called: str = CALLED) -> None:
+        check_wandb(called)
         import wandb
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,10 +46,10 @@ class WandbRun:
                 settings=wandb.Settings(console="off", silent=True, disable_code=True, disable_git=True),
             )
         except Exception as error:  # It fails in many ways: no key, no network, a wrong project.
-            said = " ".join(str(error).split())[:200]
+            cause = " ".join(str(error).split())[:200]
             raise InputError(
-                f"run.wandb = {project!r}: Weights & Biases does not start ({type(error).__name__}: {said}). Log in "
-                "with `wandb login`, set WANDB_MODE=offline, or take run.wandb out of the configuration."
+                f"{called} = {project!r}: Weights & Biases does not start ({type(error).__name__}: {cause}). Log in "
+                f"with `wandb login`, set WANDB_MODE=offline, or take {called} out of the configuration."
             ) from error
 
     def __call__(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -59,12 +62,17 @@ class WandbRun:
 
 
 @contextmanager
-def wandb_run(project: str | None, folder: Path, settings: AlignSettings, seed: int) -> Iterator[tuple[WandbRun, ...]]:
-    """What watches a run: a run in ``project``, nothing where it is None; ``folder`` holds its files."""
+def wandb_run(
+    project: str | None, folder: Path, settings: AlignSettings, seed: int, called: str = CALLED
+) -> Iterator[tuple[WandbRun, ...]]:
+    """What watches a run: a run in ``project``, nothing where it is None; ``folder`` holds its files.
+
+    ``called`` is what the caller calls the choice of the project.
+    """
     if project is None:
         yield ()
         return
-    watcher = WandbRun(project, folder, settings, seed)
+    watcher = WandbRun(project, folder, settings, seed, called)
     try:
         yield (watcher,)
     except BaseException:

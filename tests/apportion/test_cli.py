@@ -1,4 +1,4 @@
-"""The command line in this process: arguments, help, init and inspect; tests/behaviour runs whole commands."""
+"""The command line in this process: arguments, help and inspect; tests/behaviour runs whole commands."""
 
 import json
 import subprocess
@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from apportion.cli import cli, main
-from pipeline.config import load_config
 from pipeline.stages.declared import STAGES
 from tests.behaviour.command import ROOT, environment
 from tests.behaviour.small import write_small_corpus
@@ -35,34 +34,6 @@ def test_help_loads_no_heavy_library():
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):
-    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
-    code, out, _ = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
-    assert code == 0
-    assert f"wrote {tmp_path / 'a.toml'}" in out
-    config = load_config(tmp_path / "a.toml")
-    assert config.corpus == corpus
-    assert config.rating == "satisfaction"
-
-
-def test_init_replaces_nothing_unasked(tmp_path, capsys):
-    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
-    (tmp_path / "a.toml").write_text("mine")
-    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
-    assert (code, "--force" in err) == (2, True)
-    assert (tmp_path / "a.toml").read_text() == "mine"
-    assert run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--force")[0] == 0
-
-
-def test_init_refuses_an_unknown_rating_and_an_impossible_place(tmp_path, capsys):
-    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
-    code, _, err = run(capsys, "init", corpus, "--rating", "none", "-o", tmp_path / "a.toml")
-    assert (code, "satisfaction" in err) == (2, True)
-    (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "file" / "a.toml")
-    assert (code, "cannot be written" in err) == (2, True)
 
 
 def test_inspect_as_text_and_as_json(tmp_path, capsys):

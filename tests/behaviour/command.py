@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from apportion.cli import main
-from pipeline.running import shards
+from pipeline import assembly
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,7 +58,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object, **changes: s
         patched.setattr("pipeline.running.runner._process_pool", threads)
         for name, value in changes.items():
             patched.setenv(name, value)
-        shards._engine.cache_clear()
+        assembly._engine.cache_clear()
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as end:

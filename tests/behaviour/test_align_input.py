@@ -14,7 +14,7 @@ import torch
 
 import pipeline.running.runner
 from apportion.cli import main
-from pipeline.running.shards import _engine
+from pipeline.assembly import _engine
 from rlhf.training.reward import ModelReward
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import write_small_corpus
@@ -129,7 +129,11 @@ def test_a_context_longer_than_the_model(align: Align) -> None:
 
 def test_contexts_that_do_not_fit_into_the_window(align: Align) -> None:
     code, told = align(tokens=8)
-    assert code == 1 and "0 contexts; left out: " in told and "Raise split.policy or align.max_context_tokens" in told
+    assert (
+        code == 1
+        and "0 contexts; left out: " in told
+        and "Give that split more sessions, or raise max_context_tokens" in told
+    )
 
 
 def test_a_chat_template_that_lacks_a_role(align: Align, trained: Path) -> None:
@@ -142,9 +146,9 @@ def test_rewards_that_are_no_numbers_stop_and_the_last_good_checkpoint_is_kept(
 ) -> None:
     real, asked = ModelReward.__call__, []
 
-    def breaks(self, histories, replies):  # type: ignore[no-untyped-def]
+    def breaks(self, contexts, histories, replies):  # type: ignore[no-untyped-def]
         asked.append(1)
-        return [float("nan")] * len(replies) if len(asked) > 2 else real(self, histories, replies)
+        return [float("nan")] * len(replies) if len(asked) > 2 else real(self, contexts, histories, replies)
 
     monkeypatch.setattr(ModelReward, "__call__", breaks)
     code, told = align(tokens=97)
@@ -155,12 +159,12 @@ def test_rewards_that_are_no_numbers_stop_and_the_last_good_checkpoint_is_kept(
 
 
 def test_memory_that_is_not_there(align: Align, monkeypatch: pytest.MonkeyPatch) -> None:
-    def greedy(self, histories, replies):  # type: ignore[no-untyped-def]
+    def greedy(self, contexts, histories, replies):  # type: ignore[no-untyped-def]
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 80.00 GiB")
 
     monkeypatch.setattr(ModelReward, "__call__", greedy)
     code, told = align(tokens=98)
-    assert code == 1 and "out of memory on the cpu. Lower one of align.minibatch (now 2), max_context_tokens" in told
+    assert code == 1 and "out of memory on the cpu. Lower one of minibatch (now 2), max_context_tokens" in told
 
 
 def test_a_gated_model_without_a_token(trained: Path) -> None:

@@ -277,7 +277,7 @@ def test_a_full_disk_loses_nothing(small, tmp_path):
         done = apportion("decompose", config(tmp_path, text))
         assert done.returncode == 2, done.stderr
         assert "no space left" in done.stderr and "Traceback" not in done.stderr
-        kept = len(list(disk.glob("run/store/label/*/*/manifest.json")))
+        kept = len(list(disk.glob("run/store/judge/*/*/manifest.json")))
         assert kept > 0
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
         done = apportion("decompose", config(tmp_path, text), "--json")

@@ -78,7 +78,7 @@ def test_without_consent_for_this_host_nothing_is_sent(run, command, options):
         done = run(port, *options, command=command)
     assert (done.returncode, callers) == (2, []), done.stderr
     assert "would leave this machine for 0.0.0.0" in done.stderr
-    assert "give --send-to 0.0.0.0" in done.stderr and "Nothing was sent" in done.stderr
+    assert "--send-to HOST agrees to it" in done.stderr and "Nothing was sent" in done.stderr
     assert KEY not in done.stdout + done.stderr
 
 

@@ -9,10 +9,9 @@ import pytest
 from features.precomputed import EMOTION_COLUMNS
 from foundation.errors import InputError
 from pipeline.assembly import assemble
-from pipeline.config import Config, load_config
+from pipeline.config import Config, load_config, shown_config
 from pipeline.engine.stage import Unit
 from pipeline.preflight import check
-from pipeline.stages.calls import shown_config
 from tests.behaviour.small import write_small_corpus
 from tests.features.clips import flat, write_movie
 from tests.features.emotion_models import small_model

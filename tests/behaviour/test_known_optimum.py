@@ -12,7 +12,7 @@ from rlhf.policy.lora import attach_adapter
 from rlhf.ppo.ppo import PPO
 from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings, TinySettings
 from rlhf.trainers.groups import train_groups
-from rlhf.training.metrics import History
+from rlhf.training.metrics import Metrics
 from rlhf.training.run import Run
 from rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import chats, contexts, quiet
@@ -53,7 +53,7 @@ class Reached(Exception):  # noqa: N818
 def rewards(algorithm: str, task: str, seed: int) -> list[float]:
     """Mean reward of each step's replies, up to where the last ``WINDOW`` steps reach the optimum."""
     settings = SETTINGS.model_copy(update={"algorithm": algorithm})
-    policy = build_tiny(chats(4), settings, seed, History())
+    policy = build_tiny(chats(4), settings, seed, Metrics())
     seen: list[float] = []
 
     def watch(step, metrics):
@@ -61,14 +61,14 @@ def rewards(algorithm: str, task: str, seed: int) -> list[float]:
         if len(seen) >= WINDOW and statistics.fmean(seen[-WINDOW:]) >= REACHED:
             raise Reached
 
-    def reward(histories, replies):
+    def reward(contexts, histories, replies):
         return [TASKS[task](reply) for reply in replies]
 
     torch.manual_seed(seed)
     try:
         if algorithm == "ppo":
             model = attach_adapter(policy.model, settings.lora)
-            PPO(policy, model, contexts(policy), reward, settings).run(History(), quiet, watch=(watch,))
+            PPO(policy, model, contexts(policy), reward, settings).run(Metrics(), quiet, watch=(watch,))
         else:
             train_groups(policy, contexts(policy), reward, Run(settings, seed, watch=(watch,)))
     except Reached:

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from corpus.corpus import Corpus
 from decompose.methods import METHODS, needs_features
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
-from pipeline.running.shards import open_engine
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 
@@ -22,7 +22,7 @@ methods = {1}
 [train_reward]
 epochs = 2
 """
-TEXT_METHODS = [name for name, m in METHODS.items() if not (m.concurrent or m.uses_judgements or needs_features(name))]
+TEXT_METHODS = [name for name, m in METHODS.items() if not (m.asks or m.uses_judgements or needs_features(name))]
 
 
 def shuffle_labels(folder):

@@ -5,14 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-import rlhf.align
+import rlhf.alignment
 from corpus.corpus import Corpus
 from corpus.settings import SplitSettings
 from corpus.splits import split
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
-from pipeline.running.shards import open_engine
 from rlhf.policy.contexts import make_contexts
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
@@ -74,7 +74,7 @@ def answered(monkeypatch):
         made.append({context.session_id for context in found.contexts})
         return found
 
-    monkeypatch.setattr(rlhf.align, "make_contexts", watching)
+    monkeypatch.setattr(rlhf.alignment, "make_contexts", watching)
     return made
 
 

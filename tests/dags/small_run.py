@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from corpus.corpus import Corpus
 from corpus.schema import RATINGS, SESSIONS, UTTERANCES
-from pipeline.engine.store import MANIFEST, file_digest
+from foundation.files import file_digest
+from pipeline.engine.store import MANIFEST
 
 CONFIG = """
 corpus = "corpus"

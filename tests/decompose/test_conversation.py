@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decompose as package
-from decompose import DecomposeSettings, Decomposition, Tools, TurnReward, decompose
+from decompose import Asker, DecomposeSettings, Decomposition, TurnReward, decompose
 from decompose.judgement import Judgement
 from decompose.methods import METHODS, Method
 from foundation.errors import InputError, UnitError
@@ -81,9 +81,9 @@ def test_tools_are_kept_for_many_calls(tmp_path):
     server = OpenAIServer(answer=good)
     with serving(server):
         chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url})
-        with Tools(chosen.llm, cache=tmp_path / "cache.sqlite") as tools:
+        with Asker(chosen.llm, cache=tmp_path / "cache.sqlite") as asker:
             first, second = (
-                decompose(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, tools=tools) for _ in range(2)
+                decompose(CHAT, 4, scale=(1, 5), method="llm", settings=chosen, asker=asker) for _ in range(2)
             )
     assert first == second
     assert len(server.requests) == 1
@@ -159,7 +159,7 @@ def test_what_cannot_be_used_is_told(messages, options, problem):
         decompose(messages, 2, **{"scale": (1, 5), **options})
 
 
-def lengths(episode, descriptors, settings, tools):
+def lengths(episode, descriptors, settings, asker):
     return [Judgement(turn, float(turn)) for turn in episode.target_turns]
 
 

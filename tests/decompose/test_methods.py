@@ -25,7 +25,7 @@ def test_ours_are_registered():
 
 
 @pytest.mark.parametrize("name", ["uniform", "sentiment", "affect", "llm", "llm-multimodal"])
-def test_a_label_method_can_be_called(name):
+def test_a_judging_method_can_be_called(name):
     assert callable(find_method(name).resolve())
 
 

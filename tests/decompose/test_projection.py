@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from corpus.schema import REWARDS
 from decompose.methods import Method
 from decompose.projection import project
-from decompose.prompting.reply import ReplyMistakeError, parse_reply
+from decompose.prompting.reply import parse_reply
 from foundation.errors import InputError, UnitError
+from llm_client.prompts.strict_json import ReplyMistakeError
 from tests.decompose.sessions import judgements, of_length, splits
 
 IN_UNITS = {

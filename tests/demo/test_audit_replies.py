@@ -5,10 +5,11 @@ from pathlib import Path
 
 from decompose.audit.ask import audit_cases, judge_session
 from decompose.audit.perturbations import PERTURBATIONS
-from llm_client.asker import Tools
+from decompose.methods import METHODS
+from llm_client.asker import Asker
 from llm_client.kept.recorded import RecordedReplies
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
-from pipeline.running.shards import open_engine
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 
@@ -19,13 +20,20 @@ def test_every_question_of_the_audit_about_the_chats_is_answered_as_it_was_writt
     recorded = RecordedReplies(DEMO / "llm_replies.jsonl")
     chats = [unit for unit in engine.plan.units["audit"] if not engine.sessions[unit.session_id].media]
     assert len({unit.session_id for unit in chats}) == 16
-    with Tools(config.decompose.llm, recorded=DEMO / "llm_replies.jsonl") as tools:
+    with Asker(config.decompose.llm, recorded=DEMO / "llm_replies.jsonl") as asker:
         for unit in chats:
-            given = (unit.perturbation, engine.sessions[unit.session_id], config.rating, None, config.decompose)
+            given = (
+                unit.perturbation,
+                METHODS[unit.method],
+                engine.sessions[unit.session_id],
+                config.rating,
+                None,
+                config.decompose,
+            )
             ((case, _),) = audit_cases(*given)
             (request,) = case.requests()
             said = {entry["turn"]: entry["value"] for entry in json.loads(recorded.find(request).text)["turns"]}
-            table = judge_session(*given, tools)
+            table = judge_session(*given, asker)
             assert dict(zip(table.column("turn").to_pylist(), table.column("value").to_pylist(), strict=True)) == said
 
 

@@ -1,11 +1,11 @@
-import doctest
 import re
 from pathlib import Path
 
 import pytest
 
 import decompose
-from decompose.methods import Method
+import llm_client
+from decompose import Method
 from tests.decompose.judging.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
 
@@ -17,7 +17,7 @@ def blocks(page):
 
 
 def test_the_page_s_python_runs(capsys):
-    first, game, second = blocks("decompose.md")
+    first, game, second, asking = blocks("decompose.md")
     exec(first, {})
     assert capsys.readouterr().out.startswith("[1.")
     exec(game, {})
@@ -25,6 +25,8 @@ def test_the_page_s_python_runs(capsys):
     names = {}
     exec(second, names)
     assert isinstance(names["LENGTH"], Method)
+    exec(asking, names)
+    assert names["KINDNESS"].asks
 
 
 def test_the_python_page_s_code_runs(capsys, tmp_path):
@@ -39,5 +41,8 @@ def test_the_python_page_s_code_runs(capsys, tmp_path):
     assert sum(turn.reward for turn in found.turns) == pytest.approx(4)
 
 
-def test_the_package_s_example_is_true():
-    assert doctest.testmod(decompose) == (0, 3)
+@pytest.mark.parametrize("package", [decompose, llm_client])
+def test_a_package_gives_every_name_that_it_announces(package):
+    assert set(package.__all__) == set(package._HOMES)
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name

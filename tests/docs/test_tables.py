@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from corpus.importers.run import KINDS
-from corpus.schema import CORPUS_TABLES, RUN_TABLES
+from corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TYPES = {"string": "text", "double": "number", "int32": "whole number", "bool": "truth"}
@@ -22,8 +22,8 @@ def test_every_column_of_a_corpus_table_is_described(schema):
     assert key is not None and tuple(re.findall(r"`(\w+)`", key[1])) == schema.key
 
 
-@pytest.mark.parametrize("schema", RUN_TABLES, ids=lambda schema: schema.name)
-def test_every_column_of_a_run_table_is_named(schema):
+@pytest.mark.parametrize("schema", (*RUN_TABLES, *RESPONSE_TABLES), ids=lambda schema: schema.name)
+def test_every_column_of_a_table_that_is_written_is_named(schema):
     row = next(
         line
         for line in (DOCS / "tables.md").read_text(encoding="utf-8").split("\n")
@@ -31,6 +31,12 @@ def test_every_column_of_a_run_table_is_named(schema):
     )
     assert all(re.search(rf"\b{name}\b", row) for name in schema.arrow.names)
     assert tuple(row.split("|")[2].strip().split(", ")) == schema.key
+
+
+def test_every_table_on_the_page_is_declared():
+    page = (DOCS / "tables.md").read_text(encoding="utf-8").split("\n## What a run writes\n")[1]
+    rows = re.findall(r"^\| (\w+) \| ", page, flags=re.MULTILINE)
+    assert [name for name in rows if name != "table"] == [schema.name for schema in (*RUN_TABLES, *RESPONSE_TABLES)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

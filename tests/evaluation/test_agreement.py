@@ -9,7 +9,7 @@ from scipy.stats import mannwhitneyu, spearmanr
 from evaluation.agreement import count, one_annotator, pooled_auc, spearman, within_session
 from evaluation.bootstrap import Sampled
 from evaluation.figure import Missing
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import TurnLabels, read_labels
 from tests.evaluation.made_up import episode, labels

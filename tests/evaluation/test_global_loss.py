@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.global_loss import global_loss, squared_errors
-from evaluation.panel import HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 

@@ -5,8 +5,8 @@ import pytest
 
 from evaluation.bootstrap import Sampled
 from evaluation.figure import Missing
+from evaluation.held_out import HeldOut
 from evaluation.local_difference import HappyTurns, happy_turns, local_difference
-from evaluation.panel import HeldOut
 from evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode, features
 

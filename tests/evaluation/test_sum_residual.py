@@ -5,9 +5,10 @@ import pytest
 
 from evaluation.bootstrap import Sampled
 from evaluation.figure import Missing
-from evaluation.panel import Floats, HeldOut
+from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.sum_residual import sum_residual
+from foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 
 SETTINGS = EvaluationSettings()

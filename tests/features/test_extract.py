@@ -11,7 +11,7 @@ import pytest
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Rating, Session, Turn
 from features.extract import extract_session
-from features.names import EMOTION_FEATURES, FEATURES, RATES, SIGHT_FEATURES, VOICE_FEATURES
+from features.names import EMOTION_FEATURES, FACE_FEATURES, FEATURES, RATES, VOICE_FEATURES
 from features.settings import FeatureSettings
 from foundation.errors import UnitError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
@@ -110,7 +110,7 @@ def test_video_without_sound_has_vision_only(tmp_path: Path):
     cells = _cells(
         extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
     )
-    assert {key[3] for key in cells} == {*SIGHT_FEATURES, *RATES.values(), *EMOTION_FEATURES}
+    assert {key[3] for key in cells} == {*FACE_FEATURES, *RATES.values(), *EMOTION_FEATURES}
     assert set(cells.values()) == {(None, 0.0)}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from llm_client.batch.batches import Batches
 from llm_client.cost.prices import Price
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +17,7 @@ USD_A_REPLY = (11 * 1000 + 7 * 10000) / 1e6 / 2
 
 def requests(count, **options):
     return [
-        ChatRequest("m", (Message("user", f"question {n:02}"),), max_tokens=10, label=f"session s{n}", **options)
+        ChatRequest("m", (ChatMessage("user", f"question {n:02}"),), max_tokens=10, subject=f"session s{n}", **options)
         for n in range(count)
     ]
 

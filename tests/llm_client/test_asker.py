@@ -1,38 +1,104 @@
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from foundation.errors import InputError
-from llm_client.asker import Tools
-from llm_client.request import ChatRequest, Message
+from foundation.errors import InputError, UnitError
+from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
+from llm_client.errors import RequestError
+from llm_client.prompts.strict_json import ReplyMistakeError, strict_json
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
 
 
 def test_tools_without_use_need_nothing(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Tools(LLMSettings()) as tools:
-        assert tools is not None
+    with Asker(LLMSettings()) as asker:
+        assert asker is not None
 
 
 def test_what_is_missing_is_told_before_any_work(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InputError, match=r"decompose\.llm: .*send_to = 'api\.openai\.com'"):
-        Tools(LLMSettings()).check()
+        Asker(LLMSettings()).check()
     with pytest.raises(InputError, match=r"decompose\.llm: .*OPENAI_API_KEY is not set"):
-        Tools(LLMSettings(send_to="api.openai.com")).check()
+        Asker(LLMSettings(send_to="api.openai.com")).check()
     with pytest.raises(InputError, match=r"decompose\.llm: .*none\.jsonl cannot be read"):
-        Tools(LLMSettings(provider="recorded"), recorded=tmp_path / "none.jsonl").check()
+        Asker(LLMSettings(provider="recorded"), recorded=tmp_path / "none.jsonl").check()
 
 
 def test_many_threads_share_one_client_and_it_can_be_made_again(tmp_path):
-    with serving(OpenAIServer()) as server, Tools(LLMSettings(base_url=server.url), cache=tmp_path / "c") as tools:
-        tools.check()
+    with serving(OpenAIServer()) as server, Asker(LLMSettings(base_url=server.url), cache=tmp_path / "c") as asker:
+        asker.check()
         with ThreadPoolExecutor(8) as pool:
-            asked = [ChatRequest("m", (Message("user", str(n % 4)),)) for n in range(16)]
-            replies = list(pool.map(tools.complete, asked))
+            asked = [ChatRequest("m", (ChatMessage("user", str(n % 4)),)) for n in range(16)]
+            replies = list(pool.map(asker.complete, asked))
         assert [reply.text for reply in replies] == [f"reply to {n % 4}" for n in range(16)]
         assert len(server.requests) == 4
-        tools.close()
-        assert tools.complete(asked[0]).text == "reply to 0"
+        asker.close()
+        assert asker.complete(asked[0]).text == "reply to 0"
         assert len(server.requests) == 4
+
+
+QUESTION = ChatRequest("m", (ChatMessage("user", "a number?"),), subject="session s1")
+
+
+def number(reply):
+    value = strict_json(reply.text)
+    if not isinstance(value, int):
+        raise ReplyMistakeError("no whole number")
+    return value
+
+
+class Replies:
+    """Answers with each text in turn, and keeps what it was asked."""
+
+    def __init__(self, *texts):
+        self.left, self.asked = list(texts), []
+
+    def __call__(self, request):
+        self.asked.append(request)
+        text = self.left.pop(0)
+        if isinstance(text, Exception):
+            raise text
+        return ChatReply(text, "served")
+
+
+def test_the_first_usable_reply_is_taken():
+    replies = Replies("7")
+    assert ask_until_usable(replies, QUESTION, number, 3) == 7
+    assert replies.asked == [QUESTION]
+
+
+def test_a_model_is_shown_its_last_reply_alone_and_what_is_wrong_with_it():
+    replies = Replies("seven", " ", "7")
+    assert ask_until_usable(replies, QUESTION, number, 3, "Once more.") == 7
+    _, second, third = ([message.content for message in request.messages] for request in replies.asked)
+    assert second[:2] == ["a number?", "seven"]
+    assert second[2].startswith("That reply cannot be used: the reply is not one JSON object: ")
+    assert second[2].endswith(". Once more.")
+    assert third[:2] == ["a number?", "(empty)"]
+
+
+def test_after_the_last_attempt_every_bad_reply_is_kept():
+    with pytest.raises(
+        NoUsableReplyError, match=r"session s1: no usable reply of served in 2 attempts.*no whole"
+    ) as caught:
+        ask_until_usable(Replies('"a"', "1.5"), QUESTION, number, 2)
+    assert isinstance(caught.value, UnitError)
+    assert [reply.reply for reply in caught.value.replies] == ['"a"', "1.5"]
+    kept = json.loads(caught.value.evidence)
+    assert [entry["mistake"] for entry in kept] == ["no whole number"] * 2
+    assert kept[0]["request"] == QUESTION.key() != kept[1]["request"]
+
+
+def test_a_failure_of_the_server_keeps_the_bad_replies_before_it():
+    with pytest.raises(RequestError, match="answered 500") as caught:
+        ask_until_usable(Replies("no", RequestError("answered 500")), QUESTION, number, 3)
+    assert [entry["reply"] for entry in json.loads(caught.value.evidence)] == ["no"]
+
+
+def test_a_mistake_of_ours_is_not_taken_for_the_model_s():
+    with pytest.raises(ZeroDivisionError):
+        ask_until_usable(Replies("1"), QUESTION, lambda reply: 1 / 0, 3)

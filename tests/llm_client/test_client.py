@@ -7,13 +7,13 @@ import pytest
 from llm_client.client import Client
 from llm_client.errors import MissingReplyError, RequestError, SetupError
 from llm_client.kept.recorded import read_header
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 
 
 def request(text="hello", **options):
-    return ChatRequest("m", (Message("user", text),), label="session s1", **options)
+    return ChatRequest("m", (ChatMessage("user", text),), subject="session s1", **options)
 
 
 def settings(server, **options):

@@ -4,17 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
-REQUEST = ChatRequest("m", (Message("system", "s"), Message("user", "u")), {"type": "object"}, 0.5, 10, 1, "label")
+REQUEST = ChatRequest(
+    "m", (ChatMessage("system", "s"), ChatMessage("user", "u")), {"type": "object"}, 0.5, 10, 1, "about"
+)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"model": "n"},
-        {"messages": (Message("system", "s"),)},
-        {"messages": (Message("user", "s"), Message("user", "u"))},
+        {"messages": (ChatMessage("system", "s"),)},
+        {"messages": (ChatMessage("user", "s"), ChatMessage("user", "u"))},
         {"schema": None},
         {"temperature": 0.6},
         {"max_tokens": None},
@@ -25,9 +27,9 @@ def test_everything_that_decides_the_reply_is_in_the_key(change):
     assert replace(REQUEST, **change).key() != REQUEST.key()
 
 
-def test_the_label_is_not_in_the_key():
-    assert replace(REQUEST, label="other").key() == REQUEST.key()
-    assert replace(REQUEST, label="other") == REQUEST
+def test_the_subject_is_not_in_the_key():
+    assert replace(REQUEST, subject="other").key() == REQUEST.key()
+    assert replace(REQUEST, subject="other") == REQUEST
 
 
 def test_an_integer_temperature_is_the_same_request():
@@ -41,13 +43,13 @@ def test_the_order_of_the_schema_is_part_of_the_request():
 
 def test_the_key_stays_the_same_between_versions():
     # Recordings and caches that people paid for depend on this value.
-    assert ChatRequest("m", (Message("user", "é"),)).key() == (
+    assert ChatRequest("m", (ChatMessage("user", "é"),)).key() == (
         "f87f611c087307edec70946b0a5318a2eee32d09994a2fe2a96130490b6f9269"
     )
 
 
 def test_a_prompt_is_not_in_the_representation():
-    assert "a long secret prompt" not in repr(ChatRequest("m", (Message("user", "a long secret prompt"),)))
+    assert "a long secret prompt" not in repr(ChatRequest("m", (ChatMessage("user", "a long secret prompt"),)))
 
 
 @given(st.text(), st.text(), st.none() | st.integers(0, 10**9), st.sampled_from(["stop", "length"]))

@@ -2,9 +2,11 @@ import tomllib
 
 import pytest
 
+from decompose.settings import AuditSettings, ReactionSettings
 from foundation.errors import InputError
-from pipeline.config import Config, load_config
+from pipeline.config import Config, key_of, load_config
 from pipeline.template import render_template
+from reward_model.settings import RewardModelSettings
 
 
 def written(tmp_path, text: str):
@@ -87,6 +89,20 @@ def test_overrides_leave_the_rest_alone(tmp_path):
     changed = config.with_run(limit=3, workers=None)
     assert (changed.run.limit, changed.run.threads, changed.run.workers) == (3, 2, 0)
     assert changed.workers >= 1
+
+
+@pytest.mark.parametrize("settings", [RewardModelSettings(), ReactionSettings(), AuditSettings()])
+def test_a_key_holds_every_field_but_those_that_are_left_out_by_name(settings):
+    fields = set(type(settings).model_fields)
+    assert fields > settings.NOT_IN_KEY
+    assert key_of(settings).keys() == fields - settings.NOT_IN_KEY
+
+
+def test_a_field_that_is_added_to_the_settings_is_part_of_the_key():
+    class WithMore(ReactionSettings):
+        more: int = 1
+
+    assert key_of(WithMore(late=(1.0,))) == {**key_of(ReactionSettings()), "more": 1}
 
 
 def _models(model):

@@ -23,9 +23,9 @@ def test_a_table_of_embeddings_is_put_into_the_order_of_the_windows() -> None:
 
 def test_episodes_that_were_given_up_before_are_left_out() -> None:
     episodes = planted(4)
-    reading = read_turns(episodes, signal_embeddings(episodes[1:]), small())
-    assert [key[0] for key in reading.windows.keys] == ["s001", "s002", "s003"]
-    assert not read_turns(episodes, signal_embeddings([]), small()).windows.keys
+    encoded = read_turns(episodes, signal_embeddings(episodes[1:]), small())
+    assert [key[0] for key in encoded.history_windows.keys] == ["s001", "s002", "s003"]
+    assert not read_turns(episodes, signal_embeddings([]), small()).history_windows.keys
 
 
 def test_an_episode_that_is_embedded_in_part_is_named() -> None:
@@ -40,18 +40,18 @@ def test_without_a_table_windows_are_embedded_here_or_tokenized_for_training(ber
     assert isinstance(frozen.inputs, EmbeddedTurns) and frozen.backbone is None
     trained = read_turns(episodes, signal_embeddings(episodes), small(bert, freeze_backbone=False))
     assert isinstance(trained.inputs, TokenizedTurns) and trained.backbone is not None
-    assert len(trained.inputs.encoded) == len(frozen.inputs.embeddings) == len(frozen.windows.turns)
+    assert len(trained.inputs.encoded) == len(frozen.inputs.embeddings) == len(frozen.history_windows.turns)
     assert frozen.width == trained.width == 32
 
 
 def test_a_batch_holds_the_sampled_turns_and_what_is_known_of_their_episodes() -> None:
     episodes = planted(3)
-    reading = read_turns(episodes, signal_embeddings(episodes), small())
-    turns = len(reading.windows.turns)
+    encoded = read_turns(episodes, signal_embeddings(episodes), small())
+    turns = len(encoded.history_windows.turns)
     values = torch.arange(turns, dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, torch.tensor([1.0, 2.0, 3.0]), values)
+    data = Dataset(encoded.history_windows, encoded.inputs, torch.tensor([1.0, 2.0, 3.0]), values)
     positions, batch = data.batch([2, 0], [torch.tensor([1]), torch.tensor([0, 1])])
-    start = reading.windows.offsets[2]
+    start = encoded.history_windows.offsets[2]
     assert positions.tolist() == [start + 1, 0, 1]
     assert batch.offsets.tolist() == [0, 1, 3]
     assert batch.lengths.tolist() == [data.length(2), data.length(0)]
@@ -61,7 +61,7 @@ def test_a_batch_holds_the_sampled_turns_and_what_is_known_of_their_episodes() -
 
 def test_rows_of_a_split_and_sessions_in_none() -> None:
     episodes = planted(5)
-    windows = read_turns(episodes, signal_embeddings(episodes), small()).windows
+    windows = read_turns(episodes, signal_embeddings(episodes), small()).history_windows
     table = splits_of(episodes).slice(1)
     assert rows_of_split(windows, table, "train") == [1, 2]
     assert rows_of_split(windows, table, "validation") == [3]
@@ -70,7 +70,7 @@ def test_rows_of_a_split_and_sessions_in_none() -> None:
 
 def test_values_become_a_table_of_rewards() -> None:
     episodes = planted(2)
-    windows = read_turns(episodes, signal_embeddings(episodes), small()).windows
+    windows = read_turns(episodes, signal_embeddings(episodes), small()).history_windows
     table = turn_values(windows, "raw_reward", [float(i) for i in range(len(windows.turns))], "rrd", 3)
     assert table.column("raw_reward").to_pylist() == list(range(len(windows.turns)))
     assert table.column("reward").null_count == len(table)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reward_model.dialogue import DialogueTokenizer, spans
+from reward_model.dialogue import DialogueTokenizer, turn_ranges
 from tests.reward_model.tiny import WORDS, tokenizer
 
 SAID = [(False, "hotel ?"), (True, "yes good"), (False, "train ?"), (True, "no bad .")]
@@ -52,15 +52,15 @@ def test_no_turn_and_no_target_give_no_block() -> None:
 def test_every_turn_is_scored_once_in_a_span_that_fits_and_has_half_of_it_as_history(
     lengths: list[int], room: int
 ) -> None:
-    found = spans(lengths, room)
-    assert [turn for span in found for turn in range(span.scored, span.end)] == list(range(len(lengths)))
-    for span in found:
-        assert 0 <= span.start <= span.scored < span.end
-        assert sum(lengths[span.start : span.end]) <= room
-        history, first = sum(lengths[span.start : span.scored]), lengths[span.scored]
-        if span.start > 0:
+    found = turn_ranges(lengths, room)
+    assert [turn for part in found for turn in range(part.scored, part.end)] == list(range(len(lengths)))
+    for part in found:
+        assert 0 <= part.start <= part.scored < part.end
+        assert sum(lengths[part.start : part.end]) <= room
+        history, first = sum(lengths[part.start : part.scored]), lengths[part.scored]
+        if part.start > 0:
             # One turn more would be above half of the room, or no longer fit beside the turn that is scored.
-            more = history + lengths[span.start - 1]
+            more = history + lengths[part.start - 1]
             assert more > room // 2 or more + first > room
     assert (len(found) == 1) == (0 < sum(lengths) <= room) or not lengths
 
@@ -74,4 +74,4 @@ def test_blocks_hold_at_most_the_tokens_that_the_model_reads_at_once(said: list[
 
 @pytest.mark.parametrize("room", [3, 100])
 def test_a_dialogue_of_many_turns_takes_time_in_proportion(room: int) -> None:
-    assert sum(span.end - span.scored for span in spans([3] * 20_000, room)) == 20_000
+    assert sum(part.end - part.scored for part in turn_ranges([3] * 20_000, room)) == 20_000

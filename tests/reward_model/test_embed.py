@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus.schema import EPISODE_KEY
+from corpus.schema import EMBEDDINGS
 from corpus.session import Rating, Session, Turn
 from foundation.errors import InputError
 from reward_model.backbones import load_backbone
@@ -23,7 +23,7 @@ RATING = Rating("user", "bot", "liked", 4.0, 1.0, 5.0)
 def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
     other = replace(RATING, rater="judge")
     table = embed_session(Session("s", TURNS, (RATING, other)), None, small(bert))
-    assert table.column_names == [*EPISODE_KEY, "turn", "embedding"]
+    assert table.column_names == EMBEDDINGS.arrow.names
     assert table.column("turn").to_pylist() == [1, 2, 1, 2]
     assert table.column("rater").to_pylist() == ["user", "user", "judge", "judge"]
     assert table.schema.field("embedding").type == pa.list_(pa.float32(), 32)

@@ -15,6 +15,7 @@ from corpus.session import Session
 from foundation.errors import InputError
 from reward_model.dataset import Dataset, read_turns
 from reward_model.embed import embed_session
+from reward_model.loop import Training
 from reward_model.model import RewardModel
 from reward_model.training import predict, train
 from reward_model.turn_mse import TurnMSE
@@ -144,11 +145,14 @@ def test_tables_of_embeddings_hold_what_one_pass_gives(causal: Path) -> None:
         for e in episodes
     ]
     both = [replace(e, rating=replace(e.rating, rater=rater)) for e in episodes for rater in ("user", "other")]
-    reading = read_turns(both, pa.concat_tables(tables), settings)
+    encoded = read_turns(both, pa.concat_tables(tables), settings)
     direct = read_turns(both, None, settings)
-    assert reading.width == direct.width == 16
-    assert reading.windows.keys == direct.windows.keys and reading.windows.turns == direct.windows.turns
-    assert torch.equal(reading.inputs.embeddings, direct.inputs.embeddings)  # type: ignore[attr-defined]
+    assert encoded.width == direct.width == 16
+    assert (
+        encoded.history_windows.keys == direct.history_windows.keys
+        and encoded.history_windows.turns == direct.history_windows.turns
+    )
+    assert torch.equal(encoded.inputs.embeddings, direct.inputs.embeddings)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("frozen", [True, False])
@@ -164,11 +168,11 @@ def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> 
         trained_layers=0,
     )
     episodes = planted(24)
-    reading = read_turns(episodes, None, settings)
+    encoded = read_turns(episodes, None, settings)
     values = torch.tensor(values_of(episodes), dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
-    model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
-    history = train(model, TurnMSE(), data, range(18), range(18, 24), settings, 0, ignore)
+    data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
+    model = RewardModel.new(settings, encoded.width, 0, encoded.backbone, scale=0.25)
+    history = train(Training(model, TurnMSE(), data, (range(18), range(18, 24)), settings, 0), ignore)
     # A frozen network of random weights shows its head little to learn from.
     assert history[-1].train_loss < (1.0 if frozen else 0.5) * history[0].train_loss
     scored = np.concatenate([model.score_episode(e) for e in episodes])
@@ -178,8 +182,8 @@ def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> 
 def test_turns_of_some_dialogues_are_those_of_all(causal: Path) -> None:
     settings = small(causal, scoring="one_pass", max_tokens=64, freeze_backbone=False)
     episodes = planted(5)
-    reading = read_turns(episodes, None, settings)
+    encoded = read_turns(episodes, None, settings)
     model = random_head(settings, 16).eval()
-    everything = reading.inputs.predict(model, torch.arange(len(reading.windows.turns)))
+    everything = encoded.inputs.predict(model, torch.arange(len(encoded.history_windows.turns)))
     chosen = torch.tensor([len(everything) - 1, 3, 0, 3])
-    torch.testing.assert_close(reading.inputs.predict(model, chosen), everything[chosen], rtol=0, atol=1e-6)
+    torch.testing.assert_close(encoded.inputs.predict(model, chosen), everything[chosen], rtol=0, atol=1e-6)

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from foundation.errors import InputError, UnitError
-from foundation.processes import Team
 from reward_model.objective import Batch
 from reward_model.training_state import read_state
 from reward_model.turn_mse import TurnMSE
@@ -23,7 +22,7 @@ from tests.reward_model.training_runs import settings_for, trained
 
 @dataclass(frozen=True)
 class Failing(TurnMSE):
-    """Label MSE that goes wrong in the second process."""
+    """Turn MSE that goes wrong in the second process."""
 
     how: str = "nan"
 
@@ -70,25 +69,6 @@ def test_more_processes_than_gpus_are_refused(bert: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("reward_model.backbones.Backbone.to", lambda self, device: self)
     with pytest.raises(InputError, match="processes = 2: torch sees 1 CUDA devices"):
         trained(settings_for(bert, processes=2, device="cuda"))
-
-
-def test_one_process_shares_with_nobody() -> None:
-    team, weight = Team(), torch.nn.Parameter(torch.ones(2))
-    assert (team.rank, team.size, list(team.share([1, 2, 3]))) == (0, 1, [1, 2, 3])
-    assert torch.equal(team.sum(torch.tensor(3.0)), torch.tensor(3.0))
-    assert team.gather(torch.zeros(4)).shape == (1, 4)
-    assert (team.agree("a"), team.collect("a"), team.stretch(3)) == ("a", ["a"], slice(0, 3))
-    team.sum_gradients([weight])
-    assert weight.grad is None
-
-
-@pytest.mark.parametrize(("count", "size"), [(7, 2), (2, 3), (12, 4)])
-def test_the_stretches_of_all_processes_are_the_whole(count: int, size: int) -> None:
-    team, found = Team(), []
-    team.size = size
-    for team.rank in range(size):
-        found += list(range(count))[team.stretch(count)]
-    assert found == list(range(count))
 
 
 @pytest.mark.slow

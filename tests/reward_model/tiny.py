@@ -23,7 +23,7 @@ from transformers import (
 from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from corpus.session import Episode, Rating, Turn
 from reward_model.embed import embedding_table
-from reward_model.history_windows import episode_windows
+from reward_model.history_windows import history_windows
 from reward_model.settings import RewardModelSettings
 
 WORDS = [
@@ -138,7 +138,7 @@ def values_of(episodes: Sequence[Episode]) -> list[float]:
 
 def signal_embeddings(episodes: Sequence[Episode], width: int = 6) -> pa.Table:
     """Embeddings in which the planted word of a reply can be read; no model is needed."""
-    windows = episode_windows(episodes, 3)
+    windows = history_windows(episodes, 3)
     vectors = np.random.default_rng(1).normal(size=(len(windows.turns), width))
     vectors[:, 0] = [10.0 * value for value in values_of(episodes)]
     return embedding_table(windows, vectors.astype(np.float32))

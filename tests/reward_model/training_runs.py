@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from reward_model.dataset import Dataset, read_turns
+from reward_model.loop import EpochRow, Training
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
-from reward_model.training import EpochRow, train
+from reward_model.training import train
 from reward_model.turn_mse import TurnMSE
 from tests.reward_model.tiny import ignore, planted, small, values_of
 
@@ -37,11 +38,12 @@ def trained(
     settings: RewardModelSettings, state: Path | None = None, progress: Callable[[int, int, str], None] = ignore
 ) -> tuple[RewardModel, tuple[EpochRow, ...]]:
     """A model trained on ten dialogues, stopped by four."""
-    reading = read_turns(EPISODES, None, settings)
+    encoded = read_turns(EPISODES, None, settings)
     values = torch.tensor(values_of(EPISODES), dtype=torch.float64)
-    data = Dataset(reading.windows, reading.inputs, turn_rewards=values)
-    model = RewardModel.new(settings, reading.width, 0, reading.backbone, scale=0.25)
-    return model, train(model, TurnMSE(), data, range(10), range(10, 14), settings, 3, progress, state)
+    data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
+    model = RewardModel.new(settings, encoded.width, 0, encoded.backbone, scale=0.25)
+    training = Training(model, TurnMSE(), data, (range(10), range(10, 14)), settings, 3)
+    return model, train(training, progress, state)
 
 
 def kill_after(epoch: int) -> Callable[[int, int, str], None]:

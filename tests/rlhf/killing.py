@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.rlhf.test_align import digest
+from tests.rlhf.test_alignment import digest
 
 SCRIPT = """
 import json
@@ -27,7 +27,7 @@ def progress(done, total, text):
     if done == total and "hold" in sys.argv:
         signal.pause()  # However busy the machine: what is killed here has not ended.
 
-from tests.rlhf.test_align import run
+from tests.rlhf.test_alignment import run
 run(Path(sys.argv[2]), checkpoints=kept, progress=progress, **changes)
 """
 

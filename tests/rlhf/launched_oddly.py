@@ -1,4 +1,4 @@
-"""What `rlhf.launch.child` does, but for a mishap; started by test_trainer_team.py as MISHAP STEP FOLDER."""
+"""What `rlhf.launch.child` does, but for a mishap; started by test_trainer_processes.py as MISHAP STEP FOLDER."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from rlhf import align
 from rlhf.launch import child as launched
+from rlhf.training import reward
 from rlhf.training.reward import ModelReward
 
 
@@ -18,9 +18,9 @@ class Failing(ModelReward):
 
     calls = 0
 
-    def __call__(self, histories, replies):
+    def __call__(self, contexts, histories, replies):
         self.calls += 1
-        scores = super().__call__(histories, replies)
+        scores = super().__call__(contexts, histories, replies)
         return [math.nan] * len(scores) if self.calls == STEP and os.environ["RANK"] == "1" else scores
 
 
@@ -36,5 +36,5 @@ if __name__ == "__main__":
     if MISHAP == "hold":
         launched._tell_progress = hold
     if MISHAP == "nan":
-        align.ModelReward = Failing
+        reward.ModelReward = Failing
     launched.main(Path(sys.argv[3]))

@@ -31,5 +31,5 @@ def save_aligned(folder: Path, seed: int = 0) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=2.0)
     write_policy(folder, policy, model, "a card")
-    write_window(folder, SMALL)
+    write_window(folder, SMALL.window)
     return folder

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings, LoraSettings
+from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings, LoraSettings, Placement, Window
 
 
 def test_the_papers_settings():
@@ -98,3 +98,12 @@ def test_every_setting_that_some_algorithm_does_not_read_exists():
     assert set(READ_BY) < set(AlignSettings.model_fields)
     assert AlignSettings(algorithm="sft", clip=0.1, value_lr=1.0, lr=0.1).unread == ("clip", "value_lr")
     assert AlignSettings(clip=0.1, value_lr=1.0).unread == ()
+
+
+def test_window_and_placement_are_those_of_the_settings():
+    assert (AlignSettings().window, AlignSettings().placement) == (Window(), Placement())
+    settings = AlignSettings(max_context_tokens=100, temperature=1.5, device="cuda")
+    assert settings.window == Window(max_context_tokens=100, temperature=1.5) and settings.window.tokens == 132
+    assert settings.placement == Placement(device="cuda")
+    with pytest.raises(ValueError, match="context_turns"):
+        Window(context_turns=0)

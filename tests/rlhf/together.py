@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from rlhf.align import align
-from rlhf.launch.job import Job
 from rlhf.launch.parent import align_together
+from rlhf.training.job import Job
 from tests.rlhf.toy import SMALL, chats, quiet, small_policy, splits
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,9 +49,7 @@ def job(tmp_path: Path, reward_model: Path | None = None, **changes) -> Job:
         model.save_pretrained(reward_model)
     table = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
     settings = SMALL.model_copy(update={"processes": 2, **changes})
-    # As many as `align` takes: another number of threads gives other bits.
-    threads, parent = torch.get_num_threads(), os.getpid()
-    return Job(tuple(chats(4)), table, reward_model, settings, 0, tmp_path / "out", tmp_path / "kept", threads, parent)
+    return Job(tuple(chats(4)), table, reward_model, settings, 0, tmp_path / "out", tmp_path / "kept")
 
 
 def aligned_together(folder: Path, config: str) -> dict[str, torch.Tensor]:
@@ -59,9 +57,8 @@ def aligned_together(folder: Path, config: str) -> dict[str, torch.Tensor]:
     lines: list[str] = []
     seen: list[int] = []
     history, samples = align(
-        wanted.episodes, wanted.splits, wanted.reward_model, wanted.settings, 0, wanted.out,
-        lambda done, total, text: lines.append(text), wanted.checkpoints, [lambda step, metrics: seen.append(step)],
-    )  # fmt: skip
+        wanted, lambda done, total, text: lines.append(text), [lambda step, metrics: seen.append(step)]
+    )
     assert seen == [1, 2] and len(lines) == 2 and lines[0].startswith("PPO step 1: reward")
     assert len(samples) == 2 and {row["step"] for row in history.to_pylist()} == {1, 2}
     assert (wanted.out / "README.md").is_file()

@@ -54,6 +54,18 @@ def no_history(episode: Episode, position: int) -> str:
     return f"{episode.session_id} {position}"
 
 
+class Scored:
+    """A reward out of a function of contexts, histories and replies."""
+
+    history = staticmethod(no_history)
+
+    def __init__(self, score) -> None:
+        self._score = score
+
+    def __call__(self, contexts, histories, replies):
+        return self._score(contexts, histories, replies)
+
+
 def small_policy(seed: int = 0, dtype: torch.dtype = torch.float32) -> Policy:
     tokenizer = train_tokenizer([*QUESTIONS, *ANSWERS], 300)
     torch.manual_seed(seed)

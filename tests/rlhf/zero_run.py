@@ -1,4 +1,4 @@
-"""Run by two processes in test_zero.py: what a policy that is dealt out holds, says and learns, beside a whole one."""
+"""Run by two processes in test_zero.py: what a policy that is sharded holds, says and learns, beside a whole one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from accelerate import Accelerator
 
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import attach_adapter
-from rlhf.policy.sharding import is_sharded, take_over
-from rlhf.policy.zero import deal_out
+from rlhf.policy.sharding import claim_accelerate_flags, is_sharded
+from rlhf.policy.zero import shard
 from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import LoraSettings
 from tests.rlhf.toy import contexts, small_policy
@@ -43,34 +43,34 @@ def largest_difference(some: list[torch.Tensor], others: list[torch.Tensor]) -> 
 
 
 def main(out: Path) -> None:
-    take_over()
+    claim_accelerate_flags()
     accelerator = Accelerator(cpu=True)
     rank = accelerator.process_index
-    whole, dealt = small_policy(), small_policy()
+    whole, sharded = small_policy(), small_policy()
     count = sum(weight.numel() for weight in whole.model.parameters())
-    deal_out(dealt.model)
-    models = {"whole": adapted(whole), "dealt": adapted(dealt)}
+    shard(sharded.model)
+    models = {"whole": adapted(whole), "sharded": adapted(sharded)}
     # Replies that end at different times, so that one process has to wait for the other.
     asked = contexts(whole)[rank : rank + 2]
     replies = {}
-    for name, policy in (("whole", whole), ("dealt", dealt)):
+    for name, policy in (("whole", whole), ("sharded", sharded)):
         torch.manual_seed(rank)
         replies[name] = sample_replies(policy, models[name], asked, max_new_tokens=3 + 9 * rank, temperature=1.0).texts
     tokens = torch.arange(20, 36).view(2, 8)
     (logits, gradients), (logits_whole, gradients_whole) = (
-        learned(models[name], tokens) for name in ("dealt", "whole")
+        learned(models[name], tokens) for name in ("sharded", "whole")
     )
-    frozen = [weight for weight in models["dealt"].parameters() if not weight.requires_grad]
+    frozen = [weight for weight in models["sharded"].parameters() if not weight.requires_grad]
     told = {
         "all": count,
-        "dealt": sum(weight.ds_tensor.numel() for weight in frozen),
+        "sharded": sum(weight.ds_tensor.numel() for weight in frozen),
         "whole_between_passes": sum(weight.numel() for weight in frozen if not weight.ds_persist),
         "logits": largest_difference([logits], [logits_whole]),
         "gradients": largest_difference(gradients, gradients_whole),
         "largest_gradient": max(float(gradient.abs().max()) for gradient in gradients_whole),
-        "replies": replies["dealt"],
+        "replies": replies["sharded"],
         "replies_whole": replies["whole"],
-        "is_sharded": is_sharded(models["dealt"]),
+        "is_sharded": is_sharded(models["sharded"]),
     }
     (out / f"rank{rank}.json").write_text(json.dumps(told))
     accelerator.wait_for_everyone()

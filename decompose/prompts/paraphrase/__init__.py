@@ -1,0 +1,1 @@
+"""The same prompts in other words, for the audit."""

@@ -1,0 +1,1 @@
+"""What several prompts share: rules, the part of a long dialogue, questions and wordings by a rating's name."""

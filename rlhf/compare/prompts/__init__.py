@@ -1,0 +1,1 @@
+"""The prompt of the judge that compares two replies."""

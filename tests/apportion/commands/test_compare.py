@@ -15,11 +15,9 @@ import pytest
 from apportion.cli import main
 from corpus.corpus import Corpus
 from corpus.schema import RATINGS, SESSIONS, UTTERANCES
-from llm_client.request import ChatReply
 from reward_model.model import RewardModel
 from rlhf.compare.blind import blinded
-from rlhf.compare.generate import key_path, made_path
-from rlhf.compare.judge import read_reply
+from rlhf.compare.note import key_path, note_path
 from rlhf.compare.responses import KEY, RESPONSES, write_rows
 from rlhf.training.reward import ModelReward
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
@@ -197,23 +195,6 @@ def test_a_reason_with_half_a_surrogate_pair_is_text(capsys, responses, tmp_path
     assert json.loads((tmp_path / "v.jsonl").read_text().splitlines()[0])["reasons"] == ["\ufffd", "\ufffd"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        (ChatReply("{", "m", finish_reason="length"), "cut off"),
-        (ChatReply("no", "m", finish_reason="refusal"), "declined"),
-        (ChatReply("[" * 100_000, "m"), "not one JSON object"),
-        (ChatReply('["first"]', "m"), "not an object"),
-        (ChatReply('{"better": "first", "better": "second"}', "m"), 'the key "better" stands twice'),
-        (ChatReply('{"better": ["first"]}', "m"), "not an object"),
-    ],
-)
-def test_replies_that_cannot_be_used(reply, problem) -> None:
-    with pytest.raises(ValueError, match=problem):
-        read_reply(reply)
-    assert read_reply(ChatReply('```json\n{"better": "tie", "reason": 3}\n```', "m")) == ("tie", "")
-
-
 def test_replies_are_kept_so_that_a_second_run_asks_nothing_and_can_be_replayed(capsys, responses, tmp_path) -> None:
     one = judged(capsys, responses, prefers_good, "--record", tmp_path / "rec.jsonl")
     two = judged(capsys, responses, prefers_good)
@@ -230,7 +211,7 @@ def test_text_leaves_this_machine_with_consent_only(capsys, responses, monkeypat
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     code, _, err = run(capsys, responses, "--judge", "gpt-4.1-mini")
     assert code == 2 and "--judge: the text of your sessions would leave this machine for api.openai.com" in err
-    assert "--send-to api.openai.com" in err
+    assert "--send-to HOST agrees" in err and "api.openai.com" in err
     code, told, _ = run(capsys, responses, "--judge", "gpt-4.1-mini", "--preview", 1)
     assert code == 0 and "12 first requests to https://api.openai.com" in told and "nothing was sent" in told
     assert '{"text": "good 0"}' in told and "request 2" not in told
@@ -327,7 +308,7 @@ def test_the_reward_models_win_rate_is_that_of_its_own_scores(capsys, responses,
     assert rate["judge"] == "reward model llm-seed0"
     reward = ModelReward(tmp_path / "llm-seed0")
     history = "A: hotel ?\nB: yes good\nA: train ?\n"
-    scores = {p: reward([history] * 6, [f"{p} {n}" for n in range(6)]) for p in ("good", "bad")}
+    scores = {p: reward([], [history] * 6, [f"{p} {n}" for n in range(6)]) for p in ("good", "bad")}
     better = sum(a > b for a, b in zip(scores["good"], scores["bad"], strict=True))
     equal = sum(a == b for a, b in zip(scores["good"], scores["bad"], strict=True))
     assert (rate["wins"], rate["ties"]) == (better, equal)
@@ -352,7 +333,7 @@ def test_blind_responses_need_their_key(capsys, tmp_path) -> None:
     path = tmp_path / "r.jsonl"
     write_rows(letters, path, RESPONSES)
     write_rows(key, key_path(path), KEY)
-    made_path(path).write_text('{"blind": true}')
+    note_path(path).write_text('{"blind": true}')
     code, err, _ = judged(capsys, path, prefers_good)
     assert code == 2 and "blind responses, in which A is another policy" in err and "--key" in err
     code, found, _ = judged(capsys, path, prefers_good, "--key", key_path(path))
@@ -360,7 +341,7 @@ def test_blind_responses_need_their_key(capsys, tmp_path) -> None:
     assert code == 0 and {rate["left"]: rate["rate"]["value"]}.get("new", 1 - rate["rate"]["value"]) == 1.0
     write_rows(key.slice(1), key_path(path), KEY)
     code, err, _ = judged(capsys, path, prefers_good, "--key", key_path(path))
-    assert code == 2 and "the key has no label" in err
+    assert code == 2 and "the key has no letter" in err
 
 
 def test_the_table_and_the_verdicts_can_be_written(capsys, tmp_path) -> None:
@@ -388,13 +369,13 @@ def test_the_table_and_the_verdicts_can_be_written(capsys, tmp_path) -> None:
         (["--judge", "m", "--out", "x.txt"], "must end in .md or .json"),
         (["--judge", "m", "--verdicts", "x.csv"], "must end in .jsonl"),
         (["--judge", "m", "--out", "folder.md"], "a folder. Name a file in it"),
-        (["--judge", "m", "--base-url", "nowhere"], "--base-url nowhere: Value error, give an address"),
+        (["--judge", "m", "--base-url", "nowhere"], "--base-url = 'nowhere': give an address"),
         (["--judge", "m", "--budget", "nan"], "--budget nan: give a number"),
         (["--judge", "m", "--budget", "-1"], "--budget -1.0: give a number"),
         (["--recorded", "none.jsonl"], "--judge: the recorded replies none.jsonl cannot be read"),
         (["--reward-model", "nowhere"], "cannot be read"),
         (["--judge", "m", "--key", "none.csv"], "none.csv: no such file"),
-        (["--judge", ""], "--judge : String should have at least 1 character"),
+        (["--judge", ""], "--judge = '': String should have at least 1 character"),
         (["--judge", "m", "--pseudonyms", "nowhere"], "nowhere: no such folder"),
         (["--reward-model", "m", "--name", "Bob"], "--pseudonyms and --name are for a judge: add --judge MODEL"),
     ],

@@ -16,7 +16,7 @@ import torch
 import rlhf.compare.generate as generating
 from apportion.cli import main
 from corpus.schema import SPLITS
-from rlhf.compare.generate import is_blind
+from rlhf.compare.note import is_blind
 from rlhf.compare.responses import RESPONSES
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
@@ -190,7 +190,7 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--out", "x.txt"], "must end in .parquet, .jsonl, .csv"),
+        (["--out", "x.txt"], "must end in .parquet, .jsonl or .csv"),
         (["--out", "x.csv", "--format", "jsonl"], "disagree. Give one of them, or x.jsonl"),
         (["--out", "folder.csv"], "a folder. Name a file in it"),
         (["--out", "file/x.csv"], "cannot be written"),
@@ -251,7 +251,7 @@ def test_a_second_policy_that_cannot_answer_is_known_before_the_first_one_answer
 def test_a_window_that_cannot_be_used_is_named(capsys, corpus, policy, tmp_path) -> None:
     (policy / "window.json").write_text('{"context_turns": "x"}')
     code, _, err = run(capsys, policy, corpus, "--out", tmp_path / "r.parquet")
-    assert code == 2 and f"{policy / 'window.json'}: context_turns = x" in err and "Correct the file" in err
+    assert code == 2 and f"{policy / 'window.json'}: context_turns = 'x'" in err and "Correct the file" in err
 
 
 def test_two_tables_of_one_name_would_share_a_note(capsys, corpus, policy, tmp_path) -> None:
@@ -274,7 +274,7 @@ def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) ->
     broken.tokenizer.save_pretrained(tmp_path / "m")
     code, _, err = run(capsys, tmp_path / "m", corpus, "--split", "all", "--max-context-tokens", 96,
                        "--out", tmp_path / "r.parquet")  # fmt: skip
-    assert code == 1 and "its probabilities are no finite numbers" in err and "lower align.lr" in err
+    assert code == 1 and "its probabilities are no finite numbers" in err and "lower learning rate" in err
 
 
 def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp_path) -> None:

@@ -137,7 +137,7 @@ def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], mo
     rows = pq.read_table(tmp_path / "t.parquet").to_pylist()
     assert {(row["rater"], row["name"], row["target"]) for row in rows} == {("", "", "bot")}
     code, _, err = run(capsys, model, bare, "--target", "robot")
-    assert code == 2 and "--target 'robot': nobody of that name" in err
+    assert code == 2 and "target 'robot': nobody of that name" in err
 
 
 def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
@@ -168,7 +168,7 @@ def test_a_broken_session_is_named_and_a_corpus_of_such_is_refused(
     code, told, _ = run(capsys, model, folder, "--out", tmp_path / "s.parquet")
     assert code == 1 and "failed: s2: utterances, row" in told
     code, _, err = run(capsys, model, folder, "--out", tmp_path / "n.parquet", "--rating", "happy")
-    assert code == 2 and "--rating 'happy': not in" in err and "it has liked" in err
+    assert code == 2 and "rating 'happy': not in" in err and "it has liked" in err
 
 
 def test_nothing_to_score_writes_nothing(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from corpus.importers.recordings import Part, parts, probe, read_channel_map, same_name
+from corpus.importers.recordings import TrackPart, probe, read_channel_map, same_name, track_parts
 from foundation.errors import InputError, UnitError
 from tests.corpus.importers.recorded import mp4, wav
 from tests.shared import shared
@@ -46,40 +46,40 @@ def test_probe_of_subtitles_alone(tmp_path):
 
 def test_own_files_and_the_better_sound(tmp_path):
     files = [mp4(tmp_path / "alice.mp4", channels=1), wav(tmp_path / "ALICE.wav"), mp4(tmp_path / "Bob.mp4")]
-    found, notes = parts([probe(path) for path in files], PEOPLE, {})
+    found, notes = track_parts([probe(path) for path in files], PEOPLE, {})
     assert set(found) == {
-        Part("Alice", "video", files[0]),
-        Part("Alice", "audio", files[1]),
-        Part("Bob", "video", files[2]),
+        TrackPart("Alice", "video", files[0]),
+        TrackPart("Alice", "audio", files[1]),
+        TrackPart("Bob", "video", files[2]),
     }
     assert notes == []
 
 
 def test_a_shared_stereo_side_by_side_file(tmp_path):
     path = mp4(tmp_path / "call.mp4", channels=2)
-    found, _ = parts([probe(path)], PEOPLE, SIDES)
+    found, _ = track_parts([probe(path)], PEOPLE, SIDES)
     assert set(found) == {
-        Part("Alice", "video", path, "left"),
-        Part("Bob", "video", path, "right"),
-        Part("Alice", "audio", path, "L"),
-        Part("Bob", "audio", path, "R"),
+        TrackPart("Alice", "video", path, "left"),
+        TrackPart("Bob", "video", path, "right"),
+        TrackPart("Alice", "audio", path, "L"),
+        TrackPart("Bob", "audio", path, "R"),
     }
 
 
 def test_a_speakers_own_file_goes_before_the_shared_one(tmp_path):
     shared_file, own = mp4(tmp_path / "call.mp4", channels=2), wav(tmp_path / "bob.wav")
-    found, _ = parts([probe(shared_file), probe(own)], PEOPLE, SIDES)
-    assert Part("Bob", "audio", own) in found and Part("Bob", "audio", shared_file, "R") not in found
+    found, _ = track_parts([probe(shared_file), probe(own)], PEOPLE, SIDES)
+    assert TrackPart("Bob", "audio", own) in found and TrackPart("Bob", "audio", shared_file, "R") not in found
 
 
 def test_shared_mono_sound_is_not_used_and_that_is_said(tmp_path):
-    found, notes = parts([probe(mp4(tmp_path / "call.mp4", channels=1))], PEOPLE, SIDES)
+    found, notes = track_parts([probe(mp4(tmp_path / "call.mp4", channels=1))], PEOPLE, SIDES)
     assert {part.kind for part in found} == {"video"} and "one audio channel for all" in notes[0]
 
 
 def test_a_file_of_nobody(tmp_path):
     with pytest.raises(UnitError, match=r"alicia.wav: belongs to no speaker .*did you mean 'Alice'"):
-        parts([probe(wav(tmp_path / "alicia.wav"))], PEOPLE, {})
+        track_parts([probe(wav(tmp_path / "alicia.wav"))], PEOPLE, {})
 
 
 def test_channel_map_is_spelt_as_the_transcript(tmp_path):

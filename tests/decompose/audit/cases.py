@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corpus.session import Media, Rating, Session, Turn
 from decompose.audit.case import Case, cases_of
+from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings
 from tests.decompose.sessions import descriptors
 
@@ -28,7 +29,7 @@ SEEN = descriptors(
 
 
 def clean(settings: DecomposeSettings | None = None, session: Session = TALK, table=SEEN) -> Case:
-    (case,) = cases_of(session, None, table, settings or DecomposeSettings())
+    (case,) = cases_of(METHODS["llm-multimodal"], session, None, table, settings or DecomposeSettings())
     return case
 
 

@@ -5,11 +5,14 @@ import pytest
 
 from decompose.audit.ask import audit_requests, judge_session
 from decompose.audit.perturbations import PERTURBATIONS
+from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.audit.cases import SEEN, TALK
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
+
+METHOD = METHODS["llm-multimodal"]
 
 
 def answer(body):
@@ -24,8 +27,8 @@ def answer(body):
 
 def judged(name, server, cache=None, **llm):
     settings = DecomposeSettings(llm={"model": "m", "base_url": server.url, "max_retries": 0, **llm})
-    with Tools(settings.llm, cache=cache) as tools:
-        return judge_session(name, TALK, "mood", SEEN, settings, tools)
+    with Asker(settings.llm, cache=cache) as asker:
+        return judge_session(name, METHOD, TALK, "mood", SEEN, settings, asker)
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)
@@ -49,10 +52,10 @@ def test_the_same_question_is_really_asked_again(tmp_path):
 
 def test_where_nothing_changes_nothing_is_asked():
     settings = DecomposeSettings()
-    assert audit_requests("descriptor-order", TALK, "mood", None, settings) == []
-    assert [turns for _, turns in audit_requests("descriptor-order", TALK, "mood", SEEN, settings)] == [3]
-    assert [turns for _, turns in audit_requests("clean", TALK, "mood", None, settings)] == [3]
-    assert audit_requests("clean", TALK, "another", None, settings) == []
+    assert audit_requests("descriptor-order", METHOD, TALK, "mood", None, settings) == []
+    assert [turns for _, turns in audit_requests("descriptor-order", METHOD, TALK, "mood", SEEN, settings)] == [3]
+    assert [turns for _, turns in audit_requests("clean", METHOD, TALK, "mood", None, settings)] == [3]
+    assert audit_requests("clean", METHOD, TALK, "another", None, settings) == []
 
 
 def test_a_bad_reply_is_a_failure_with_the_reply_kept():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpus.session import Rating, Session, Turn
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.prompting.prompt import Part, load_prompt, prompt_names
+from decompose.prompting.prompt import DialoguePart, load_prompt, prompt_names
 from decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts
 
@@ -51,7 +51,7 @@ def test_every_prompt_of_ours_has_other_words_on_its_own_scale(name):
     assert (prompt.units, prompt.low, prompt.high) == (other.units, other.low, other.high)
     assert other.name not in prompt_names()
     assert other.identity() != prompt.identity()
-    part = Part(1, 4, (1, 3))
+    part = DialoguePart(1, 4, (1, 3))
     assert all("turn" in message.content for message in other.messages(clean().episode, SEEN, None, part))
 
 

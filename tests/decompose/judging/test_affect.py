@@ -9,7 +9,7 @@ import pytest
 from corpus.schema import UTTERANCE_FEATURES
 from decompose.judging.sessions import judge_session
 from decompose.settings import AffectSettings, DecomposeSettings
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import session
 
 Row = tuple[int, str, str, str, float | None]
@@ -34,8 +34,8 @@ def features(*rows: Row, session_id: str = "s1") -> pa.Table:
 
 def judged(table: pa.Table | None, **chosen: Any) -> list[tuple[float | None, str | None]]:
     settings = DecomposeSettings(affect=AffectSettings(**chosen))
-    with Tools(settings.llm) as tools:
-        found = judge_session("affect", session(), None, None, settings, tools, table).judgements
+    with Asker(settings.llm) as asker:
+        found = judge_session("affect", session(), None, None, settings, asker, table).judgements
     assert found.column("turn").to_pylist() == [1, 3, 5]
     return list(zip(found.column("raw_reward").to_pylist(), found.column("rationale").to_pylist(), strict=True))
 

@@ -6,9 +6,10 @@ import pytest
 from corpus.session import Rating
 from decompose.judging.llm import requests_for
 from decompose.judging.sessions import judge_session
+from decompose.prompting.prompt import Prompt
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import descriptors, session
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
@@ -23,8 +24,8 @@ def settings(server=None, **options):
 def judged(server, *, method="llm", session_=None, table=None, cache=None, **options):
     with serving(server):
         chosen = settings(server, **options)
-        with Tools(chosen.llm, cache=cache) as tools:
-            return judge_session(method, session_ or session(), "satisfaction", table, chosen, tools).judgements
+        with Asker(chosen.llm, cache=cache) as asker:
+            return judge_session(method, session_ or session(), "satisfaction", table, chosen, asker).judgements
 
 
 def asked_turns(body):
@@ -169,6 +170,25 @@ def test_requests_can_be_seen_without_being_sent(tmp_path):
     assert request.key() != other.key()
 
 
+@pytest.mark.parametrize("samples", [1, 3])
+def test_each_prompt_is_rendered_once(monkeypatch, samples):
+    rendered = []
+    render = Prompt.messages
+    monkeypatch.setattr(Prompt, "messages", lambda self, *given: rendered.append(given) or render(self, *given))
+    requests = requests_for(session(), None, None, settings(samples=samples))
+    assert (len(requests), len(rendered)) == (samples, 1)
+    judged(OpenAIServer(answer=good), samples=samples)
+    assert len(rendered) == 2
+
+
+def test_judging_asks_what_is_listed():
+    server = OpenAIServer(answer=good)
+    judged(server, samples=2)
+    listed = [request for request, _ in requests_for(session(), None, None, settings(samples=2))]
+    sent = [[message["content"] for message in body["messages"]] for body in server.requests]
+    assert sent == [[message.content for message in request.messages] for request in listed]
+
+
 def test_a_recording_of_the_requests_is_all_that_is_needed(tmp_path):
     two = session()
     two = type(two)("s1", two.turns, (*two.ratings, Rating("SYSTEM", "USER", "satisfaction", 2, 1, 5)))
@@ -179,10 +199,10 @@ def test_a_recording_of_the_requests_is_all_that_is_needed(tmp_path):
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     chosen = settings(provider="recorded")
-    with Tools(chosen.llm, recorded=path) as tools:
-        assert judge_session("llm", two, None, None, chosen, tools).judgements.num_rows == 6
+    with Asker(chosen.llm, recorded=path) as asker:
+        assert judge_session("llm", two, None, None, chosen, asker).judgements.num_rows == 6
         with pytest.raises(UnitError, match=r"session other.*no recorded reply"):
-            judge_session("llm", session("other", 2.0), None, None, chosen, tools)
+            judge_session("llm", session("other", 2.0), None, None, chosen, asker)
 
 
 def test_the_paper_s_prompt_may_give_any_finite_number():

@@ -3,7 +3,7 @@ import pytest
 from decompose.judging.sentiment import judge, load_classifier
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import session
 
 LABELS = {
@@ -43,7 +43,7 @@ def models(tmp_path_factory):
 
 def judged(classifier="vader", session_=None):
     settings = DecomposeSettings(sentiment={"classifier": classifier})
-    return judge((session_ or session()).episodes()[0], None, settings, Tools(settings.llm))
+    return judge((session_ or session()).episodes()[0], None, settings, Asker(settings.llm))
 
 
 def test_a_turn_is_as_good_as_the_reply_to_it():

@@ -10,15 +10,15 @@ from decompose.judging.sessions import judge_session
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import descriptors, session
 
 SETTINGS = DecomposeSettings()
-TOOLS = Tools(SETTINGS.llm)
+TOOLS = Asker(SETTINGS.llm)
 GIVEN = {}
 
 
-def given(episode, behaviour, settings, tools):
+def given(episode, behaviour, settings, asker):
     GIVEN["behaviour"] = behaviour
     return GIVEN["judgements"]
 

@@ -16,13 +16,13 @@ HALVES = GELISettings()
 OF_RRD = GELI(RRD(RRDSettings(k=8)), HALVES)
 
 
-def batch(labels: list[float] | None, returns: list[float] | None = None) -> Batch:
+def batch(turn_rewards: list[float] | None, returns: list[float] | None = None) -> Batch:
     """A dialogue of two turns and one of one."""
     return Batch(
         torch.tensor([0, 2, 3]),
         torch.tensor([2.0, 1.0]),
         torch.tensor(returns or [4.0, -1.0]),
-        None if labels is None else torch.tensor(labels),
+        None if turn_rewards is None else torch.tensor(turn_rewards),
     )
 
 
@@ -38,13 +38,13 @@ def test_by_hand_with_ircr() -> None:
     assert found.tolist() == pytest.approx([0.25 * 2.5 + 0.75 * 5.0, 0.25 * 4.0 + 0.75 * 1.0])
 
 
-def test_by_hand_with_rudder_the_labels_are_of_rewards() -> None:
+def test_by_hand_with_rudder_the_local_values_are_of_rewards() -> None:
     # g = 1, 4 and R~ = 4: r = 1, 3; g = 1 and R~ = -1: r = -1
     found = GELI(RUDDER(RudderSettings()), HALVES).loss(torch.tensor([1.0, 4.0, 1.0]), batch([0.0, 1.0, 2.0]))
     assert found.tolist() == pytest.approx([0.5 * (0.5 * 4.5) + 0.5 * 2.5, 0.5 * (4 + 0.5 * 4) + 0.5 * 9.0])
 
 
-def test_turns_without_a_label_add_nothing_not_even_to_the_gradient() -> None:
+def test_turns_without_a_local_value_add_nothing_not_even_to_the_gradient() -> None:
     predicted = torch.tensor([1.0, 4.0, 1.0], requires_grad=True)
     terms = OF_RRD.loss(predicted, batch([0.0, math.nan, math.nan]))
     assert terms.tolist() == pytest.approx([0.5 * 0.25 + 0.5 * 1.0, 0.5 * 4.0])

@@ -10,7 +10,7 @@ from decompose.learning.local_values import local_values
 from decompose.methods import find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from reward_model.history_windows import episode_windows
+from reward_model.history_windows import history_windows
 from tests.reward_model.tiny import episode
 
 SETTINGS = DecomposeSettings()
@@ -40,7 +40,7 @@ def smiles(**seen: list[float | None]) -> pa.Table:
 
 
 def values_of(name: str, features: pa.Table | None, episodes: list[Episode] = EPISODES) -> list[float]:
-    windows = episode_windows(episodes, 3)
+    windows = history_windows(episodes, 3)
     return local_values(find_method(name), windows, episodes, features, [0, 1], SHARES, SETTINGS).tolist()
 
 
@@ -65,7 +65,7 @@ def test_values_that_never_differ_are_the_mean_share() -> None:
 
 
 @pytest.mark.parametrize("features", [None, smiles(), smiles(s3=[1.0]), smiles(s1=[None])])
-def test_no_training_label_is_said(features: pa.Table | None) -> None:
+def test_no_local_value_in_training_is_told(features: pa.Table | None) -> None:
     with pytest.raises(UnitError, match=r"no training turn has a value of 'affect'.*no recording shows the rater's"):
         values_of("affect", features)
 

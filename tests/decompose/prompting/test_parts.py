@@ -12,7 +12,7 @@ from decompose.prompting.parts import BYTES_A_TOKEN, divide, parts_of, reconcile
 from decompose.prompting.prompt import load_prompt
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import of_length, session
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -40,15 +40,18 @@ def answered(body, offset=lambda turns: 0.0, evidence="e"):
     return completion(json.dumps({"turns": values}))
 
 
-def labelled(server, cache=None, **options):
+def judged(server, cache=None, **options):
     with serving(server):
         settings = small_context(server, **options)
-        with Tools(settings.llm, cache=cache) as tools:
-            return judge_session("llm", session(turns=LONG), "satisfaction", None, settings, tools).judgements
+        with Asker(settings.llm, cache=cache) as asker:
+            return judge_session("llm", session(turns=LONG), "satisfaction", None, settings, asker).judgements
 
 
 def test_a_session_that_fits_is_asked_about_whole():
-    assert parts_of(load_prompt("default"), of_length("s", 4.0, 80), None, None, 32_768, 8) == [None]
+    episode = of_length("s", 4.0, 80)
+    (whole,) = parts_of(load_prompt("default"), episode, None, None, 32_768, 8)
+    assert whole.turns == episode.target_turns
+    assert whole.messages == load_prompt("default").messages(episode)
     (request, meta), *others = requests_for(session(turns=LONG), None, None, DecomposeSettings())
     assert (others, meta.part, meta.parts, len(meta.turns)) == ([], 0, 1, 80)
     assert "Only turns" not in request.messages[1].content
@@ -63,7 +66,7 @@ def test_a_session_that_does_not_fit_is_asked_about_in_overlapping_parts():
         assert meta.turns[-8:] == following.turns[:8]
     for number, (request, meta) in enumerate(found):
         assert (meta.part, meta.parts) == (number, len(found))
-        assert request.label.endswith(f"sample 0, part {number + 1} of {len(found)}")
+        assert request.subject.endswith(f"sample 0, part {number + 1} of {len(found)}")
         size = sum(len(message.content.encode()) for message in request.messages)
         assert size + BYTES_A_TOKEN * 40 * len(meta.turns) <= BYTES_A_TOKEN * 4096
         # The reply to the last turn that is judged is shown.
@@ -72,7 +75,7 @@ def test_a_session_that_does_not_fit_is_asked_about_in_overlapping_parts():
 
 def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
     server = OpenAIServer(answer=lambda body: answered(body, lambda turns: turns[0] / 50))
-    table = labelled(server)
+    table = judged(server)
     assert table["turn"].to_pylist() == list(range(0, 160, 2))
     levels = [
         value - truth(turn) for turn, value in zip(range(0, 160, 2), table["raw_reward"].to_pylist(), strict=True)
@@ -85,10 +88,10 @@ def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
 def test_each_part_is_kept_by_itself(tmp_path):
     bad = OpenAIServer(answer=lambda body: completion("no") if asked(body)[0] else answered(body))
     with pytest.raises(UnitError, match=r"sample 0, part 2 of \d+: no usable reply"):
-        labelled(bad, cache=tmp_path / "cache.sqlite", attempts=1)
+        judged(bad, cache=tmp_path / "cache.sqlite", attempts=1)
     assert len(bad.requests) == 2
     good = OpenAIServer(answer=answered)
-    labelled(good, cache=tmp_path / "cache.sqlite", attempts=2)
+    judged(good, cache=tmp_path / "cache.sqlite", attempts=2)
     assert 0 not in [asked(body)[0] for body in good.requests]  # the first part was there already
     assert "cannot be used" in good.requests[0]["messages"][-1]["content"]
     assert [len(body["messages"]) for body in good.requests[1:]] == [2] * (len(good.requests) - 1)
@@ -100,7 +103,7 @@ def test_attributions_of_parts_stay_within_their_scale():
         high = 3 if turns[0] else 0
         return completion(json.dumps({"turns": [{"turn": t, "value": high, "evidence": None} for t in turns]}))
 
-    values = labelled(OpenAIServer(answer=answer), prompt="attribution")["raw_reward"].to_pylist()
+    values = judged(OpenAIServer(answer=answer), prompt="attribution")["raw_reward"].to_pylist()
     assert min(values) >= 0
     assert max(values) <= 3
 

@@ -4,7 +4,7 @@ import pytest
 
 from corpus.session import Rating
 from decompose.prompting import prompt as prompt_module
-from decompose.prompting.prompt import Part, load_prompt, prompt_for, prompt_names
+from decompose.prompting.prompt import DialoguePart, load_prompt, prompt_for, prompt_names
 from foundation.errors import InputError
 from tests.decompose.sessions import descriptors, of_length, session
 
@@ -191,7 +191,7 @@ def test_an_edited_wording_is_another_default(tmp_path, monkeypatch):
 def test_a_part_says_so_and_asks_for_its_own_turns(name):
     episode = of_length("s", 4.0, 10)
     whole = load_prompt(name).messages(episode)[1].content
-    part = load_prompt(name).messages(episode, part=Part(5, 13, (6, 8, 10)))[1].content
+    part = load_prompt(name).messages(episode, part=DialoguePart(5, 13, (6, 8, 10)))[1].content
     assert "Only turns 5 to 12 of a conversation with 20 turns are shown" in part
     assert "Only turns" not in whole
     assert '"turn": 5,' in part

@@ -11,7 +11,7 @@ from decompose.judging.sessions import judge_session
 from decompose.prompting.pseudonyms import POOL, ROLES, folded, renaming
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
-from llm_client.asker import Tools
+from llm_client.asker import Asker
 from tests.decompose.sessions import descriptors
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -120,10 +120,10 @@ def shown(session, table=None, **llm):
     return [request for request, _ in requests_for(session, None, table, settings)]
 
 
-def test_no_message_and_no_label_holds_a_name():
+def test_no_message_and_no_subject_holds_a_name():
     seen = descriptors((1, "Ana", "during", "looks at Bea"))
     (request,) = shown(talk(), seen, question="how much {{ rater }} liked Bea", names=("friend",))
-    text = json.dumps(request.document()) + request.label
+    text = json.dumps(request.document()) + request.subject
     assert not {"ana", "bea", "friend"} & {folded(word) for word in WORD.findall(text)}
     assert "listener_during" in text
 
@@ -142,14 +142,14 @@ def test_results_and_errors_have_the_real_names():
     for answer, finds in ((json.dumps(said), None), (f"{given} was rude.", "Bea was rude")):
         with serving(OpenAIServer(answer=lambda body, text=answer: completion(text))) as server:
             settings = DecomposeSettings(llm={"base_url": server.url, "pseudonyms": True, "attempts": 1})
-            with Tools(settings.llm) as tools:
+            with Asker(settings.llm) as asker:
                 if finds is None:
-                    table = judge_session("llm", session, None, None, settings, tools).judgements
+                    table = judge_session("llm", session, None, None, settings, asker).judgements
                     assert table.column("rationale").to_pylist() == ["Bea's joke"]
                     assert table.column("target").to_pylist() == ["bea"]
                     continue
                 with pytest.raises(UnitError, match=finds):
-                    judge_session("llm", session, None, None, settings, tools)
+                    judge_session("llm", session, None, None, settings, asker)
 
 
 def test_without_pseudonyms_nothing_changes():

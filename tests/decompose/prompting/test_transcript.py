@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.session import Turn
-from decompose.prompting.transcript import data_json, listener_descriptors, transcript_json
+from decompose.prompting.transcript import listener_descriptors, transcript_json
+from llm_client.prompts.data import data_json
 from tests.decompose.sessions import descriptors, session
 
 PLANTED = (

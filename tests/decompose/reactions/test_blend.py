@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.schema import REWARDS, SPLITS
+from corpus.schema import HISTORY, REWARDS, SPLITS
 from decompose.learning.fit import fit_decomposer
 from decompose.reactions.blend import Agreement, blend, standardised
 from decompose.settings import BlendSettings, DecomposeSettings
 from foundation.errors import UnitError
 from reward_model.settings import RewardModelSettings
-from reward_model.training import HISTORY
 from tests.evaluation.made_up import episode
 
 RNG = np.random.default_rng(3)
@@ -46,7 +45,7 @@ def judgements(values: dict[str, list[float | None]], method: str) -> pa.Table:
 
 def history(loss: float) -> pa.Table:
     rows = [{"step": i, "metric": "leave-one-out loss", "value": value} for i, value in enumerate((loss * 2, loss), 1)]
-    return pa.Table.from_pylist(rows, schema=HISTORY)
+    return pa.Table.from_pylist(rows, schema=HISTORY.arrow)
 
 
 def every(values: list[float | None]) -> dict[str, list[float | None]]:

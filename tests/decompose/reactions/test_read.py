@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus.schema import REACTIONS
 from corpus.session import Rating, Session, Turn
 from decompose.reactions.cues import CUES
 from decompose.reactions.read import arrange, read_session
@@ -36,6 +37,10 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> ReactionSettings:
 
 def test_each_target_turn_has_its_reply(settings: ReactionSettings) -> None:
     table = read_session(session(), "liked", settings)
+    declared = REACTIONS.arrow
+    assert table.column_names == declared.names
+    for name in ("cues", "embedding"):
+        assert table.schema.field(name).type.value_type == declared.field(name).type.value_type
     assert table.column("turn").to_pylist() == [0, 3, 4, 6]
     assert table.column("replied").to_pylist() == [True, True, True, False]
     found = arrange(table, session().episodes())

@@ -6,7 +6,7 @@ import pytest
 
 from features.emotion_model import choice as emotion_choice
 from features.emotion_model import published as model_files
-from features.emotion_model.choice import emotion_identity, emotion_label, missing_emotion, resolve_emotion_model
+from features.emotion_model.choice import emotion_identity, missing_emotion, resolve_emotion_model, shown_emotion_model
 from features.emotion_model.published import PinnedModel, git_blob, place
 from features.emotion_model.sidecar import sidecar_path
 from foundation.errors import InputError
@@ -71,11 +71,11 @@ def test_the_identity_is_the_content_of_model_and_sidecar(tmp_path: Path) -> Non
         emotion_identity(str(one))
 
 
-def test_the_label_shows_no_path(tmp_path: Path) -> None:
+def test_what_is_shown_is_no_path(tmp_path: Path) -> None:
     path = small_model(tmp_path / "mine.onnx")
-    label = emotion_label(str(path))
-    assert label.startswith("mine.onnx (sha256 ") and str(tmp_path) not in label
-    assert emotion_label("none") == "none" and emotion_label("auto") == "auto"
+    shown = shown_emotion_model(str(path))
+    assert shown.startswith("mine.onnx (sha256 ") and str(tmp_path) not in shown
+    assert shown_emotion_model("none") == "none" and shown_emotion_model("auto") == "auto"
 
 
 def test_a_missing_model_is_said_unless_it_was_not_wanted(table: tuple[PinnedModel, ...], tmp_path: Path) -> None:

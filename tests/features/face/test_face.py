@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.face.face import EYES, MOUTH_DOWN, Face, Reading, face_of_landmarks
+from features.face.face import EYES, MOUTH_DOWN, Face, Landmarks, face_of_landmarks
 from tests.features.clips import flat
 
 PLACES = st.floats(-100, 100)
@@ -22,11 +22,11 @@ def test_crop_keeps_to_the_picture():
 
 
 def test_towards_moves_and_sizes_and_takes_the_newer_reading():
-    reading = Reading(0.5, 0.0, 1.0, 2.0)
+    landmarks = Landmarks(0.5, 0.0, 1.0, 2.0)
     face = Face(20.0, 40.0, 60.0, identity=3)
     # The square goes half of the way, the head a tenth of it, from (50, 70) towards (50, 50).
-    assert face.towards(Face(40.0, 40.0, 20.0, reading=reading), 0.5, 0.1) == Face(
-        30.0, 40.0, 40.0, identity=3, reading=reading, head=(50.0, 68.0)
+    assert face.towards(Face(40.0, 40.0, 20.0, landmarks=landmarks), 0.5, 0.1) == Face(
+        30.0, 40.0, 40.0, identity=3, landmarks=landmarks, head=(50.0, 68.0)
     )
     seen = Face(0.0, 0.0, 10.0, ((0.0, 0.0), (2.0, 0.0)))
     eyes = seen.towards(Face(0.0, 0.0, 10.0, ((1.0, 1.0), (3.0, 1.0))), 0.5, 0.5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from features.face.detector import open_detector
 from features.face.face import Face
 from features.face.gaze import eye_log_ratio, gaze_log_ratio, on_screen
-from features.face.tracker import FaceFollower
+from features.face.tracker import FaceTracker
 from features.recording.video import Picture
 from features.settings import FeatureSettings
 from tests.features.clips import flat
@@ -72,6 +72,6 @@ def test_light_from_one_side_changes_nothing(ratios, light):
 
 def test_eyes_of_a_real_face_are_read():
     grey = cv2.imread(str(shared("media/single_face.jpg")), cv2.IMREAD_GRAYSCALE)
-    (seen,) = FaceFollower(SETTINGS, open_detector(SETTINGS)).take(Picture(0.0, grey))
+    (seen,) = FaceTracker(SETTINGS, open_detector(SETTINGS)).update(Picture(0.0, grey))
     assert seen.face is not None
     assert math.isfinite(gaze_log_ratio(grey, seen.face))

@@ -143,9 +143,9 @@ def test_faces_are_told_in_pixels_the_largest_first():
     )
     assert [(f.x, f.y, f.side) for f in faces] == [pytest.approx((160, 80, 64)), pytest.approx((32, 64, 32))]
     assert faces[0].eyes[0] == pytest.approx((160 + 0.28 * 64, 80 + 0.37 * 64))
-    reading = faces[0].reading
-    assert (reading.smile, reading.look) == pytest.approx((0.8, 0.0))
-    assert (reading.yaw_deg, reading.pitch_deg) == pytest.approx((20, -10))
+    landmarks = faces[0].landmarks
+    assert (landmarks.smile, landmarks.look) == pytest.approx((0.8, 0.0))
+    assert (landmarks.yaw_deg, landmarks.pitch_deg) == pytest.approx((20, -10))
 
 
 def test_a_wide_picture_is_not_a_square_one():
@@ -164,7 +164,7 @@ def test_a_wide_picture_is_not_a_square_one():
 )
 def test_the_eyes_look_left_or_right_in_the_picture(told, look):
     face = landmarked_faces(result((marks(0.1, 0.1, 0.5), shapes(**told), turned(0, 0))), 320, 320)[0]
-    assert face.reading.look == pytest.approx(look)
+    assert face.landmarks.look == pytest.approx(look)
 
 
 def test_a_face_without_its_readings_tells_none():
@@ -174,8 +174,8 @@ def test_a_face_without_its_readings_tells_none():
         Result(whole.face_landmarks, whole.face_blendshapes, []),
         Result(whole.face_landmarks, [[]], [np.empty((0,))]),
     ):
-        reading = landmarked_faces(bare, 320, 320)[0].reading
-        assert all(map(math.isnan, (reading.smile, reading.look, reading.yaw_deg, reading.pitch_deg)))
+        landmarks = landmarked_faces(bare, 320, 320)[0].landmarks
+        assert all(map(math.isnan, (landmarks.smile, landmarks.look, landmarks.yaw_deg, landmarks.pitch_deg)))
 
 
 def test_no_face_is_no_face():
@@ -271,8 +271,10 @@ def test_real_mediapipe_results_are_read():
     )
     face = landmarked_faces(told, 200, 200)[0]
     assert (face.x, face.y, face.side) == pytest.approx((50, 50, 100))
-    reading = face.reading
-    assert (reading.smile, reading.look, reading.yaw_deg, reading.pitch_deg) == pytest.approx((0.6, -0.2, -30, 15))
+    landmarks = face.landmarks
+    assert (landmarks.smile, landmarks.look, landmarks.yaw_deg, landmarks.pitch_deg) == pytest.approx(
+        (0.6, -0.2, -30, 15)
+    )
     names = {shape.name.lower().replace("_", "") for shape in Blendshapes}
     assert {name.lower() for name in (*LOOKS, "mouthSmileLeft", "mouthSmileRight")} <= names
     connections = vision.FaceLandmarksConnections

@@ -4,7 +4,7 @@ import pytest
 
 from features.face.detector import open_detector
 from features.face.smile import smile_score
-from features.face.tracker import FaceFollower
+from features.face.tracker import FaceTracker
 from features.recording.media import open_recording
 from features.recording.video import read_pictures
 from features.settings import FeatureSettings
@@ -16,10 +16,10 @@ SETTINGS = FeatureSettings()
 
 def _scores(name: str) -> np.ndarray:
     """(time_s, score) of every picture with a face [F, 2]."""
-    path, follower, found = shared(f"media/{name}"), FaceFollower(SETTINGS, open_detector(SETTINGS)), []
+    path, tracker, found = shared(f"media/{name}"), FaceTracker(SETTINGS, open_detector(SETTINGS)), []
     with open_recording(path.parent, path.name, 1.0) as recording:
         for picture in read_pictures(recording, recording.stream("video"), 5.0):
-            for seen in follower.take(picture):
+            for seen in tracker.update(picture):
                 if seen.face is not None:
                     crop = cv2.resize(seen.face.crop(seen.picture.luma), (160, 160), interpolation=cv2.INTER_AREA)
                     found.append((seen.picture.time_s, smile_score(crop, SETTINGS.smile_scale)))

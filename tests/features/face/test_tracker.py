@@ -4,7 +4,7 @@ import pytest
 from features.face.detector import open_detector
 from features.face.face import Face
 from features.face.haar import HaarDetector
-from features.face.tracker import FaceFollower, Seen
+from features.face.tracker import FaceTracker, Seen
 from features.recording.media import open_recording
 from features.recording.video import Picture, read_pictures
 from features.settings import FeatureSettings
@@ -29,15 +29,15 @@ class Told:
 
 def _watch(pictures, settings=SETTINGS, detector=None, rate_hz=10.0) -> list[Face | None]:
     """The face in every picture, with what is withdrawn afterwards taken back."""
-    follower = FaceFollower(settings, detector or open_detector(settings))
+    tracker = FaceTracker(settings, detector or open_detector(settings))
     seen: list[Seen] = []
     for number, picture in enumerate(pictures):
         made = picture if isinstance(picture, Picture) else Picture(number / rate_hz, picture)
-        seen += follower.take(made)
-        if follower.withdrawn_from_s is not None:
-            since = follower.withdrawn_from_s
+        seen += tracker.update(made)
+        if tracker.withdrawn_from_s is not None:
+            since = tracker.withdrawn_from_s
             seen = [Seen(s.picture, s.face if s.picture.time_s < since else None) for s in seen]
-    seen += follower.finish()
+    seen += tracker.finish()
     times = [s.picture.time_s for s in seen]
     assert times == sorted(set(times))  # every picture once, in order
     return [s.face for s in seen]
@@ -104,12 +104,12 @@ def test_a_face_the_flow_still_follows_is_withdrawn_when_the_detector_never_sees
 
 def test_one_run_in_vain_does_not_lose_a_face_but_what_it_tells_is_doubted():
     picture, box = astronaut(320), Face(90.0, 20.0, 120.0)
-    follower = FaceFollower(SETTINGS, Told({time / 10: [box] for time in range(60) if not 18 <= time <= 22}))
+    tracker = FaceTracker(SETTINGS, Told({time / 10: [box] for time in range(60) if not 18 <= time <= 22}))
     doubted = []
     for number in range(40):
-        follower.take(Picture(number / 10, picture))
-        assert follower.withdrawn_from_s is None
-        doubted.append(follower.doubted_s)
+        tracker.update(Picture(number / 10, picture))
+        assert tracker.withdrawn_from_s is None
+        doubted.append(tracker.doubted_s)
     # Asked in vain at 2.0 s: all since 1.6 s is doubted. Seen again at 2.5 s: up to then, and not that picture itself.
     assert [(number, span) for number, span in enumerate(doubted) if span is not None] == [
         (20, (pytest.approx(1.6), np.inf)),

@@ -16,7 +16,7 @@ from PIL import Image
 
 from corpus.session import Media, Session, Turn
 from features.extract import extract_session
-from features.names import EMOTION_FEATURES, SIGHT_FEATURES
+from features.names import EMOTION_FEATURES, FACE_FEATURES
 from features.probe.picture import PANELS, draw_probe
 from features.probe.probe import Probe, probe
 from features.settings import FeatureSettings
@@ -75,7 +75,7 @@ def test_a_whole_film_has_the_figures_of_the_pipeline(nodding: Path):
     assert probed.end_s == pytest.approx(8.0, abs=0.1)
     expected = pipeline(nodding.parent, 0.0, probed.end_s, Media("p", "video", "nod.mp4"))
     assert figures(probed) == expected
-    assert set(SIGHT_FEATURES) | set(EMOTION_FEATURES) < set(expected)
+    assert set(FACE_FEATURES) | set(EMOTION_FEATURES) < set(expected)
 
 
 def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
@@ -94,10 +94,10 @@ def test_nods_and_shakes_are_counted_where_they_are(nodding: Path):
 def test_pictures_are_not_decoded_far_beyond_the_end(tmp_path: Path):
     path = write_movie(tmp_path / "long.mp4", [flat()] * 750)
     seen: list[float] = []
-    short = probe(path, PLAIN, 1.0, 2.0, told=lambda done_s, total_s: seen.append(done_s))
+    short = probe(path, PLAIN, 1.0, 2.0, progress=lambda done_s, total_s: seen.append(done_s))
     assert 2.0 < max(seen) < 8.0
     assert any("gaze is judged by the pictures up to" in note for note in short.notes)
-    whole = probe(path, PLAIN, told=lambda done_s, total_s: seen.append(done_s))
+    whole = probe(path, PLAIN, progress=lambda done_s, total_s: seen.append(done_s))
     assert max(seen) > 29.0
     assert whole.notes == ()
 
@@ -105,7 +105,7 @@ def test_pictures_are_not_decoded_far_beyond_the_end(tmp_path: Path):
 def test_progress_hears_of_how_many_seconds(tmp_path: Path):
     path = write_movie(tmp_path / "a.mp4", [flat()] * 50)
     heard: list[tuple[float, float | None]] = []
-    probe(path, PLAIN, told=lambda done_s, total_s: heard.append((done_s, total_s)))
+    probe(path, PLAIN, progress=lambda done_s, total_s: heard.append((done_s, total_s)))
     assert [done_s for done_s, _ in heard] == sorted(done_s for done_s, _ in heard)
     assert {total_s for _, total_s in heard} == {2.0}
 

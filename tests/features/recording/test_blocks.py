@@ -23,7 +23,7 @@ def _pieces(track: Track, size: int = 1000) -> Iterator[Track]:
         yield Track(track.samples[first : first + size], track.rate_hz, track.start_s + first / track.rate_hz)
 
 
-def _cut(track: Track, size: int = 1000) -> list[features.recording.blocks.Block]:
+def _cut(track: Track, size: int = 1000) -> list[features.recording.blocks.AudioBlock]:
     return list(blocks(lambda: _pieces(track, size)))
 
 

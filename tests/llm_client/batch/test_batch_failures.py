@@ -13,7 +13,7 @@ from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serv
 
 
 def test_a_server_without_batches_is_told(folder):
-    with serving(OpenAIServer()) as server, pytest.raises(SetupError, match=r"has no Batch API.*leave --batch out"):
+    with serving(OpenAIServer()) as server, pytest.raises(SetupError, match=r"has no Batch API.*ask without batches"):
         advance(server, folder, requests(1))
     with serving(OpenAIServer()) as server, Client(settings(server), cache=folder / "cache.sqlite") as client:
         assert client.complete(requests(1)[0]).text == "reply to question 00"
@@ -57,7 +57,7 @@ def test_an_unknown_batch_is_told_and_can_be_given_up(folder):
     with serving(BatchServer()) as server:
         advance(server, folder, requests(2), budget_usd=10)
         server.batches.clear()
-        with pytest.raises(SetupError, match=r"does not know the batch batch_0.*--forget-batch batch_0"):
+        with pytest.raises(SetupError, match=r"does not know the batch batch_0.*give up the batch batch_0"):
             advance(server, folder, requests(2))
         with batches(server, folder) as chosen:
             with pytest.raises(SetupError, match=r"knows no batch 'batch_9'.*it has: batch_0"):

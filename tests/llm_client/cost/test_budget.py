@@ -14,18 +14,18 @@ from llm_client.client import Client
 from llm_client.cost.prices import Price
 from llm_client.errors import BudgetError, RequestError, SetupError
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, echo, serving
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PRICES = '[models]\n"m" = { input = 1000, output = 10000 }\n"endless" = { input = 1, output = 1 }\n'
 USD_A_REPLY = (11 * 1000 + 7 * 10000) / 1e6
 """Of what the server counts: 11 input and 7 output tokens."""
 
 
 def request(text="hello"):
-    return ChatRequest("m", (Message("user", text),), max_tokens=10, label="session s1")
+    return ChatRequest("m", (ChatMessage("user", text),), max_tokens=10, subject="session s1")
 
 
 MOST_USD = Price(input=1000, output=10000).most_usd(request("00"))
@@ -175,7 +175,7 @@ from pathlib import Path
 from llm_client.client import Client
 from llm_client.errors import BudgetError
 from llm_client.settings import LLMSettings
-from tests.llm_client.test_budget import request
+from tests.llm_client.cost.test_budget import request
 
 url, folder, budget = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
 settings = LLMSettings(base_url=url, model="m", max_tokens=10, max_retries=0, concurrency=8)

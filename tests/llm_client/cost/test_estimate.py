@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from llm_client.cost.estimate import estimate
 from llm_client.cost.prices import Price
 from llm_client.cost.tokens import estimated_input_tokens
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 PRICE = Price(input=2.0, output=8.0)
 
 
 def request(text, **options):
-    return ChatRequest("m", (Message("user", text),), **options)
+    return ChatRequest("m", (ChatMessage("user", text),), **options)
 
 
 def test_what_is_left_is_counted_and_priced():

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from llm_client.cost.prices import SHIPPED, Price, find_price, shipped_as_of
 from llm_client.errors import SetupError
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 PRICE = Price(input=2.0, cached_input=0.5, output=8.0)
 
@@ -29,11 +29,11 @@ def test_a_table_of_ones_own_goes_first(tmp_path):
     ("text", "words"),
     [
         ("[models\n", "is no TOML file"),
-        ('[models]\n"m" = { input = 1 }\n', r"models\.m\.output: Field required"),
-        ('[models]\n"m" = { input = -1, output = 1 }\n', r"models\.m\.input: .*greater than or equal to 0"),
+        ('[models]\n"m" = { input = 1 }\n', r"models\.m\.output: missing"),
+        ('[models]\n"m" = { input = -1, output = 1 }\n', r"models\.m\.input = -1: .*greater than or equal to 0"),
         ('[models]\n"m" = { input = nan, output = 1 }\n', r"models\.m\.input"),
-        ('[models]\n"m" = { input = 1, output = 1, cache = 1 }\n', r"models\.m\.cache: Extra"),
-        ("", "models: Field required"),
+        ('[models]\n"m" = { input = 1, output = 1, cache = 1 }\n', r"models\.m\.cache: unknown key"),
+        ("", "models: missing"),
     ],
 )
 def test_a_wrong_table_is_told(tmp_path, text, words):
@@ -57,14 +57,14 @@ def test_a_reply_costs_its_tokens():
 
 @given(st.text(), st.integers(1, 1000), st.integers(0, 1000))
 def test_no_reply_costs_more_than_the_bound(text, longest, cached):
-    request = ChatRequest("m", (Message("user", text),), max_tokens=longest)
+    request = ChatRequest("m", (ChatMessage("user", text),), max_tokens=longest)
     size = len(text.encode("utf-8", "replace"))
     reply = ChatReply("x", "m", size, longest, cached_tokens=min(size, cached))
     assert PRICE.reply_usd(reply) <= PRICE.most_usd(request)
 
 
 def test_without_a_longest_reply_there_is_no_bound():
-    request = ChatRequest("m", (Message("user", "x"),))
+    request = ChatRequest("m", (ChatMessage("user", "x"),))
     assert PRICE.most_usd(request) is None
     assert PRICE.model_copy(update={"max_output_tokens": 1000}).most_usd(request) > 0.008
 

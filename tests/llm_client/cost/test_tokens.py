@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_client.cost import tokens
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 
 def request(text, **options):
-    return ChatRequest("m", (Message("system", ""), Message("user", text)), **options)
+    return ChatRequest("m", (ChatMessage("system", ""), ChatMessage("user", text)), **options)
 
 
 @pytest.fixture(autouse=True)

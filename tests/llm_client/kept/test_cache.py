@@ -12,12 +12,12 @@ from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatReply
 from llm_client.usage import Usage
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 WRITER = """
 import sys
 from pathlib import Path
-from llm_client.cache import ReplyCache
+from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatReply
 
 cache = ReplyCache(Path(sys.argv[1]))

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 REQUESTS, CONCURRENCY, KILLS = 400, 16, 20
 
 ASKER = """
@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from llm_client.client import Client
 from llm_client.settings import LLMSettings
-from tests.llm_client.test_kill import CONCURRENCY, REQUESTS, request
+from tests.llm_client.kept.test_kill import CONCURRENCY, REQUESTS, request
 
 settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=CONCURRENCY)
 with Client(settings, cache=Path(sys.argv[2])) as client, ThreadPoolExecutor(CONCURRENCY) as pool:
@@ -35,7 +35,7 @@ assert texts == [f"reply to {n}" for n in range(REQUESTS)]
 
 
 def request(number):
-    return ChatRequest("m", (Message("user", str(number)),))
+    return ChatRequest("m", (ChatMessage("user", str(number)),))
 
 
 def kept(path):

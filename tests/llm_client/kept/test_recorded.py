@@ -5,13 +5,13 @@ import pytest
 
 from llm_client.errors import MissingReplyError, SetupError
 from llm_client.kept.recorded import RecordedReplies, Recorder, RecordingHeader, read_header
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 
 HEADER = RecordingHeader("some model", "2026-11-21", "by hand")
 
 
-def request(text, label="session s1"):
-    return ChatRequest("m", (Message("user", text),), label=label)
+def request(text, subject="session s1"):
+    return ChatRequest("m", (ChatMessage("user", text),), subject=subject)
 
 
 def write(path, *entries, header=HEADER):

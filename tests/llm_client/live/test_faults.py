@@ -16,17 +16,17 @@ import pytest
 from llm_client.client import Client
 from llm_client.errors import ContextLengthError, RequestError, SetupError
 from llm_client.kept.cache import ReplyCache
-from llm_client.request import ChatRequest, Message
+from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 from tests.llm_client.serve import server_process
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WHOLE = json.dumps(completion("reply to 0")).encode()
 
 
 def request(number=0):
-    return ChatRequest("m", (Message("user", str(number)),), label=f"session s{number}")
+    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
 
 
 def client(url, **options):
@@ -208,7 +208,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from llm_client.client import Client
 from llm_client.settings import LLMSettings
-from tests.llm_client.test_faults import request
+from tests.llm_client.live.test_faults import request
 
 settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=8)
 with Client(settings, cache=Path(sys.argv[2]) / "c.sqlite", record=Path(sys.argv[2]) / "r.jsonl") as client:

@@ -6,7 +6,7 @@ import pytest
 
 from llm_client.client import Client
 from llm_client.errors import RequestError, SetupError
-from llm_client.request import ChatReply, ChatRequest, Message
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
@@ -16,7 +16,7 @@ RETRY_NOW = (("Retry-After-Ms", "1"),)
 
 
 def request(text="hello", **options):
-    return ChatRequest("m", (Message("system", "be"), Message("user", text)), label="session s1", **options)
+    return ChatRequest("m", (ChatMessage("system", "be"), ChatMessage("user", text)), subject="session s1", **options)
 
 
 def ask(server, asked=None, **options):

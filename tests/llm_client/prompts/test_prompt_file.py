@@ -1,120 +1,49 @@
-from importlib.metadata import EntryPoint
-
 import pytest
+from jinja2 import Environment
 
-from decompose.prompting.prompt import load_prompt
 from foundation.errors import InputError
-from llm_client.prompts import prompt_file as promptfile
-from llm_client.prompts.prompt_file import prompt_names
-from tests.decompose.sessions import session
-
-GOOD = """title: mine
-units: judgement
-low: 0
-high: 10
-
-[system]
-{% include "shared/rules.txt" %}
-
-[user]
-How good was {{ target }}?
-{{ transcript }}
-{{ turns }}
-"""
+from llm_client.prompts.prompt_file import PromptKind, PromptText
 
 
-def written(tmp_path, text, name="mine.txt"):
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return str(path)
+def kind(folder):
+    return PromptKind(
+        folder=folder,
+        entry_points="apportion.nothing",
+        setting="agent.prompt",
+        header=("title",),
+        blanks=frozenset({"goal", "scene"}),
+        needed=("scene",),
+        form="An agent's prompt is a title, then [system] and [user]",
+    )
 
 
-def test_a_file_of_the_user_s_own_is_a_prompt(tmp_path):
-    prompt = load_prompt(written(tmp_path, GOOD))
-    assert (prompt.title, prompt.units, prompt.low, prompt.high) == ("mine", "judgement", 0.0, 10.0)
-    system, user = prompt.messages(session().episodes()[0])
-    assert system == load_prompt("default").messages(session().episodes()[0])[0]
-    assert user.content.startswith('How good was "SYSTEM"?\n[\n{"turn": 0,')
+@pytest.fixture
+def agents(tmp_path):
+    (tmp_path / "polite.txt").write_text("title: polite\n\n[system]\nReach {{ goal }}.\n[user]\n{{ scene }}\n")
+    return kind(tmp_path)
 
 
-def test_its_identity_is_its_text_and_not_its_place(tmp_path):
-    one, same = (load_prompt(written(tmp_path, GOOD, name)).identity() for name in ("a.txt", "b.txt"))
-    other = load_prompt(written(tmp_path, GOOD.replace("good", "bad"), "c.txt")).identity()
-    assert one == same != other
+def test_a_prompt_is_found_by_its_name_and_read(agents):
+    assert agents.names() == ["polite"]
+    text = agents.read(agents.find("polite"), Environment())
+    assert text == PromptText({"title": "polite"}, "Reach {{ goal }}.\n", "{{ scene }}\n")
+
+
+def test_an_unknown_name_is_told_by_the_setting_that_gave_it(agents):
+    with pytest.raises(InputError, match=r"agent\.prompt: no prompt 'polit'; did you mean 'polite'\? Allowed: polite,"):
+        agents.find("polit")
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"", r"its sections are none; it needs \[system\] and \[user\]"),
-        (b"\xff\xfe", "not UTF-8 at byte 0"),
-        (b"x" * 1_000_001, "1,000,001 bytes; a prompt has at most 1,000,000"),
-        (GOOD.replace("[system]", "[assistant]"), r"its sections are \[assistant\], \[user\]"),
-        (GOOD + "[user]\nagain", r"its sections are \[system\], \[user\], \[user\]"),
-        (GOOD.replace("units: judgement\n", ""), "units: missing; allowed are judgement, score, attribution"),
-        (GOOD.replace("judgement", "points"), "units: points; allowed are"),
-        (GOOD.replace("low: 0", "lowest: 0"), "line 'lowest: 0' before its sections; allowed are title, units"),
-        (GOOD.replace("low: 0", "low: 0\nlow: 1"), "line 'low: 1' before its sections"),
-        (GOOD.replace("low: 0\n", ""), "units: judgement needs low and high, each a number"),
-        (GOOD.replace("low: 0", "low: zero"), "needs low and high, each a number"),
-        (GOOD.replace("low: 0", "low: 10"), "low: 10, high: 10; low must be below high, and both finite"),
-        (GOOD.replace("high: 10", "high: inf"), "low must be below high, and both finite"),
-        (GOOD.replace("judgement", "score"), "low or high with units: score; shares of the score have no bounds"),
-        (GOOD.replace("judgement", "attribution").replace("low: 0", "low: 1"), "a whole number from 0 to high"),
-        (GOOD.replace("judgement", "attribution").replace("10", "2.5"), "a whole number from 0 to high"),
-        (GOOD.replace("{{ turns }}", "{{ turns"), r"\[user\] is no valid template"),
-        (GOOD.replace("{{ turns }}", "{{ turns | frobnicate }}"), r"\[user\] is no valid template: No filter named"),
-        (GOOD.replace("shared/rules.txt", "shared/no.txt"), r"\[system\] is no valid template: .*shared/no.txt"),
-        (GOOD.replace("shared/rules.txt", "../../settings.py"), r"\[system\] is no valid template"),
-        (GOOD.replace("{{ target }}", "{{ who }}"), r"\[user\] has unknown blanks who; known are behaviour, given"),
-        (GOOD.replace("{{ turns }}", ""), r"\[user\] lacks the blanks \{\{ turns \}\}"),
-        (GOOD.replace("{{ transcript }}", ""), r"\[user\] lacks the blanks \{\{ transcript \}\}"),
+        ("[system]\n[user]\n", r"\[user\] lacks the blanks \{\{ scene \}\}"),
+        ("[system]\n{{ turns }}\n[user]\n{{ scene }}", r"\[system\] has unknown blanks turns; known are goal, scene"),
+        ("units: score\n[system]\n[user]\n{{ scene }}", "line 'units: score' before its sections; allowed are title"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_its_place(tmp_path, text, problem):
-    path = written(tmp_path, text)
-    with pytest.raises(InputError, match=rf"decompose\.llm\.prompt: .*mine\.txt: .*{problem}") as caught:
-        load_prompt(path)
-    assert "see docs/decompose.md" in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["no/such.txt", "./", "a\0b.txt", "~nobody_here/x.txt"])
-def test_a_path_that_is_no_file_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"decompose\.llm\.prompt: .* cannot be read"):
-        load_prompt(name)
-
-
-def test_a_template_that_fails_while_it_is_filled_is_told(tmp_path):
-    prompt = load_prompt(written(tmp_path, GOOD.replace("{{ turns }}", "{{ turns }}{{ 1 / 0 }}")))
-    with pytest.raises(InputError, match=r"mine\.txt cannot be filled: division by zero\. Its blanks are behaviour"):
-        prompt.messages(session().episodes()[0])
-
-
-def brought(monkeypatch, value):
-    point = EntryPoint("theirs", value, promptfile.ENTRY_POINTS)
-    monkeypatch.setattr(promptfile, "_entry_points", lambda: {"theirs": point})
-    load_prompt.cache_clear()
-
-
-def test_a_package_may_bring_a_prompt(monkeypatch):
-    brought(monkeypatch, "tests.llm_client.prompts.test_prompt_file:PAPER")
-    assert "theirs" in prompt_names()
-    assert load_prompt("theirs").units == "score"
-
-
-PAPER = promptfile.FOLDER / "paper.txt"
-NO_PATH = 7
-
-
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [
-        ("no_such_module:X", "cannot be loaded: ModuleNotFoundError"),
-        ("tests.llm_client.prompts.test_prompt_file:NO_PATH", "is 7; it must be the path of a prompt's text file"),
-    ],
-)
-def test_a_package_s_prompt_that_does_not_load_is_told(monkeypatch, value, problem):
-    brought(monkeypatch, value)
-    with pytest.raises(InputError, match=rf"entry point 'theirs' of apportion\.prompts .*{problem}"):
-        load_prompt("theirs")
+def test_a_kind_says_what_its_files_may_hold(agents, tmp_path, text, problem):
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=rf"agent\.prompt: .*mine\.txt: {problem}.* An agent's prompt is"):
+        agents.read(agents.find(str(path)), Environment())

@@ -111,7 +111,7 @@ def test_a_batch_that_is_gone_is_given_up(folder, apportion):
         assert apportion("decompose", path, "--batch").returncode == 3
         server.batches.clear()
         lost = apportion("decompose", path, "--batch")
-        assert lost.returncode == 2 and "--forget-batch batch_0" in lost.stderr
+        assert lost.returncode == 2 and "batch_0" in lost.stderr and "--forget-batch ID" in lost.stderr
         assert apportion("decompose", path, "--forget-batch", "batch_7").returncode == 2
         given_up = apportion("decompose", path, "--forget-batch", "batch_0")
         assert given_up.returncode == 0 and "5 requests may be asked again" in given_up.stdout

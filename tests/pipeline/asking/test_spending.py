@@ -40,14 +40,14 @@ def test_a_run_sums_its_tokens_and_their_cost_and_pays_two_methods_once(folder):
     assert len(server.requests) == 5
     said = first.to_json()["language_model"]
     assert said["run"]["replies"] == 5 and said["run"]["usd"] == pytest.approx(5 * 0.081)
-    assert "m: 5 replies, 55 input and 35 output tokens, $0.4050; $0.4050 in all" in first.text("config.toml")
-    assert "m: 0 replies, 0 input and 0 output tokens, $0.00; $0.4050 in all" in again.text("config.toml")
+    assert "m: 5 replies, 55 input and 35 output tokens, $0.4050; $0.4050 in all" in first.text()
+    assert "m: 0 replies, 0 input and 0 output tokens, $0.00; $0.4050 in all" in again.text()
 
 
 def test_an_unknown_cost_is_said_once(folder, no_workers):
     with serving(OpenAIServer(answer=good)) as server:
         summary = run_locally(load_config(config(folder, TEXT.format(server.url, "n"))), ["rewards"], quiet=True)
-    text = summary.text("config.toml")
+    text = summary.text()
     assert "cost unknown" in text and text.count("No price known for 'n'") == 1
 
 

@@ -10,9 +10,10 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.session import Media, Rating, Session, Turn
 from decompose.methods import METHODS
-from evaluation.evaluation import Comparison, Evaluation
+from evaluation.evaluation import Evaluation, PairedDifference
 from evaluation.figure import Estimate
 from foundation.errors import InputError
+from pipeline.assembly import open_engine
 from pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
 from pipeline.benchmark.page import page
 from pipeline.benchmark.picture import picture
@@ -20,7 +21,6 @@ from pipeline.benchmark.session import ShownSession, shown_session
 from pipeline.config import Config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
-from pipeline.running.shards import open_engine
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.report_inputs import made_up_inputs
 from tests.reward_model.tiny import save_tiny
@@ -35,7 +35,7 @@ RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     text, filmed = choose_methods((), (), [SESSION]), choose_methods((), (), [SESSION, RECORDED])
     assert {"uniform", "sentiment", "rrd", "reaction"} <= set(text.methods)
-    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.concurrent} - {"reaction-llm"}
+    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.asks} - {"reaction-llm"}
     assert text.left_out["reaction-llm"] == "it reads what llm has judged"
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == "it asks a language model"
@@ -166,9 +166,9 @@ def test_differences_are_of_the_best_less_each_other_whatever_the_order():
     methods = [replace(row, spearman=Estimate(value, None, None, 9)) for row, value in rows]
     names = [row.method for row in methods]
     comparisons = (
-        Comparison("decompositions", "spearman", names[0], names[1], Estimate(0.4, 0.2, 0.6, 9)),
-        Comparison("decompositions", "spearman", names[2], names[0], Estimate(-0.2, -0.3, -0.1, 9)),
-        Comparison("decompositions", "spearman", names[1], names[2], Estimate(-0.2, -0.3, -0.1, 9)),
+        PairedDifference("decompositions", "spearman", names[0], names[1], Estimate(0.4, 0.2, 0.6, 9)),
+        PairedDifference("decompositions", "spearman", names[2], names[0], Estimate(-0.2, -0.3, -0.1, 9)),
+        PairedDifference("decompositions", "spearman", names[1], names[2], Estimate(-0.2, -0.3, -0.1, 9)),
     )
     changed = replace(EVALUATION, decompositions=tuple(methods), comparisons=comparisons)
     basis = {"corpus": "c", "rating": "r", "sessions": 2, "seeds": [0], "methods": {}, "left_out": {}}

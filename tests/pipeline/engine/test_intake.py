@@ -5,7 +5,6 @@ from corpus.corpus import Corpus
 from foundation.errors import InputError
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
-from pipeline.preflight import check
 from tests.behaviour.small import write_small_corpus
 
 
@@ -81,22 +80,3 @@ def test_fatal_problems_say_so(corpus):
     else:
         assert intake.rating == ""
     assert len(table) == 6
-
-
-def test_without_a_test_split_the_run_is_warned(corpus):
-    split = {"train": 0.8, "validation": 0.1, "test": 0.0, "policy": 0.1}
-    warnings = check(config(corpus, split=split))
-    assert any("split.test = 0" in warning for warning in warnings)
-
-
-def test_a_method_to_align_with_must_be_made(corpus):
-    with pytest.raises(InputError, match=r"align.reward_method = 'llm': not among decompose.methods \(uniform\)"):
-        check(config(corpus, decompose={"methods": ["uniform"]}, align={"reward_method": "llm"}))
-
-
-@pytest.mark.parametrize("name", ["affect", "rrd-va"])
-def test_a_method_that_looks_at_faces_needs_some(corpus, name):
-    chosen = config(corpus, decompose={"methods": ["uniform", name]})
-    with pytest.raises(InputError, match=f"decompose.methods: '{name}' look at the rater's face, and no session"):
-        check(chosen)
-    assert check(chosen, ["split"]) is not None

@@ -20,7 +20,7 @@ def told(stream: io.StringIO, **options) -> str:
 
 
 def test_plain_lines_where_there_is_no_terminal():
-    assert told(io.StringIO()) == "warning: few sessions\nlabel: 3 done\n"
+    assert told(io.StringIO()) == "warning: few sessions\njudge: 3 done\n"
 
 
 def test_a_live_bar_on_a_terminal():
@@ -34,4 +34,4 @@ def test_nothing_when_quiet():
 
 def test_long_units_speak_now_and_then(monkeypatch):
     monkeypatch.setattr("pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
-    assert "label: epoch 1\n" in told(io.StringIO())
+    assert "judge: epoch 1\n" in told(io.StringIO())

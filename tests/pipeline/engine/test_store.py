@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foundation.errors import UnitError
-from pipeline.engine.store import Store, canonical_json, digest, write_atomically
+from foundation.files import canonical_json, digest, write_atomically
+from pipeline.engine.store import Store
 
 KEY = "a" * 64
 
@@ -39,14 +40,14 @@ def test_a_table_is_read_by_no_thread_of_arrows(tmp_path):
         """
         import os, sys
         from pathlib import Path
-        from pipeline.store import Store
+        from pipeline.engine.store import Store
         artifact = Store(Path(sys.argv[1])).find("stage", "a" * 64)
         before = os.listdir("/proc/self/task")
         assert artifact.table("t").to_pydict() == {"a": [1, 2]}
         assert os.listdir("/proc/self/task") == before
         """
     )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[2])
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[3])
     assert done.returncode == 0
 
 
@@ -99,7 +100,7 @@ def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path)
         import os, signal, sys
         from pathlib import Path
         import pyarrow as pa
-        from pipeline import store as module
+        from pipeline.engine import store as module
         left = int(sys.argv[2])
         def counted(call):
             def wrapper(*a, **k):
@@ -118,7 +119,7 @@ def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path)
     )
     for step in range(1, 30):
         store = tmp_path / str(step)
-        done = subprocess.run([sys.executable, "-c", script, str(store), str(step)], cwd=Path(__file__).parents[2])
+        done = subprocess.run([sys.executable, "-c", script, str(store), str(step)], cwd=Path(__file__).parents[3])
         found = Store(store).find("stage", KEY)
         assert found is None or found.table("t").to_pydict() == {"a": [1, 2]}
         if done.returncode == 0:
@@ -130,10 +131,13 @@ def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path)
 
 
 def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp_path):
-    left_by_killed = (
-        "import sys; from pathlib import Path; from pipeline.store import Store; Store(Path(sys.argv[1])).scratch()"
-    )
-    subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[2], check=True)
+    left_by_killed = """
+import sys
+from pathlib import Path
+from pipeline.engine.store import Store
+Store(Path(sys.argv[1])).scratch()
+"""
+    subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[3], check=True)
     store = Store(tmp_path)
     (left,) = (tmp_path / "tmp").iterdir()
     own = store.scratch()

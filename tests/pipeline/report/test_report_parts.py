@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.report.bars import HEIGHT, largest, turn_bars, value_bar
-from pipeline.report.chart import POINTS, Series, line_chart, ticks
+from pipeline.report.chart import POINTS, ChartLine, line_chart, ticks
 from pipeline.report.curves import stage_charts
 from pipeline.report.picture import MAX_ROWS, turn_rewards_svg
 from pipeline.report.text import clean, number, plain, seconds, signed
@@ -68,8 +68,8 @@ def test_ticks_cover_the_range_with_few_round_numbers(low: float, width: float) 
 
 
 def test_a_chart_draws_each_curve_inside_its_frame() -> None:
-    series = [Series("a", [1, 2, 3], [0.1, 5.0, -2.0], "m0"), Series("b", [1], [math.nan], "m1")]
-    chart = line_chart([*series, Series("c", [2], [1.0], "m2", True)], "epoch", "losses")
+    series = [ChartLine("a", [1, 2, 3], [0.1, 5.0, -2.0], "m0"), ChartLine("b", [1], [math.nan], "m1")]
+    chart = line_chart([*series, ChartLine("c", [2], [1.0], "m2", True)], "epoch", "losses")
     assert chart is not None
     drawing = ElementTree.fromstring(chart)
     curves = [element for element in drawing.iter() if "curve" in (element.get("class") or "")]
@@ -80,16 +80,16 @@ def test_a_chart_draws_each_curve_inside_its_frame() -> None:
 
 
 def test_a_chart_of_nothing_finite_is_none() -> None:
-    assert line_chart([Series("a", [1], [math.inf], "m0")], "epoch", "losses") is None
+    assert line_chart([ChartLine("a", [1], [math.inf], "m0")], "epoch", "losses") is None
 
 
 def test_a_constant_curve_is_drawn() -> None:
-    chart = line_chart([Series("a", [1, 2], [0.0, 0.0], "m0")], "epoch", "losses")
+    chart = line_chart([ChartLine("a", [1, 2], [0.0, 0.0], "m0")], "epoch", "losses")
     assert chart is not None and "M52.0 85.0L350.0 85.0" in chart
 
 
 def test_long_curves_are_thinned_to_their_means() -> None:
-    chart = line_chart([Series("a", range(10_000), np.ones(10_000).tolist(), "m0")], "step", "reward")
+    chart = line_chart([ChartLine("a", range(10_000), np.ones(10_000).tolist(), "m0")], "step", "reward")
     assert chart is not None and chart.count("L") == POINTS - 1
 
 

@@ -1,70 +1,22 @@
 """Exports of a run folder: what is read, written, refused and told."""
 
 import json
-import shutil
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
-from corpus.corpus import Corpus
-from corpus.schema import MEDIA, RATINGS, SESSIONS, UTTERANCES
 from foundation.errors import InputError
 from pipeline.engine.progress import StageProgress
-from pipeline.engine.store import file_digest
-from pipeline.results.annotation_files import ExportReport, export_run, open_run
-from pipeline.results.publish import session_file_name
-from tests.features.clips import tone, write_wav
-from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION
-
-TEXT_ONLY = "text-only"
-HOSTILE = "../../etc/passwd"
+from pipeline.results.annotation_files import ExportReport, export_run
+from pipeline.results.run_folder import open_run, session_file_name
+from tests.pipeline.results.measured_run import HOSTILE, TEXT_ONLY, write_measured_run
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A corpus of three sessions (one measured, one of a hostile name, one without times), its run, its config."""
-    turns = {
-        SESSION.session_id: SESSION.turns,
-        HOSTILE: SESSION.turns[:2],
-        TEXT_ONLY: tuple(replace(turn, start_s=None, end_s=None) for turn in SESSION.turns),
-    }
-    media = [("ann", "audio", "media/ann.wav", -0.25), ("bob", "audio", "media/bob.wav", 0.5)]
-    media += [("ann", "video", "media/ann.wav", -0.25), ("bob", "video", "../outside.mp4", 0.0)]
-    rating = ("bob", "ann", "liking", None, 2.0, 1.0, 5.0, True)
-    tables = {
-        SESSIONS: [(name, "test", 30.0, "en") for name in turns],
-        UTTERANCES: [(name, t.turn, t.speaker, t.text, t.start_s, t.end_s) for name in turns for t in turns[name]],
-        RATINGS: [(name, *rating) for name in turns],
-        MEDIA: [(SESSION.session_id, *row, None) for row in media],
-    }
-    corpus = tmp_path / "corpus"
-    (corpus / "media").mkdir(parents=True)
-    for name in ("ann", "bob"):
-        write_wav(corpus / "media" / f"{name}.wav", tone(0.1))
-    Corpus.of(
-        corpus,
-        {
-            schema.name: pa.Table.from_pylist(
-                [dict(zip(schema.arrow.names, row, strict=True)) for row in rows], schema=schema.arrow
-            )
-            for schema, rows in tables.items()
-        },
-    ).write(corpus)
-    run = tmp_path / "run"
-    (run / "frames").mkdir(parents=True)
-    pq.write_table(MEANS, run / "utterance_features.parquet")
-    pq.write_table(DESCRIPTOR_TABLE, run / "descriptors.parquet")
-    pq.write_table(FRAME_TABLE, run / "frames" / f"{session_file_name(SESSION.session_id)}.parquet")
-    record = {"config": {"features": {"reply_max_s": 10.0}}, "inputs": {}}
-    record["inputs"] = {path.name: file_digest(path) for path in corpus.iterdir() if path.is_file()}
-    (run / "run.json").write_text(json.dumps(record))
-    (tmp_path / "config.toml").write_text('corpus = "corpus"\noutput = "run"\n')
-    return tmp_path
+    return write_measured_run(tmp_path)
 
 
 def export(folder: Path, kind: str = "eaf", *sessions: str, force: bool = False, source: str = "config.toml"):
@@ -168,39 +120,6 @@ def test_a_folder_that_is_a_file(folder):
     (folder / "out").write_text("")
     with pytest.raises(InputError, match=r"cannot be written .*--out"):
         export(folder)
-
-
-def test_other_utterances_are_refused(folder):
-    corpus = Corpus.open(folder / "corpus")
-    tables = {**corpus.tables, "utterances": corpus.utterances.slice(1)}
-    Corpus.of(folder / "corpus", tables).write(folder / "corpus")
-    with pytest.raises(InputError, match=r"utterances\.parquet: not the utterances that the run .* was made from"):
-        export(folder)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"config": {"features": {"reply_max_s": "x"}}, "inputs": {}}'])
-def test_a_damaged_record_is_named(folder, text):
-    (folder / "run" / "run.json").write_text(text)
-    with pytest.raises(InputError, match=r"run\.json: not the record of a run"):
-        export(folder)
-
-
-def test_a_record_that_cannot_be_read(folder):
-    (folder / "run" / "run.json").unlink()
-    (folder / "run" / "run.json").mkdir()
-    with pytest.raises(InputError, match=r"run\.json: cannot be read"):
-        export(folder)
-
-
-def test_what_is_no_run_is_refused(folder):
-    shutil.rmtree(folder / "run")
-    with pytest.raises(InputError, match=r"nothing has been run into this folder"):
-        export(folder)
-    with pytest.raises(InputError, match=r"no such file"):
-        export(folder, source="none.toml")
-    (folder / "run").mkdir()
-    with pytest.raises(InputError, match=r"--corpus FOLDER"):
-        open_run(folder / "run", None)
 
 
 def test_report_in_words():

@@ -60,7 +60,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["grpo", "rloo", "sft"])
-def test_trls_trainers_deal_weights_out_by_fsdp_alone(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trls_trainers_shard_weights_by_fsdp_alone(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foundation.extras.find_spec", lambda name: name)
     match = f"'deepspeed': distributed_type is DEEPSPEED, which {algorithm} cannot use. Set it to 'fsdp'"
     with pytest.raises(InputError, match=match):

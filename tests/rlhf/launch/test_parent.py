@@ -15,23 +15,23 @@ from accelerate.commands.config.config_args import load_config_from_file
 from safetensors.torch import load_file
 
 from foundation.errors import InputError, UnitError
-from foundation.processes import Team
+from foundation.processes import Processes
 from rlhf.launch import parent as launch
 from rlhf.launch.config import config_file
-from rlhf.launch.job import Job
-from rlhf.policy.sharding import FLAGS, check_sharding, sharding_asked, take_over
+from rlhf.launch.job import SharedJob
+from rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
 from rlhf.settings import AlignSettings
-from tests.rlhf.team_run import SETTINGS, run, trained
+from tests.rlhf.processes_run import SETTINGS, run, trained
 from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job, launched
 from tests.rlhf.toy import SMALL, quiet
 
 
 def test_two_processes_take_the_steps_of_one(tmp_path: Path) -> None:
-    launched("data_parallel", "-m", "tests.rlhf.team_run", str(tmp_path))
-    alone, history = run(Team(), None)
+    launched("data_parallel", "-m", "tests.rlhf.processes_run", str(tmp_path))
+    alone, history = run(Processes(), None)
     first, second = (load_file(tmp_path / f"rank{rank}.safetensors") for rank in (0, 1))
     assert all(torch.equal(first[name], second[name]) for name in first)
-    start, _ = run(Team(), None, SETTINGS.model_copy(update={"lr": 1e-30}))
+    start, _ = run(Processes(), None, SETTINGS.model_copy(update={"lr": 1e-30}))
     assert all(float((weight - first[name]).abs().max()) > 1e-3 for name, weight in trained(start).items())
     for name, weight in trained(alone).items():
         torch.testing.assert_close(first[name], weight, rtol=1e-3, atol=1e-4)
@@ -60,17 +60,17 @@ def test_the_configs_are_in_the_wheel() -> None:
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
-    wanted = job(tmp_path, Path("/nowhere"))
+    wanted = SharedJob(job(tmp_path, Path("/nowhere")), threads=3, parent=17)
     wanted.write(tmp_path)
-    assert Job.read(tmp_path) == wanted
+    assert SharedJob.read(tmp_path) == wanted
 
 
 @pytest.mark.slow
-def test_two_processes_align_a_policy_and_dealing_its_weights_out_changes_nothing(tmp_path: Path) -> None:
-    whole, dealt = (aligned_together(tmp_path / config, config) for config in ("data_parallel", "fsdp"))
+def test_two_processes_align_a_policy_and_sharding_its_weights_changes_nothing(tmp_path: Path) -> None:
+    whole, sharded = (aligned_together(tmp_path / config, config) for config in ("data_parallel", "fsdp"))
     assert all(bool(weight.any()) for name, weight in whole.items() if "lora_B" in name)
     for name, weight in whole.items():
-        torch.testing.assert_close(dealt[name], weight, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(sharded[name], weight, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
         told.append((done, total, text))
         jobs.append(len(list((tmp_path / "kept").glob("job-*"))))
 
-    with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*align.minibatch"):
+    with pytest.raises(UnitError, match=r"one of the processes ended \(exit code 1; boom\).*lower minibatch"):
         launch.align_together(job(tmp_path, Path("/nowhere")), progress, ())
     assert told == [(1, 2, "a")]
     # The corpus' text lies where a finished run clears up, and nowhere else.
@@ -145,7 +145,7 @@ def test_what_interrupts_the_parent_ends_the_processes(tmp_path: Path, monkeypat
 
 def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
-    with pytest.raises(InputError, match=r"align.processes = 2: torch sees 1 CUDA devices"):
+    with pytest.raises(InputError, match=r"processes = 2: torch sees 1 CUDA devices"):
         launch.check_launch(SMALL.model_copy(update={"processes": 2, "device": "cuda"}))
 
 
@@ -157,22 +157,22 @@ def test_a_config_of_ones_own_is_taken(tmp_path: Path) -> None:
     assert command[command.index("--num_processes") + 1] == "3"
 
 
-class Two(Team):
+class Two(Processes):
     def __init__(self) -> None:
         super().__init__()
         self.size = 2
 
 
-def test_what_deals_weights_out_is_asked_for_by_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_shards_weights_is_asked_for_by_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
     for names in FLAGS.values():
         for name in names:
             monkeypatch.setenv(name, "false")
-    take_over()
+    claim_accelerate_flags()
     assert sharding_asked(Two()) is None
-    for dealer, (theirs, ours) in FLAGS.items():
+    for sharder, (theirs, ours) in FLAGS.items():
         monkeypatch.setenv(theirs, "true")
-        take_over()
-        assert sharding_asked(Two()) == dealer and sharding_asked(Team()) is None
+        claim_accelerate_flags()
+        assert sharding_asked(Two()) == sharder and sharding_asked(Processes()) is None
         assert os.environ[theirs] == "false"
         monkeypatch.setenv(ours, "false")
 
@@ -181,9 +181,9 @@ def test_what_deals_weights_out_is_asked_for_by_the_config(monkeypatch: pytest.M
     ("changes", "problem"),
     [
         ({}, "'tiny' is too small"),
-        ({"policy": "p", "reply_turns": 2}, "align.reply_turns: .* end at different times"),
-        ({"policy": "p", "batch": 6, "minibatch": 3}, "align.minibatch = 3: .* a multiple of the 2 processes"),
-        ({"policy": "p", "batch": 6, "minibatch": 4}, r"align.minibatch = 4: .* divide batch \(6\)"),
+        ({"policy": "p", "reply_turns": 2}, "reply_turns: .* end at different times"),
+        ({"policy": "p", "batch": 6, "minibatch": 3}, "minibatch = 3: .* a multiple of the 2 processes"),
+        ({"policy": "p", "batch": 6, "minibatch": 4}, r"minibatch = 4: .* divide batch \(6\)"),
     ],
 )
 def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, problem: str) -> None:

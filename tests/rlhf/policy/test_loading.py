@@ -11,8 +11,8 @@ import torch
 from transformers import T5Config, T5Model
 
 from foundation.errors import InputError
-from rlhf.policy.loading import check_device, load_policy
-from rlhf.settings import AlignSettings
+from rlhf.policy.loading import Policy, check_device, load_policy
+from rlhf.settings import Placement
 from tests.rlhf.hub import hub
 from tests.rlhf.toy import SMALL, small_policy
 
@@ -25,49 +25,50 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def settings(policy: Path | str, **changes) -> AlignSettings:
-    return SMALL.model_copy(update={"policy": str(policy), **changes})
+def load(name: Path | str, **changes) -> Policy:
+    settings = SMALL.model_copy(update=changes)
+    return load_policy(str(name), settings.window, settings.placement)
 
 
 def test_a_folder_gives_the_policy_that_was_saved_in_it(saved):
-    policy, same = load_policy(settings(saved)), small_policy()
+    policy, same = load(saved), small_policy()
     assert policy.eos_ids == same.eos_ids and policy.pad_id == same.pad_id
     for one, two in zip(policy.model.state_dict().values(), same.model.state_dict().values(), strict=True):
         assert torch.equal(one, two)
 
 
 def test_the_frozen_weights_can_be_halved(saved):
-    assert load_policy(settings(saved, dtype="bfloat16")).model.dtype == torch.bfloat16
+    assert load(saved, dtype="bfloat16").model.dtype == torch.bfloat16
 
 
 def test_a_turn_ends_with_any_of_the_models_own_end_tokens(saved):
     (saved / "generation_config.json").write_text(json.dumps({"eos_token_id": [7, 2], "top_p": 0.9}))
-    policy = load_policy(settings(saved))
+    policy = load(saved)
     assert policy.eos_ids == (7, 2)
     assert policy.model.generation_config.top_p is None
 
 
 def test_a_missing_folder(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
-        load_policy(settings(tmp_path / "nowhere"))
+        load(tmp_path / "nowhere")
 
 
 def test_pickled_weights_are_refused(saved):
     (saved / "model.safetensors").unlink()
     torch.save({}, saved / "pytorch_model.bin")
     with pytest.raises(InputError, match="no safetensors weights, and pickled ones are not loaded"):
-        load_policy(settings(saved))
+        load(saved)
 
 
 def test_a_model_without_a_chat_template(saved):
     (saved / "chat_template.jinja").unlink()
     with pytest.raises(InputError, match=r"no chat template.*chat or instruct variant"):
-        load_policy(settings(saved))
+        load(saved)
 
 
 def test_a_window_longer_than_the_model_reads(saved):
     with pytest.raises(InputError, match=r"at most 128 tokens; max_context_tokens \+ max_new_tokens = 206"):
-        load_policy(settings(saved, max_context_tokens=200))
+        load(saved, max_context_tokens=200)
 
 
 def test_a_model_that_is_no_causal_language_model(saved):
@@ -75,14 +76,14 @@ def test_a_model_that_is_no_causal_language_model(saved):
         file.unlink()
     T5Model(T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)).save_pretrained(saved)
     with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load_policy(settings(saved))
+        load(saved)
 
 
 @pytest.mark.parametrize("config", ["not json", '{"model_type": "llama", "hidden_size": "wide"}'])
 def test_a_damaged_configuration(saved, config):
     (saved / "config.json").write_text(config)
     with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load_policy(settings(saved))
+        load(saved)
 
 
 def test_code_that_comes_with_a_model_is_not_run(saved):
@@ -91,26 +92,26 @@ def test_code_that_comes_with_a_model_is_not_run(saved):
     (saved / "config.json").write_text(json.dumps(config))
     (saved / "mine.py").write_text("raise SystemExit('ran')")
     with pytest.raises(InputError, match="not a causal language model that transformers can load"):
-        load_policy(settings(saved))
+        load(saved)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a CUDA device")
 def test_a_device_that_is_not_there():
-    with pytest.raises(InputError, match="torch sees no CUDA device"):
-        check_device(settings("tiny", device="cuda"))
+    with pytest.raises(InputError, match="--device = 'cuda': torch sees no CUDA device"):
+        check_device(Placement(device="cuda"), "--device")
 
 
 # Offline by its own switch: without a network the client tries for the better part of a minute before it says so.
 ASK = """
 import sys
-from foundation.errors import InputError
 from huggingface_hub import constants
+from foundation.errors import InputError
 from rlhf.policy.loading import load_policy
-from rlhf.settings import AlignSettings
+from rlhf.settings import Placement, Window
 for name in sys.argv[1:]:
     constants.HF_HUB_OFFLINE = name == sys.argv[-1]
     try:
-        load_policy(AlignSettings(policy=name))
+        load_policy(name, Window(), Placement())
     except InputError as error:
         print(error)
 """
@@ -146,4 +147,4 @@ LACKING = {
 def test_a_chat_template_that_lacks_a_role(saved, template):
     (saved / "chat_template.jinja").write_text(template)
     with pytest.raises(InputError, match=LACKING[template]):
-        load_policy(settings(saved))
+        load(saved)

@@ -13,6 +13,8 @@ from rlhf.policy.opening import check_policy, open_policy, policy_digest
 from tests.rlhf.saved import save_aligned, save_model
 from tests.rlhf.toy import SMALL
 
+ASKED = (SMALL.window, SMALL.placement)
+
 
 def logits(policy) -> torch.Tensor:
     with torch.no_grad():
@@ -21,14 +23,17 @@ def logits(policy) -> torch.Tensor:
 
 def test_adapters_are_put_on_the_base_beside_them_or_on_the_one_they_name(tmp_path):
     folder = save_aligned(tmp_path / "policy")
-    after, before = open_policy(str(folder), SMALL, "after"), open_policy(str(folder / "base"), SMALL, "before")
+    after, before = (
+        open_policy(str(folder), *ASKED, "after"),
+        open_policy(str(folder / "base"), *ASKED, "before"),
+    )
     assert (after.name, before.name) == ("after", "before")
     assert not torch.equal(logits(after), logits(before))
     (folder / "base").rename(tmp_path / "elsewhere")
     config = json.loads((folder / "adapter_config.json").read_text())
     config["base_model_name_or_path"] = str(tmp_path / "elsewhere")
     (folder / "adapter_config.json").write_text(json.dumps(config))
-    assert torch.equal(logits(open_policy(str(folder), SMALL, "moved")), logits(after))
+    assert torch.equal(logits(open_policy(str(folder), *ASKED, "moved")), logits(after))
 
 
 @pytest.mark.parametrize("config", ["{", "[]", "{}", '{"base_model_name_or_path": ""}'])
@@ -36,7 +41,7 @@ def test_adapters_without_a_base(tmp_path, config):
     folder = save_aligned(tmp_path / "policy")
     (folder / "adapter_config.json").write_text(config)
     with pytest.raises(InputError, match="names no base_model_name_or_path"):
-        open_policy(str(folder), SMALL, "p")
+        open_policy(str(folder), *ASKED, "p")
 
 
 def test_other_weights_are_another_policy(tmp_path):
@@ -48,7 +53,10 @@ def test_other_weights_are_another_policy(tmp_path):
 def test_a_base_that_is_not_beside_its_adapters(tmp_path):
     folder = save_aligned(tmp_path / "policy")
     shutil.rmtree(folder / "base")
-    for opened in (lambda: open_policy(str(folder), SMALL, "p"), lambda: check_policy(str(folder), SMALL)):
+    for opened in (
+        lambda: open_policy(str(folder), *ASKED, "p"),
+        lambda: check_policy(str(folder), SMALL.window),
+    ):
         with pytest.raises(InputError, match=r"the folder 'base' with its base is not in it\. Copy the whole folder"):
             opened()
 
@@ -88,7 +96,7 @@ def test_adapters_that_are_another_models_or_damaged(tmp_path, change, problem):
     change(folder)
     told = f"its adapters cannot be put on the base .*{problem}.*They belong to another model, or a file is damaged"
     with pytest.raises(InputError, match=told):
-        open_policy(str(folder), SMALL, "p")
+        open_policy(str(folder), *ASKED, "p")
 
 
 def test_adapters_without_their_tokenizer(tmp_path):
@@ -96,4 +104,4 @@ def test_adapters_without_their_tokenizer(tmp_path):
     for file in [*folder.glob("tokenizer*"), folder / "chat_template.jinja"]:
         file.unlink()
     with pytest.raises(InputError, match="the folder has no tokenizer"):
-        open_policy(str(folder), SMALL, "p")
+        open_policy(str(folder), *ASKED, "p")

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from rlhf.policy.window_file import FIELDS, read_window, write_window
-from rlhf.settings import AlignSettings
+from rlhf.policy.window_file import read_window, write_window
+from rlhf.settings import Window
 from tests.rlhf.toy import SMALL
 
 
 def test_what_was_trained_is_what_is_read(tmp_path):
-    write_window(tmp_path, SMALL)
-    found = AlignSettings(**read_window(str(tmp_path)))
-    assert [getattr(found, name) for name in FIELDS] == [getattr(SMALL, name) for name in FIELDS]
+    write_window(tmp_path, SMALL.window)
+    assert Window(**read_window(str(tmp_path))) == SMALL.window
 
 
 @pytest.mark.parametrize("text", [None, "no json", "[1]", '{"other": 3}'])
@@ -24,5 +23,5 @@ def test_where_there_is_none_nothing_is_known(tmp_path, text):
 def test_a_folder_in_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "policy").mkdir()
-    write_window(tmp_path / "policy", SMALL)
+    write_window(tmp_path / "policy", SMALL.window)
     assert read_window("~/policy") == read_window(str(tmp_path / "policy")) != {}

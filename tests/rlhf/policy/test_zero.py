@@ -1,4 +1,4 @@
-"""Frozen weights dealt out by DeepSpeed: what its config may say, and what two processes make of it."""
+"""Frozen weights sharded by DeepSpeed: what its config may say, and what two processes make of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from foundation.errors import InputError
 from rlhf.launch import parent as launch
 from rlhf.launch.config import config_file
-from rlhf.policy.zero import is_dealt_out, zero_config
+from rlhf.policy.zero import is_sharded_weight, zero_config
 from tests.rlhf.together import aligned_in_two_goes, aligned_together, job, launched, named_policy
 from tests.rlhf.toy import quiet
 
@@ -43,8 +43,8 @@ def test_a_deepspeed_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         zero_config()
 
 
-def test_weights_that_nobody_has_dealt_out_are_whole() -> None:
-    assert not is_dealt_out(torch.zeros(2))
+def test_weights_that_nobody_has_sharded_are_whole() -> None:
+    assert not is_sharded_weight(torch.zeros(2))
 
 
 @pytest.fixture(scope="session")
@@ -69,21 +69,21 @@ def test_each_process_holds_half_and_reads_the_same(tmp_path: Path) -> None:
     launched("deepspeed", "-m", "tests.rlhf.zero_run", str(tmp_path))
     for rank in (0, 1):
         told = json.loads((tmp_path / f"rank{rank}.json").read_text())
-        assert told["dealt"] == pytest.approx(told["all"] / 2, rel=0.02) and told["whole_between_passes"] == 0
+        assert told["sharded"] == pytest.approx(told["all"] / 2, rel=0.02) and told["whole_between_passes"] == 0
         assert told["logits"] < 1e-5 and told["gradients"] < 1e-5 < told["largest_gradient"]
         assert told["replies"] == told["replies_whole"] and told["is_sharded"]
 
 
 @pytest.mark.deepspeed
 @pytest.mark.usefixtures("compiler")
-def test_a_policy_that_is_dealt_out_learns_the_same_and_goes_on_where_it_was(tmp_path: Path) -> None:
-    whole, dealt = (aligned_together(tmp_path / config, config) for config in ("data_parallel", "deepspeed"))
+def test_a_policy_that_is_sharded_learns_the_same_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    whole, sharded = (aligned_together(tmp_path / config, config) for config in ("data_parallel", "deepspeed"))
     assert all(bool(weight.any()) for name, weight in whole.items() if "lora_B" in name)
     for name, weight in whole.items():
-        torch.testing.assert_close(dealt[name], weight, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(sharded[name], weight, rtol=1e-3, atol=1e-5)
     told, again = aligned_in_two_goes(tmp_path, "deepspeed")
     assert told == [2]
-    assert all(torch.equal(again[name], weight) for name, weight in dealt.items())
+    assert all(torch.equal(again[name], weight) for name, weight in sharded.items())
 
 
 @pytest.mark.deepspeed

@@ -13,10 +13,10 @@ import torch
 from peft import PeftModel
 
 from foundation.errors import UnitError
-from rlhf.ppo.checkpoints import Checkpoints
+from rlhf.training.checkpoint_folders import StepFolders
 from tests.rlhf.killing import check_killed_between_steps
-from tests.rlhf.test_align import digest
-from tests.rlhf.test_align import run as align_small
+from tests.rlhf.test_alignment import digest
+from tests.rlhf.test_alignment import run as align_small
 from tests.rlhf.toy import small_policy
 
 STEPS = 5
@@ -129,7 +129,7 @@ def test_a_checkpoint_runs_no_code(tmp_path):
 def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp_path):
     calls = []
 
-    def reward(histories, replies):
+    def reward(contexts, histories, replies):
         calls.append(1)
         return [math.nan if len(calls) == 4 else float(len(reply)) for reply in replies]
 
@@ -140,9 +140,9 @@ def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp
 
 
 def test_without_a_readable_newest_checkpoint_none_is_named(tmp_path):
-    assert Checkpoints(tmp_path).kept() is None
+    assert StepFolders(tmp_path).kept() is None
     (tmp_path / "step-000001").mkdir()
-    assert Checkpoints(tmp_path).kept() is None
+    assert StepFolders(tmp_path).kept() is None
 
 
 @pytest.mark.slow

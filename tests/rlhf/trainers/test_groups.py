@@ -10,7 +10,7 @@ import torch
 
 from foundation.errors import UnitError
 from rlhf.policy.contexts import make_contexts
-from rlhf.sampling.several_turns import RecordedPartner
+from rlhf.sampling.partner import RecordedPartner
 from rlhf.settings import AlarmSettings
 from rlhf.trainers import groups as group_training
 from rlhf.trainers.checkpoints import tensor_files
@@ -19,7 +19,7 @@ from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from rlhf.training.alarms import sameness
 from rlhf.training.run import Run
 from tests.rlhf.killing import check_killed_between_steps
-from tests.rlhf.test_align import by_length, digest, run
+from tests.rlhf.test_alignment import by_length, digest, run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
 
 TENSORS = tensor_files(1)
@@ -106,9 +106,9 @@ def test_trl_puts_the_very_prompt_that_ppo_puts(monkeypatch):
 def test_the_reward_sees_each_replys_history_and_a_group_answers_one_context(monkeypatch):
     seen = []
 
-    def reward(histories, replies):
+    def reward(contexts, histories, replies):
         seen.extend(histories)
-        return by_length(histories, replies)
+        return by_length(contexts, histories, replies)
 
     trainer = assembled(monkeypatch, reward)
     sampled(trainer)
@@ -130,7 +130,7 @@ def test_replies_of_a_group_are_not_compared_with_each_other(monkeypatch):
 
 
 def test_trls_advantages_are_those_of_turns_where_a_response_is_one_turn(monkeypatch):
-    trainer = assembled(monkeypatch, lambda histories, replies: [1.0, 4.0, -2.0, 0.5])
+    trainer = assembled(monkeypatch, lambda contexts, histories, replies: [1.0, 4.0, -2.0, 0.5])
     output = sampled(trainer)
     expected = [own[0] for own in turn_advantages(trainer.reward.turns, 2)]
     assert output["advantages"].tolist() == pytest.approx(expected, rel=1e-4)
@@ -147,7 +147,7 @@ SCORED = [1.0, 3.0, 2.0, 0.0, 5.0, 5.0, 5.0, 1.0]
 
 
 def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch):
-    trainer = several_turns(monkeypatch, lambda histories, replies: SCORED[: len(replies)], score_norm=False)
+    trainer = several_turns(monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], score_norm=False)
     output = sampled(trainer)
     tokens, own = output["completion_ids"], output["tool_mask"].bool() & output["completion_mask"].bool()
     assert output["advantages"].shape == tokens.shape and all(len(ends) == 2 for ends in trainer.ends)
@@ -168,7 +168,7 @@ def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch):
 def test_the_loss_weighs_each_token_by_its_turns_advantage(monkeypatch):
     """TRL's loss with our (B, T) advantages, against the same sum by hand: at the first update all ratios are 1."""
     trainer = several_turns(
-        monkeypatch, lambda histories, replies: SCORED[: len(replies)], score_norm=False, kl_coefficient=0.0
+        monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], score_norm=False, kl_coefficient=0.0
     )
     output = sampled(trainer)
     trainer.current_gradient_accumulation_steps = 1
@@ -181,12 +181,12 @@ def test_the_loss_weighs_each_token_by_its_turns_advantage(monkeypatch):
 
 
 def test_paid_at_the_end_a_response_of_several_turns_has_one_advantage(monkeypatch):
-    trainer = several_turns(monkeypatch, lambda histories, replies: SCORED[: len(replies)], reward_at="response")
+    trainer = several_turns(monkeypatch, lambda *asked: SCORED[: len(asked[-1])], reward_at="response")
     assert sampled(trainer)["advantages"].shape == (4,)
 
 
 def test_scores_are_normalised_and_clipped_as_in_ppo(monkeypatch):
-    trainer = assembled(monkeypatch, lambda histories, replies: [0.0, 0.0, 0.0, 100.0], reward_clip=1.5)
+    trainer = assembled(monkeypatch, lambda contexts, histories, replies: [0.0, 0.0, 0.0, 100.0], reward_clip=1.5)
     sampled(trainer)
     assert trainer.reward.scores == [0.0, 0.0, 0.0, 100.0]
     assert trainer.reward.turns == [pytest.approx([value]) for value in (-(3**-0.5), -(3**-0.5), -(3**-0.5), 1.5)]
@@ -228,7 +228,7 @@ def test_random_numbers_outside_are_left_alone_and_the_same_seed_gives_the_same(
 def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp_path):
     calls = []
 
-    def reward(histories, replies):
+    def reward(contexts, histories, replies):
         calls.append(1)
         return [math.nan if len(calls) == 3 else float(len(reply)) for reply in replies]
 

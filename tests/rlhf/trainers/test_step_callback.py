@@ -18,10 +18,10 @@ class Fixed:
         replies = {"response_tokens": 3.0, "repetition": 0.0, "sameness": 0.5, "entropy": 2.0}
         return {"reward": 1.0, "kl": 0.0, "policy_loss": 0.5, **replies}
 
-    def keep(self):
+    def state(self):
         return None
 
-    def restore(self, state):
+    def load_state(self, state):
         pass
 
 
@@ -33,7 +33,7 @@ def callback(**others):
 @pytest.mark.parametrize(
     ("logs", "told"),
     [
-        ({"loss": math.nan}, "GRPO step 3: the loss is nan; it must be a finite number. Lower align.lr"),
+        ({"loss": math.nan}, "GRPO step 3: the loss is nan; it must be a finite number. Lower lr"),
         ({"loss": 0.1, "grad_norm": math.inf}, "GRPO step 3: the gradient's norm is inf"),
     ],
 )
@@ -48,7 +48,7 @@ def test_a_step_is_noted_watched_and_told_and_the_trainers_last_words_are_not_a_
     made.on_log(None, SimpleNamespace(global_step=4), None, logs={"loss": 0.1, "grad_norm": 1.0})
     made.on_log(None, SimpleNamespace(global_step=4), None, logs={"train_runtime": 1.0})
     made.on_log(None, SimpleNamespace(global_step=4), None)
-    assert seen == [1] and run.history.at(1)["reward"] == 1.0
+    assert seen == [1] and run.metrics.at(1)["reward"] == 1.0
     ((done, total, line),) = lines
     assert (done, total) == (1, 2)
     assert line.startswith("GRPO step 1: reward 1.000, KL 0.00, 3.0 tokens, entropy 2.00, ") and "samples/s" in line

@@ -9,7 +9,7 @@ from foundation.errors import InputError, UnitError
 from rlhf.policy.contexts import make_contexts
 from rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
 from rlhf.training.run import Run
-from tests.rlhf.test_align import run
+from tests.rlhf.test_alignment import run
 from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, small_policy
 
 SFT = SMALL.model_copy(update={"algorithm": "sft", "batch": 4, "minibatch": 4, "lr": 0.02})
@@ -88,10 +88,10 @@ def test_the_loss_is_of_the_targets_tokens_alone_and_falls():
             entropies += [-float((logp[place - 1].exp() * logp[place - 1]).sum()) for place in kept]
     told = Run(settings, 0)
     train_supervised(policy, contexts(policy), chats(4), told)
-    first, last = told.history.at(1)["loss"], told.history.at(30)["loss"]
+    first, last = told.metrics.at(1)["loss"], told.metrics.at(30)["loss"]
     # Two micro-batches a step: tokens weigh alike all the same.
     assert first == pytest.approx(math.fsum(losses) / len(losses), rel=1e-4)
-    assert told.history.at(1)["entropy"] == pytest.approx(math.fsum(entropies) / len(entropies), rel=1e-2)
+    assert told.metrics.at(1)["entropy"] == pytest.approx(math.fsum(entropies) / len(entropies), rel=1e-2)
     assert last < 0.7 * first
 
 

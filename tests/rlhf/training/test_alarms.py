@@ -8,7 +8,7 @@ from rlhf.training.alarms import Alarms, repetition, sameness
 
 CALM = {"kl": 0.0, "response_tokens": 12.0, "repetition": 0.1, "sameness": 0.3, "entropy": 2.0}
 HACKS = [
-    ("kl", 51.0, "max_kl", r"KL blow-up: 51.0 nats a reply \(align.alarms.max_kl = 50\)"),
+    ("kl", 51.0, "max_kl", r"KL blow-up: 51.0 nats a reply \(alarms.max_kl = 50\)"),
     ("response_tokens", 49.0, "length_factor", r"length drift: 49.0 tokens a reply, 12.0 at the start"),
     ("response_tokens", 2.9, "length_factor", r"length drift: 2.9 tokens a reply, 12.0 at the start"),
     ("repetition", 0.51, "repetition_rise", r"repetition: 51% of a reply's token pairs said before, 10% at the start"),
@@ -59,7 +59,7 @@ def test_one_reply_for_all_stops_a_run_where_a_limit_is_set():
     assert [bool(on.check(metrics)) for metrics in steps] == [False, False, True]
     assert on.check(steps[-1]) == (
         "sameness: 61% of a reply's token pairs are in a reply to another context, 30% at the start "
-        "(align.alarms.sameness_rise = 0.3)"
+        "(alarms.sameness_rise = 0.3)"
     )
 
 

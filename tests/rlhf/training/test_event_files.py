@@ -8,7 +8,7 @@ import pytest
 
 from foundation.errors import InputError
 from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
-from rlhf.training.metrics import History
+from rlhf.training.metrics import Metrics
 from tests.rlhf.ppo.test_ppo import METRICS, by_length, trainer
 from tests.rlhf.toy import quiet
 
@@ -29,7 +29,7 @@ def points(folder: Path) -> dict[tuple[str, int], float]:
 
 
 def test_every_metric_of_every_step_is_there(tmp_path):
-    history = History()
+    history = Metrics()
     with event_files(tmp_path / "events") as watch:
         trainer(by_length).run(history, quiet, watch=watch)
     expected = {(f"align/{metric}", step): value for step, metric, value in history.rows}
@@ -58,6 +58,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(
         InputError, match=r"run\.tensorboard = .*file/events.*: cannot be written .*Name a folder of yours"
     ):
-        check_event_folder(tmp_path / "file" / "events")
+        check_event_folder(tmp_path / "file" / "events", "run.tensorboard")
     check_event_folder(tmp_path / "events")
     assert not list((tmp_path / "events").iterdir())

@@ -34,9 +34,12 @@ from tests.rlhf.toy import small_policy
 def held(name):
     return int(Path("/proc/self/status").read_text().split(name + ":")[1].split()[0]) * 1024
 
+def by_length(contexts, histories, replies):
+    return [float(len(reply)) for reply in replies]
+
 def train(policy, settings, contexts):
     model = attach_adapter(policy.model, settings.lora)
-    ppo = PPO(policy, model, contexts, lambda histories, replies: [float(len(reply)) for reply in replies], settings)
+    ppo = PPO(policy, model, contexts, by_length, settings)
     for step in range(1, int(sys.argv[2]) + 1):
         ppo.step(step)
 
@@ -103,8 +106,8 @@ def test_what_saves_memory_lowers_the_estimate() -> None:
     for saver in ({"gradient_checkpointing": True}, {"micro_batch": 4}, {"processes": 4}, {"max_context_tokens": 64}):
         assert estimate(LLAMA_2_7B, plain.model_copy(update=saver)).peak < peak, saver
     whole = plain.model_copy(update={"processes": 4})
-    dealt = whole.model_copy(update={"accelerate": "fsdp"})
-    assert estimate(LLAMA_2_7B, dealt).weights < 0.4 * estimate(LLAMA_2_7B, whole).weights
+    sharded = whole.model_copy(update={"accelerate": "fsdp"})
+    assert estimate(LLAMA_2_7B, sharded).weights < 0.4 * estimate(LLAMA_2_7B, whole).weights
     assert estimate(LLAMA_2_7B, whole.model_copy(update={"dtype": "float32"})).weights == 4 * 6_738_415_616
 
 

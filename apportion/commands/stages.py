@@ -1,0 +1,104 @@
+"""One command a stage, and those below `align` and `decompose`; the stages come from `pipeline.stages.declared`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from apportion.commands.options import with_options
+from apportion.commands.running import run, with_llm_options, with_run_options
+from pipeline.config import load_config
+from pipeline.stages.declared import ASKING, STAGES
+from rlhf.settings import ALGORITHMS
+
+ALIGNING = {
+    "ppo": "PPO: rewards by token, values learned beside the policy.",
+    "grpo": "GRPO by TRL: several replies to one context are compared.",
+    "rloo": "RLOO by TRL: each reply is compared with the others' mean.",
+    "sft": "SFT by TRL: learn what the targets said.",
+}
+AUDIT_OPTIONS = (
+    click.option(
+        "--sessions",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
+    ),
+)
+
+
+class CommandWithMore(click.Command):
+    """A command with arguments of its own and commands below it: `decompose CONFIG`, `decompose audit CONFIG`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.more: dict[str, click.Command] = {}
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the command below that the first argument names, else of this one."""
+        if args and args[0] in self.more:
+            return self.more[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        if self.more and len(args) > 1 and not any(argument.startswith("-") for argument in args[:2]):
+            raise click.UsageError(f"{args[0]!r} is none of: {', '.join(self.more)}; or give CONFIG alone.")
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands below."""
+        super().format_epilog(context, formatter)
+        if self.more:
+            with formatter.section("Commands"):
+                rows = [(f"{name} CONFIG", command.get_short_help_str(80)) for name, command in self.more.items()]
+                formatter.write_dl(rows)
+
+
+def stage_commands() -> list[click.Command]:
+    """One command for each name in the tuple of stages; those of one name run together."""
+    names: dict[str, list[str]] = {}
+    helps: dict[str, str] = {}
+    for stage in STAGES:
+        names.setdefault(stage.cli, []).append(stage.name)
+        if stage.help:
+            helps.setdefault(stage.cli, stage.help)
+    commands = {name: _stage_command(name, stages, helps.get(name, "")) for name, stages in names.items()}
+    for name in [name for name in commands if " " in name]:
+        first, _, second = name.partition(" ")
+        commands[first].more[second] = commands.pop(name)
+    for algorithm in ALGORITHMS:
+        commands["align"].more[algorithm] = _stage_command(
+            f"align {algorithm}", names["align"], f"{ALIGNING[algorithm]} Goes before align.algorithm."
+        )
+    return list(commands.values())
+
+
+def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMore:
+    @click.command(
+        name.rpartition(" ")[2],
+        cls=CommandWithMore,
+        help=f"{text}\n\nStages that it reads are run first where their output is missing.",
+    )
+    @click.argument("config", type=click.Path(path_type=Path))
+    @with_run_options
+    def command(config: Path, sessions: int | None = None, **options: Any) -> None:
+        loaded = load_config(config)
+        if "audit" in stages:
+            loaded = loaded.with_audit(sessions)
+        if name.startswith("align "):
+            loaded = loaded.with_algorithm(name.removeprefix("align "))
+        run(loaded, stages, str(config), name, **options)
+
+    if "audit" in stages:
+        command = with_options(AUDIT_OPTIONS, command)
+    return with_llm_options(command) if _may_ask(stages) else command
+
+
+def _may_ask(stages: Sequence[str]) -> bool:
+    needed = set(stages)
+    for stage in reversed(STAGES):
+        if stage.name in needed:
+            needed.update(stage.needs)
+    return not needed.isdisjoint(ASKING)

@@ -1,0 +1,62 @@
+"""What judging a session asks a language model first: listed, so that it can be counted, shown and handed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from corpus.session import Session
+from decompose.methods import Method
+from decompose.settings import DecomposeSettings
+from llm_client.request import ChatRequest
+
+
+@dataclass(frozen=True)
+class RequestMeta:
+    """Which episode and which sample a request is about, and the turns it asks for (T numbers).
+
+    ``part`` counts the parts of a dialogue that is too long for the model's context, of which there are ``parts``.
+    """
+
+    session_id: str
+    rater: str
+    target: str
+    name: str
+    sample: int
+    turns: tuple[int, ...]
+    part: int = 0
+    parts: int = 1
+
+
+class Requests(Protocol):
+    """What ``Method.requests`` names, of a method that asks a language model."""
+
+    def __call__(
+        self, session: Session, rating_name: str | None, behaviour: pa.Table | None, settings: DecomposeSettings
+    ) -> list[tuple[ChatRequest, RequestMeta]]:
+        """Every first request that judging ``session`` makes, sent or not; what follows a bad reply is not foreseen.
+
+        ``behaviour`` is what `decompose.judging.sessions.Judge` gets, None also where it is not measured yet.
+        """
+
+
+def session_requests(
+    method: Method,
+    session: Session,
+    rating_name: str | None,
+    behaviour: pa.Table | None,
+    settings: DecomposeSettings,
+) -> list[tuple[ChatRequest, RequestMeta]]:
+    """Every first request that judging ``session`` by ``method`` makes; none where it asks no language model.
+
+    Raises
+    ------
+    InputError
+        Nothing can be asked before a setting is changed.
+    UnitError
+        Nothing can be asked about this session.
+    """
+    requests: Requests | None = method.resolve_requests()
+    return [] if requests is None else requests(session, rating_name, behaviour, settings)

@@ -1,0 +1,60 @@
+"""What learns a decomposition: the network and what it reads, and the rewards that its predictions stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+from foundation.arrays import Floats
+from reward_model.dataset import EncodedTurns, TurnInputs
+from reward_model.distil import mean_and_scale
+from reward_model.model import RewardModel
+from reward_model.objective import Batch, Objective
+from reward_model.settings import RewardModelSettings
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network to be trained, and what it reads of the turns."""
+
+    model: RewardModel
+    inputs: TurnInputs
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a network is made for: the turns that were read, and the training episodes' R~ (S) and T (S), float64."""
+
+    reading: EncodedTurns
+    settings: RewardModelSettings
+    seed: int
+    returns: Floats
+    lengths: Floats
+
+
+@runtime_checkable
+class OwnNetwork(Protocol):
+    """An objective whose predictions are no rewards yet: it brings its network, and says how rewards follow."""
+
+    def network(self, task: Task) -> Network:
+        """The network, untrained."""
+
+    def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
+        """r (N) of whole episodes, from what the network predicts (N)."""
+
+
+def network_of(objective: Objective, task: Task) -> Network:
+    """The objective's own network, or a reward model that starts at the training mean of R~/T."""
+    if isinstance(objective, OwnNetwork):
+        return objective.network(task)
+    mean, scale = mean_and_scale(task.returns / task.lengths)
+    reading = task.reading
+    model = RewardModel.new(task.settings, reading.width, task.seed, reading.backbone, mean, scale)
+    return Network(model, reading.inputs)
+
+
+def rewards_of(objective: Objective, predicted: Tensor, batch: Batch) -> Tensor:
+    """r (N) of whole episodes: the predictions themselves, or what the objective makes of them."""
+    return objective.rewards(predicted, batch) if isinstance(objective, OwnNetwork) else predicted

@@ -1,0 +1,136 @@
+"""Files that are written whole or not at all, what they hold, and one process at a time at them."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text that is the same for equal values: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """sha256 (64 hexadecimal digits) of a JSON-able value's canonical text.
+
+    >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    True
+    """
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """sha256 (64 hexadecimal digits) of a file's content, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remembered_digest(path: Path) -> str:
+    """`file_digest`, read again in this process only when the file's size or time of change is another one.
+
+    For large files that are asked for often, such as a model's; what proves that a file is undamaged is `file_digest`.
+    """
+    status = path.stat()
+    return _digest_at(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _digest_at(path: Path, size: int, changed_ns: int) -> str:
+    return file_digest(path)
+
+
+def sync(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]) -> None:
+    """Replace one file so that a reader, a kill or a power cut sees the old one or the new one, never a part.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made where it is missing.
+    content : str, bytes or callable
+        What it is to hold, or a function that writes a file at the path that it is called with.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        if callable(content):
+            content(temporary)
+        else:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        place_file(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def place_file(scratch: Path, path: Path) -> None:
+    """Give a finished file its name, once all of it is on the disk; both lie on one disk."""
+    sync(scratch)
+    scratch.replace(path)
+    sync(path.parent)
+
+
+def place_folder(scratch: Path, folder: Path) -> None:
+    """Give a finished folder its name, once all of it is on the disk; what had the name before is gone."""
+    sync_folder(scratch)
+    shutil.rmtree(folder, ignore_errors=True)
+    scratch.rename(folder)
+    sync(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """`sync` every file and folder in ``folder``, and itself."""
+    for path in (*folder.rglob("*"), folder):
+        sync(path)
+
+
+@contextmanager
+def locked(path: Path, message: str, error: type[Exception]) -> Iterator[IO[bytes]]:
+    """The open file ``path``, made where missing, its folder too, that no other process has open so.
+
+    The lock ends with the process, however that ends.
+
+    Raises
+    ------
+    error
+        Another process has it: ``message``.
+    OSError
+        The file cannot be opened.
+    """
+    with _open_locked(path, message, error) as file:
+        yield file
+
+
+def _open_locked(path: Path, message: str, error: type[Exception]) -> IO[bytes]:
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file = path.open("a+b")
+        except FileNotFoundError:
+            continue  # Whoever had it has just finished and taken the folder away.
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except BlockingIOError:
+            file.close()
+            raise error(message) from None
+        except FileNotFoundError:
+            pass
+        file.close()  # It was taken away after it was opened: the name may be another process' by now.

@@ -1,0 +1,74 @@
+"""What would be sent to a language model, word for word, before anything is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from llm_client.live.dialect import Dialect
+from llm_client.request import ChatRequest
+from llm_client.settings import LLMSettings
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first requests of those that would be sent.
+
+    ``in_all`` counts all first requests that would be sent. ``notes`` are lines of the caller's for a person, ``facts``
+    the same for other programs. ``consent`` says how sending to another machine is agreed to, and ``asked_for`` what
+    has asked for the preview.
+    """
+
+    settings: LLMSettings
+    requests: tuple[ChatRequest, ...]
+    in_all: int
+    consent: str
+    asked_for: str
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of the HTTP requests; the key goes in a header and is in none of them."""
+        dialect = Dialect(self.settings.host)
+        return [dialect.options(request) for request in self.requests]
+
+    def text(self) -> str:
+        """The same for a person: every message as it is, with nothing left out."""
+        parts = [self._head()]
+        for number, body in enumerate(self.bodies(), start=1):
+            options = {name: value for name, value in body.items() if name != "messages"}
+            messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in body["messages"])
+            head = f"===== request {number} of {self.in_all:,} =====\n{json.dumps(options, ensure_ascii=False)}"
+            parts.append(f"{head}\n\n{messages}")
+        return "\n\n".join([*parts, f"nothing was sent ({self.asked_for})"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for other programs."""
+        return {
+            "url": f"{self.settings.url.rstrip('/')}/chat/completions",
+            "host": self.settings.host,
+            "leaves_this_machine": self._leaves,
+            "consent": self._leaves and self.settings.send_to == self.settings.host,
+            "requests_in_all": self.in_all,
+            **self.facts,
+            "bodies": self.bodies(),
+        }
+
+    @property
+    def _leaves(self) -> bool:
+        return self.settings.provider == "openai" and not self.settings.is_loopback
+
+    def _head(self) -> str:
+        where = "stays on this machine"
+        if self.settings.provider == "recorded":
+            where = "nothing is sent: replies are recorded"
+        elif self._leaves:
+            where = f"LEAVES THIS MACHINE, with {self.consent} only"
+        lines = (
+            f"{self.in_all:,} first requests to {self.settings.url.rstrip('/')}/chat/completions ({where})",
+            "a reply that cannot be used is sent back, with what is wrong with it, after the same messages",
+            *self.notes,
+        )
+        return "\n".join(lines)

@@ -1,0 +1,62 @@
+"""What a run knows of itself: versions of what it was made with, what is in quarantine, who is filmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpus.session import Session
+
+if TYPE_CHECKING:
+    from pipeline.engine.engine import Engine
+
+REPORTED_PACKAGES = (
+    "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",
+    "onnxruntime", "onnxruntime-gpu", "opencv-python-headless", "av", "openai", "vaderSentiment",
+)  # fmt: skip
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that results can depend on."""
+    versions = {}
+    for name in REPORTED_PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
+    """One row a failed or blocked unit, with its cause."""
+    return [
+        {
+            "stage": outcome.stage,
+            "session_id": outcome.unit.session_id,
+            "unit": str(outcome.unit),
+            "status": outcome.status,
+            "cause": outcome.cause,
+            "evidence": outcome.evidence,
+        }
+        for outcome in engine.failures()
+    ]
+
+
+def has_video(sessions: Iterable[Session]) -> bool:
+    """Whether any face can be seen in the sessions."""
+    return any(media.kind == "video" for session in sessions for media in session.media)
+
+
+def has_face(sessions: Iterable[Session]) -> bool:
+    """Whether any face is filmed, or came measured with the corpus."""
+    media = (media for session in sessions for media in session.media)
+    return any(m.kind in ("video", "features") for m in media)
+
+
+def has_unmeasured_face(sessions: Iterable[Session], root: Path) -> bool:
+    """Whether anybody is filmed whose emotions did not come with the corpus in ``root``."""
+    from features.precomputed import unmeasured_faces
+
+    return any(unmeasured_faces(session.media, root) for session in sessions)

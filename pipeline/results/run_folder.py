@@ -1,0 +1,139 @@
+"""A finished run's folder: its published tables with the corpus that it was made from, and files made of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+from corpus.corpus import Corpus
+from foundation.errors import InputError, UnitError
+from foundation.files import digest, file_digest, write_atomically
+from pipeline.config import load_config
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The published tables of one run, and the corpus that it was made from."""
+
+    folder: Path
+    corpus: Corpus
+    reply_max_s: float
+
+    def table(self, name: str, session_id: str) -> pa.Table | None:
+        """One session's rows of the table ``name``, None where the run has no such table."""
+        return self._read(self.folder / f"{name}.parquet", session_id)
+
+    def frames(self, session_id: str) -> pa.Table | None:
+        """One session's ``frames``, None where nothing was measured in it."""
+        return self._read(self.folder / "frames" / f"{session_file_name(session_id)}.parquet", session_id)
+
+    def _read(self, path: Path, session_id: str) -> pa.Table | None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not path.is_file():
+            return None
+        try:
+            return pq.read_table(path, filters=[("session_id", "==", session_id)], partitioning=None)
+        except (OSError, pa.ArrowException) as error:
+            raise UnitError(
+                f"{path}: not a readable table ({str(error).splitlines()[0]}). Delete it and run `apportion run` again."
+            ) from None
+
+
+def open_run(source: Path, corpus: Path | None) -> RunFolder:
+    """The run folder of a configuration, or ``source`` itself where it is one; ``corpus`` replaces the config's.
+
+    Raises
+    ------
+    InputError
+        No such file or folder, a folder that is no run's, a run folder without ``corpus``, a run that has not been
+        made yet, a corpus whose utterances are not those of the run.
+    """
+    if source.is_dir():
+        if corpus is None:
+            raise InputError(
+                f"{source}: a run folder does not say where its corpus is. Add --corpus FOLDER, or name the run's "
+                "configuration (TOML) in its place."
+            )
+        folder = source
+    else:
+        config = load_config(source)
+        folder, corpus = config.output, corpus or config.corpus
+    record = _record(folder)
+    opened = Corpus.open(corpus)
+    _check_same(record, folder, opened.root)
+    return RunFolder(folder, opened, float(record["config"]["features"]["reply_max_s"]))
+
+
+class Written(Protocol):
+    """A report that files are noted in by what became of them."""
+
+    written: list[Path]
+    unchanged: list[Path]
+    refused: list[Path]
+
+
+def write_once(path: Path, content: bytes, force: bool, report: Written) -> None:
+    """Write a file unless it has that content already; one with another is replaced only with ``force``.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written to.
+    """
+    try:
+        if path.is_file() and path.read_bytes() == content:
+            report.unchanged.append(path)
+            return
+        if path.exists() and not force:
+            report.refused.append(path)
+            return
+        write_atomically(path, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}). Choose another folder with --out.") from None
+    report.written.append(path)
+
+
+def session_file_name(session_id: str) -> str:
+    """A session id as a file name: anything unusual is percent-encoded, so that it stays inside the folder."""
+    name = quote(session_id, safe="").replace(".", "%2E")
+    return name if len(name) <= 100 else f"{name[:60]}-{digest(session_id)[:16]}"
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    path = folder / "run.json"
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        float(record["config"]["features"]["reply_max_s"])
+        dict(record["inputs"])
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder}: no run.json, so nothing has been run into this folder. Run `apportion describe CONFIG` first."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{path}: not the record of a run. Run `apportion run CONFIG` again to write it anew."
+        ) from None
+    return record
+
+
+def _check_same(record: dict[str, Any], folder: Path, root: Path) -> None:
+    """Turn numbers of other utterances would put behaviour beside words that it does not belong to."""
+    for name in UTTERANCE_TABLES:
+        path = root / name
+        if path.is_file() and record["inputs"].get(name) != file_digest(path):
+            raise InputError(
+                f"{path}: not the utterances that the run in {folder} was made from. Run it again on this corpus, or "
+                "name its own with --corpus."
+            )

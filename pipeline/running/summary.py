@@ -1,0 +1,141 @@
+"""What a run has come to: for a person, for other programs, and as an exit code."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.asking.batching import BatchStatus
+from pipeline.asking.spending import Spending
+from pipeline.config import Config
+from pipeline.running.runner import RunResult
+
+if TYPE_CHECKING:
+    from evaluation.consistency import Consistency
+
+SHOWN_FAILURES = 10
+STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}
+"""The stage whose one artifact a file of the run folder is."""
+EXIT_LEFT, EXIT_WAITING = 1, 3
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a command says at its end."""
+
+    config: Config
+    result: RunResult
+    broken_sessions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    evaluation: str | None
+    consistency: tuple[Consistency, ...] = ()
+    audit: str | None = None
+    spending: Spending | None = None
+    batch: BatchStatus | None = None
+    recording: str | None = None
+
+    @property
+    def quarantined(self) -> int:
+        """Sessions and units that could not be processed."""
+        return len(self.broken_sessions) + len(self.result.quarantined)
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary for other programs."""
+        return {
+            "output": str(self.config.output),
+            "files": {name: str(path) for name, path in self._files().items()},
+            "units": self.result.counts(),
+            "warnings": list(self.warnings),
+            "language_model": self.spending.to_json() if self.spending else None,
+            "batch": self.batch.to_json() if self.batch else None,
+            "stopped": self.result.stopped,
+            "consistency": [asdict(spread) for spread in self.consistency],
+            "quarantined": [
+                *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
+                *({"stage": o.stage, "unit": str(o.unit), "cause": o.cause} for o in self.result.quarantined),
+            ],
+        }
+
+    def exit_code(self, *, allow_quarantine: bool = False) -> int:
+        """0 for done, 1 where something was left out or stopped, 3 where a batch has to be waited for."""
+        if self.result.stopped or (self.batch and self.batch.failed):
+            return EXIT_LEFT
+        if self.quarantined and not allow_quarantine:
+            return EXIT_LEFT
+        return EXIT_WAITING if self.batch and self.batch.waiting else 0
+
+    def text(self) -> str:
+        """The summary for a person: the table, what failed, what was paid, what was written."""
+        lines = [self.evaluation, ""] if self.evaluation else []
+        lines += [self.audit] if self.audit else []
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        lines += self._failures()
+        if self.spending is not None:
+            lines.append(f"{'language model':<14} {self.spending.text()}")
+        if self.batch is not None:
+            lines.append(self.batch.text())
+        if self.recording is not None:
+            lines.append(f"{'recording':<14} {self.recording}")
+        lines += [f"{'consistency':<14} {spread.text()}" for spread in self.consistency]
+        for name, path in self._files().items():
+            stale = " (an earlier run's: this one made none)" if STAGE_OF.get(name) in self._without_result else ""
+            lines.append(f"{name:<14} {path}{stale}")
+        if self.result.stopped and not self._waits:
+            lines.append(f"stopped: {self.result.stopped}")
+        return "\n".join(lines)
+
+    def next_step(self, source: str, command: str = "run") -> str:
+        """One line that says what to do next, after `apportion COMMAND SOURCE` has led here."""
+        report = self._files().get("report")
+        if self._waits:
+            return f"next: apportion {command} {source} --batch (the same again, later; OpenAI takes up to 24 h)"
+        if self.result.stopped:
+            again = f"{source} --batch" if self.batch is not None else source
+            return f"next: apportion {command} {again} --budget USD (more than before)"
+        if report is not None and STAGE_OF["report"] not in self._without_result:
+            return f"next: open {report}"
+        if self.audit:
+            return f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
+        if command.startswith("align "):
+            algorithm = command.removeprefix("align ")
+            return f'next: apportion run {source}, which takes this policy where align.algorithm = "{algorithm}"'
+        return f"next: apportion run {source}"
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a batch is not finished."""
+        return self.batch is not None and not self.batch.report.finished
+
+    @property
+    def _without_result(self) -> set[str]:
+        """The stages that were to be run and have finished nothing."""
+        counts = self.result.counts()
+        return {stage for stage, statuses in counts.items() if not statuses.keys() & {"done", "reused"}}
+
+    def _failures(self) -> list[str]:
+        causes = [f"check: {cause}" for cause in self.broken_sessions]
+        causes += [f"{outcome.stage} ({outcome.unit}): {outcome.cause}" for outcome in self.result.quarantined]
+        if not causes:
+            return []
+        lines = [f"quarantined: {len(causes)} (all of them in {self.config.output / 'quarantine.parquet'})"]
+        lines += [f"  {cause}" for cause in causes[:SHOWN_FAILURES]]
+        if len(causes) > SHOWN_FAILURES:
+            lines.append(f"  (+{len(causes) - SHOWN_FAILURES} more)")
+        return lines
+
+    def _files(self) -> dict[str, Path]:
+        output = self.config.output
+        candidates = {
+            "report": output / "report.html",
+            "evaluation": output / "evaluation.json",
+            "audit": output / "audit.md",
+            "rewards": output / "rewards.parquet",
+            "samples": output / "samples.parquet",
+            "reward models": output / "reward_models",
+            "policy": output / "policy",
+            "descriptors": output / "descriptors.parquet",
+            "features": output / "utterance_features.parquet",
+            "splits": output / "splits.parquet",
+        }
+        return {name: path for name, path in candidates.items() if path.exists()}

@@ -1,0 +1,111 @@
+"""The stage `align`: one policy a run, fine-tuned against the reward model of one method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from corpus.session import Session
+from foundation.errors import InputError
+from foundation.extras import check_extra
+from pipeline.config import Config, settings_of
+from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.stages.shared import fix_threads, seed_of
+from rlhf.launch.config import check_config
+from rlhf.policy.loading import check_whole
+from rlhf.policy.opening import policy_digest
+from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
+from rlhf.training.weights_and_biases import check_wandb, wandb_run
+
+
+def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """A policy, fine-tuned against the reward model of one method."""
+    fix_threads(config)
+    from rlhf.align import align
+    from rlhf.training.job import Job
+
+    (trained,) = inputs.artifacts("train-reward")
+    seed = seed_of(inputs.unit)
+    with (
+        event_files(config.run.tensorboard, "run.tensorboard") as events,
+        wandb_run(config.run.wandb, config.output / "wandb", config.align, seed, "run.wandb") as sent,
+    ):
+        job = Job(
+            episodes=inputs.episodes(config.rating),
+            splits=inputs.required("split", "splits"),
+            reward_model=trained.folder / "model",
+            settings=config.align,
+            seed=seed,
+            out=work.out / "policy",
+            checkpoints=work.checkpoints,
+            called="align",
+        )
+        history, samples = align(job, work.progress, (*events, *sent))
+    return Outputs({"history": history, "samples": samples})
+
+
+def aligned_method(config: Config) -> str:
+    """The method whose reward model the policy is trained against: the configured one, or the last listed."""
+    return config.align.reward_method or config.decompose.methods[-1]
+
+
+def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """A policy's folder enters by its path, which the adapters name, and by its content."""
+    policy = config.align.policy
+    files = {"policy_files": policy_digest(policy)} if Path(policy).is_absolute() else {}
+    return {"rating": config.rating, "align": settings_of(config.align), "threads": config.run.threads, **files}
+
+
+def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
+    """One policy a run: against the chosen method's reward model, with the first seed."""
+    return unit.method == aligned_method(config) and unit.seed == config.seeds[0]
+
+
+def _check(before: BeforeRun) -> Iterator[str]:
+    """Before the stages that come first have run for hours."""
+    config = before.config
+    settings = config.align
+    method = settings.reward_method
+    if method is not None and method not in config.decompose.methods:
+        raise InputError(
+            f"align.reward_method = {method!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
+            "Add it there or choose one of those."
+        )
+    _check_policy(config)
+    if config.run.tensorboard is not None:
+        check_tensorboard("run.tensorboard")
+        check_event_folder(config.run.tensorboard, "run.tensorboard")
+    if config.run.wandb is not None:
+        check_wandb("run.wandb")
+    if settings.generation == "vllm":
+        check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
+    if settings.processes > 1:
+        check_config(settings, "align.accelerate")
+    if settings.unread:
+        keys = ", ".join(f"align.{name}" for name in settings.unread)
+        yield f"{keys}: set, but not read by align.algorithm = {settings.algorithm!r}."
+
+
+def _check_policy(config: Config) -> None:
+    """Raise InputError where the policy is no whole model, or is what this run replaces."""
+    check_whole(config.align.policy)
+    published = (config.output / "policy").resolve()
+    if Path(config.align.policy).is_absolute() and Path(config.align.policy).resolve().is_relative_to(published):
+        raise InputError(
+            f"align.policy = {config.align.policy!r}: it lies in {published}, which this run replaces. Copy it to "
+            "another place, or set another `output`."
+        )
+
+
+ALIGN = Stage(
+    "align",
+    _align,
+    needs=("split", "train-reward"),
+    per="corpus",
+    over=("method", "seed"),
+    help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
+    settings=_settings,
+    applies=_is_aligned,
+    check=_check,
+)

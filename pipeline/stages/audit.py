@@ -1,0 +1,176 @@
+"""The stages `audit` and `stability`: does a language model's order of the turns hold when it is asked otherwise?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from corpus.session import Session
+from decompose.audit.paraphrase import paraphrase_of
+from decompose.audit.perturbations import CLEAN, PERTURBATIONS
+from decompose.audit.sessions import audited
+from decompose.identity import settings_identity
+from decompose.methods import METHODS
+from decompose.prompting.prompt import load_prompt
+from pipeline.config import Config, key_of, settings_of
+from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.stages.shared import (
+    check_asking,
+    method_of,
+    recorded_digest,
+    requests_at_once,
+    wants_descriptors_or_features,
+)
+
+
+def _audit(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's turns judged once more, with the question changed in one way."""
+    from decompose.audit.ask import judge_session
+
+    method = method_of(inputs.unit)
+    judgements = judge_session(
+        _perturbation_of(inputs.unit),
+        method,
+        inputs.session,
+        config.rating,
+        inputs.table("describe", "descriptors") if method.uses_descriptors else None,
+        config.decompose,
+        work.tools,
+    )
+    return Outputs({"audit": judgements})
+
+
+def _audit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    settings = config.decompose
+    paraphrase = paraphrase_of(settings.llm.prompt, str(config.rating))
+    return {
+        **key_of(settings.audit),
+        "rating": config.rating,
+        "own": settings_identity(method_of(unit), settings),
+        "paraphrase": load_prompt(paraphrase).identity() if paraphrase else None,
+        "recorded": recorded_digest(config),
+    }
+
+
+def _is_audited(config: Config, unit: Unit, session: Session | None) -> bool:
+    if session is None or unit.perturbation is None or unit.method != config.decompose.audited_method:
+        return False
+    return _is_asked(config, unit.perturbation, session)
+
+
+def _audited_sessions(config: Config, sessions: Mapping[str, Session]) -> tuple[str, ...]:
+    """Ids of the sessions that the audit asks about."""
+    settings = config.decompose.audit
+    rated = [session for session in sessions.values() if _has_turns(session, config.rating)]
+    return audited(rated, settings.sessions, settings.seed)
+
+
+def _is_asked(config: Config, perturbation: str, session: Session) -> bool:
+    """Whether there is anything to ask about this session under this perturbation."""
+    declared = PERTURBATIONS[perturbation]
+    method = config.decompose.audited_method
+    described = method is not None and METHODS[method].uses_descriptors and bool(session.media)
+    return declared.applies(config.decompose, str(config.rating)) and (described or not declared.needs_descriptors)
+
+
+def _asked_sessions(config: Config, sessions: Mapping[str, Session]) -> dict[str, list[str]]:
+    """The sessions of each perturbation that is asked about at all, the clean one first."""
+    ids = _audited_sessions(config, sessions)
+    asked = {name: [each for each in ids if _is_asked(config, name, sessions[each])] for name in PERTURBATIONS}
+    return {name: of_it for name, of_it in asked.items() if of_it}
+
+
+def _has_turns(session: Session, rating: str | None) -> bool:
+    return any(episode.target_turns for episode in session.episodes(rating))
+
+
+def _perturbation_of(unit: Unit) -> str:
+    assert unit.perturbation is not None, f"a unit of the audit has no perturbation: {unit}"
+    return unit.perturbation
+
+
+def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """All judgements of the audit to how far the order of the turns held."""
+    from evaluation.stability import stability
+    from evaluation.stability_table import stability_table
+
+    given = Counter(_perturbation_of(unit) for unit in inputs.upstream["audit"])
+    asked = _asked_sessions(config, {session.session_id: session for session in inputs.sessions})
+    held = stability(
+        inputs.required("audit", "audit"),
+        {name: PERTURBATIONS[name].title for name in asked},
+        [name for name in asked if PERTURBATIONS[name].plants],
+        {name: len(sessions) - given[name] for name, sessions in asked.items()},
+        config.evaluate,
+    )
+    table = stability_table(held, _notes(config))
+    (work.out / "audit.md").write_text(table.markdown() + "\n", encoding="utf-8")
+    return Outputs(documents={"audit": {**held.to_json(), "table": asdict(table)}})
+
+
+def _stability_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {
+        "audit": settings_of(config.decompose.audit),
+        "evaluate": settings_of(config.evaluate),
+        "notes": list(_notes(config)),
+    }
+
+
+def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:
+    return config.decompose.audit.sessions > 0 and config.decompose.audited_method is not None
+
+
+def _notes(config: Config) -> tuple[str, ...]:
+    """What a reader of the audit has to know of this run."""
+    llm = config.decompose.llm
+    replies = "recorded replies of " if llm.provider == "recorded" else ""
+    return (
+        f"Method {config.decompose.audited_method}, prompt {llm.prompt}, {replies}model {llm.model}, "
+        f"{config.decompose.audit.sessions} sessions, seed {config.decompose.audit.seed}.",
+        *(
+            f"Not asked: {declared.title} (the prompt {llm.prompt} has no other wording)."
+            for name, declared in PERTURBATIONS.items()
+            if name != CLEAN and not declared.applies(config.decompose, str(config.rating))
+        ),
+    )
+
+
+def _check_stability(before: BeforeRun) -> tuple[str, ...]:
+    """Warn where an audit is configured that nobody can answer."""
+    settings = before.config.decompose
+    if not settings.audit.sessions or settings.audited_method:
+        return ()
+    return (
+        f"decompose.audit.sessions = {settings.audit.sessions}: set, but none of decompose.methods "
+        f"({', '.join(settings.methods)}) asks a language model, so there is nothing to audit.",
+    )
+
+
+AUDIT = Stage(
+    "audit",
+    _audit,
+    needs=("describe",),
+    per="session",
+    over=("method", "perturbation"),
+    help="Ask the language model the same in several ways: does its order of the turns hold?",
+    command="decompose audit",
+    settings=_audit_settings,
+    chosen=_audited_sessions,
+    applies=_is_audited,
+    wants=wants_descriptors_or_features,
+    concurrent=requests_at_once,
+    asks=True,
+    check=check_asking,
+)
+STABILITY = Stage(
+    "stability",
+    _stability,
+    needs=("audit",),
+    per="corpus",
+    command="decompose audit",
+    settings=_stability_settings,
+    applies=_has_audit,
+    check=_check_stability,
+)

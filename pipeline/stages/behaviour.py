@@ -1,0 +1,79 @@
+"""The stages `features` and `describe`: what people did while they talked, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
+from pipeline.config import Config, settings_of
+from pipeline.engine.facts import has_unmeasured_face, has_video
+from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.stages.shared import has_media
+
+
+def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's recordings to frames and per-utterance features."""
+    from features.extract import extract_session
+
+    frames, utterance_features = extract_session(inputs.session, inputs.root, config.features)
+    return Outputs({"frames": frames, "utterance_features": utterance_features})
+
+
+def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """Model files enter by their content: another file at the same path is other work."""
+    settings = config.features
+    return {
+        **settings_of(settings),
+        "emotion_model": emotion_identity(settings.emotion_model),
+        "yunet_model": settings.detector == "yunet" and content_identity(settings.yunet_model),
+        "landmarker_model": settings.detector == "mediapipe" and content_identity(settings.landmarker_model),
+    }
+
+
+def _check_models(before: BeforeRun) -> tuple[str, ...]:
+    """Load what finds faces and reads emotions, where there are faces."""
+    settings, sessions = before.config.features, before.sessions.values()
+    if has_video(sessions):
+        from features.emotion_model.network import emotion_model
+        from features.face.cascade import cascade
+        from features.face.detector import open_detector
+
+        open_detector(settings)
+        if settings.detector != "mediapipe":
+            cascade("smile")
+        model = resolve_emotion_model(settings.emotion_model)
+        if model is not None and has_unmeasured_face(sessions, before.root):
+            emotion_model(model)
+    return ()
+
+
+def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's features to descriptors in words."""
+    from features.words.describe import describe_session
+
+    measured = inputs.required("features", "utterance_features")
+    return Outputs({"descriptors": describe_session(inputs.session, measured, config.describe)})
+
+
+FEATURES = Stage(
+    "features",
+    _features,
+    needs=(),
+    per="session",
+    help="Measure voice, face, nods, gaze and smile in the recordings.",
+    version=2,
+    reads=("turns", "media"),
+    settings=_features_settings,
+    applies=has_media,
+    check=_check_models,
+)
+DESCRIBE = Stage(
+    "describe",
+    _describe,
+    needs=("features",),
+    per="session",
+    help="Put the rater's behaviour into words, turn by turn.",
+    settings=lambda config, unit: settings_of(config.describe),
+    applies=has_media,
+)

@@ -1,0 +1,232 @@
+"""The stages `react`, `judge`, `fit` and `rewards`: from one score a conversation to a reward a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from corpus.session import Session
+from decompose.identity import configured, settings_identity
+from decompose.methods import METHODS, needs_features
+from foundation.errors import InputError
+from pipeline.config import Config, key_of
+from pipeline.engine.facts import has_face
+from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.stages.reward_model import training_settings
+from pipeline.stages.shared import (
+    check_asking,
+    fix_threads,
+    has_episode,
+    method_of,
+    name_of,
+    recorded_digest,
+    requests_at_once,
+    seed_of,
+    wants_descriptors_or_features,
+)
+
+
+def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session's replies to what is read of them."""
+    fix_threads(config)
+    from decompose.reactions.read import read_session
+
+    return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
+
+
+def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {"rating": config.rating, "threads": config.run.threads, **key_of(config.decompose.reaction)}
+
+
+def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
+    wanted = any(METHODS[name].uses_reactions for name in config.decompose.methods)
+    return wanted and has_episode(config, unit, session)
+
+
+def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """One session to one method's judgements of its turns."""
+    from decompose.judging.sessions import judge_session
+
+    judged = judge_session(
+        name_of(inputs.unit),
+        inputs.session,
+        config.rating,
+        inputs.table("describe", "descriptors"),
+        config.decompose,
+        work.tools,
+        inputs.table("features", "utterance_features"),
+    )
+    sampled = {"samples": judged.samples} if judged.samples.num_rows else {}
+    return Outputs({"judgements": judged.judgements, **sampled})
+
+
+def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """A method's own settings only: another method's must not make its judgements stale."""
+    method = method_of(unit)
+    identity = settings_identity(method, config.decompose)
+    recorded = recorded_digest(config) if method.asks else None
+    return {"rating": config.rating, "own": identity, "recorded": recorded}
+
+
+def _is_judged(config: Config, unit: Unit, session: Session | None) -> bool:
+    return method_of(unit).kind == "judge" and has_episode(config, unit, session)
+
+
+def _check_judging(before: BeforeRun) -> Iterator[str]:
+    yield from _sampling_warnings(before.config)
+    yield from check_asking(before)
+    _check_faces(before)
+
+
+def _sampling_warnings(config: Config) -> Iterator[str]:
+    llm = config.decompose.llm
+    asked = any(METHODS[name].asks for name in config.decompose.methods)
+    if asked and llm.provider != "recorded" and llm.samples > 1 and llm.temperature == 0:
+        yield (
+            f"decompose.llm: samples = {llm.samples} at temperature = 0, where a server may give the same reply every "
+            "time; that says nothing about stability. Set temperature above 0 (appendix J of LLM-GELI: 1)."
+        )
+
+
+def _check_faces(before: BeforeRun) -> tuple[str, ...]:
+    """Raise InputError where a method looks at faces and there is none."""
+    looking = [name for name in before.config.decompose.methods if needs_features(name)]
+    if looking and not has_face(before.sessions.values()):
+        raise InputError(
+            f"decompose.methods: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
+            "has a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the "
+            "recordings."
+        )
+    return ()
+
+
+def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """A decomposer learned on the corpus, and its judgements of every turn."""
+    fix_threads(config)
+    from decompose.learning.fit import fit_decomposer
+
+    judgements, history = fit_decomposer(
+        name_of(inputs.unit),
+        inputs.episodes(config.rating),
+        inputs.required("split", "splits"),
+        inputs.table("embed", "embeddings"),
+        config.decompose,
+        config.train_reward,
+        seed_of(inputs.unit),
+        work.progress,
+        inputs.table("features", "utterance_features"),
+        reactions=inputs.table("react", "reactions"),
+        state=work.training_state,
+        judgements=inputs.table("judge", "judgements"),
+    )
+    return Outputs({"judgements": judgements, "history": history})
+
+
+def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    identity = settings_identity(method_of(unit), config.decompose)
+    if method_of(unit).uses_reactions:
+        return {"rating": config.rating, "threads": config.run.threads, "own": identity}
+    return {**training_settings(config, unit), "own": identity}
+
+
+def _fit_wants(unit: Unit, need: str) -> bool:
+    """A method that reads reactions reads them instead of the turns themselves."""
+    if need == "judge":
+        return method_of(unit).uses_judgements
+    if need == "features":
+        return needs_features(name_of(unit)) or method_of(unit).uses_reactions
+    return need not in ("embed", "react") or (need == "react") == method_of(unit).uses_reactions
+
+
+def _fit_reads(unit: Unit, need: str) -> Unit:
+    """A blend reads the judgements of the method that it mixes in, not its own."""
+    return unit._replace(method=method_of(unit).local) if need == "judge" else unit
+
+
+def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Judgements to rewards whose sum is exact."""
+    import pyarrow as pa
+
+    from decompose.projection import project
+
+    method = configured(method_of(inputs.unit), config.decompose)
+    judgements = inputs.required("judge" if method.kind == "judge" else "fit", "judgements")
+    # Episodes in quarantine go in too: the mean score is that of all training sessions, whatever the method.
+    table, projection = project(
+        judgements,
+        inputs.episodes(config.rating),
+        inputs.required("split", "splits"),
+        config.decompose.target,
+        method,
+    )
+    seed = seed_of(inputs.unit)
+    seeds = pa.array([seed] * len(table), pa.int32())
+    table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
+    # Samples do not depend on the seed, so they are handed on once.
+    samples = inputs.table("judge", "samples") if seed == config.seeds[0] else None
+    sampled = {} if samples is None else {"samples": samples}
+    return Outputs({"rewards": table, **sampled}, {"projection": projection.to_json()})
+
+
+def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    method = configured(method_of(unit), config.decompose)
+    return {
+        "rating": config.rating,
+        "target": config.decompose.target,
+        "reward_units": method.reward_units,
+        "null": method.null,
+        "attribution": [method.attribution, method.highest],
+    }
+
+
+def _rewards_wants(unit: Unit, need: str) -> bool:
+    return need == "split" or need == method_of(unit).kind
+
+
+REACT = Stage(
+    "react",
+    _react,
+    needs=(),
+    per="session",
+    command="decompose",
+    settings=_react_settings,
+    applies=_is_reacted_to,
+)
+JUDGE = Stage(
+    "judge",
+    _judge,
+    needs=("features", "describe"),
+    per="session",
+    over=("method",),
+    help="Turn each session's score into turn rewards, by every configured method.",
+    command="decompose",
+    settings=_judge_settings,
+    applies=_is_judged,
+    wants=wants_descriptors_or_features,
+    concurrent=requests_at_once,
+    asks=True,
+    check=_check_judging,
+)
+FIT = Stage(
+    "fit",
+    _fit,
+    needs=("split", "features", "embed", "react", "judge"),
+    per="corpus",
+    over=("method", "seed"),
+    command="decompose",
+    settings=_fit_settings,
+    wants=_fit_wants,
+    read_as=_fit_reads,
+    applies=lambda config, unit, session: method_of(unit).kind == "fit",
+    check=_check_faces,
+)
+REWARDS = Stage(
+    "rewards",
+    _rewards,
+    needs=("split", "judge", "fit"),
+    per="corpus",
+    over=("method", "seed"),
+    command="decompose",
+    settings=_rewards_settings,
+    wants=_rewards_wants,
+)

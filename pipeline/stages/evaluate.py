@@ -1,0 +1,41 @@
+"""The stage `evaluate`: the rewards and the reward models, judged on sessions that nothing has learned from."""
+
+from __future__ import annotations
+
+from pipeline.config import Config, settings_of
+from pipeline.engine.stage import Inputs, Outputs, Stage, Work
+from pipeline.stages.shared import name_of
+
+
+def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
+    """Every method's rewards and scores to the evaluation."""
+    from evaluation.evaluate import evaluate
+
+    offsets = {
+        name_of(unit): float(artifact.document("training")["score_offset"])
+        for unit, artifact in inputs.upstream["train-reward"].items()
+    }
+    evaluation = evaluate(
+        scores=inputs.required("train-reward", "scores"),
+        rewards=inputs.required("rewards", "rewards"),
+        offsets=offsets,
+        episodes=inputs.episodes(config.rating),
+        splits=inputs.required("split", "splits"),
+        utterance_features=inputs.table("features", "utterance_features"),
+        turn_labels=inputs.turn_labels,
+        settings=config.evaluate,
+        samples=inputs.table("rewards", "samples"),
+    )
+    return Outputs(documents={"evaluation": evaluation.to_json()})
+
+
+EVALUATE = Stage(
+    "evaluate",
+    _evaluate,
+    needs=("split", "features", "rewards", "train-reward"),
+    per="corpus",
+    help="Judge the reward models on held-out sessions, beside Mean and Mode.",
+    version=3,
+    settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
+    turn_labels=True,
+)

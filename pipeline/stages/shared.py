@@ -1,0 +1,79 @@
+"""What the declarations of several stages have in common."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from corpus.session import Session
+from decompose.methods import METHODS, Method
+from decompose.prompting.prompt import load_prompt
+from foundation.errors import InputError
+from pipeline.config import Config
+from pipeline.engine.stage import BeforeRun, Unit
+
+
+def method_of(unit: Unit) -> Method:
+    """The method of a unit of a stage over methods."""
+    return METHODS[name_of(unit)]
+
+
+def name_of(unit: Unit) -> str:
+    """The name of that method."""
+    assert unit.method is not None, f"a unit of a stage over methods has none: {unit}"
+    return unit.method
+
+
+def seed_of(unit: Unit) -> int:
+    """The seed of a unit of a stage over seeds."""
+    assert unit.seed is not None, f"a unit of a stage over seeds has none: {unit}"
+    return unit.seed
+
+
+def has_media(config: Config, unit: Unit, session: Session | None) -> bool:
+    """Whether anything was recorded in the unit's session."""
+    return session is not None and bool(session.media)
+
+
+def has_episode(config: Config, unit: Unit, session: Session | None) -> bool:
+    """Whether the unit's session has a score."""
+    return session is not None and bool(session.episodes(config.rating))
+
+
+def fix_threads(config: Config) -> None:
+    """Let torch compute on as many threads as configured: a sum over another number of them has other bits."""
+    import torch
+
+    torch.set_num_threads(config.run.threads)
+
+
+def wants_descriptors_or_features(unit: Unit, need: str) -> bool:
+    """Whether the unit's method reads the behaviour in words (``need`` is "describe") or in numbers."""
+    method = method_of(unit)
+    return method.uses_descriptors if need == "describe" else method.uses_features
+
+
+def requests_at_once(config: Config, unit: Unit) -> int:
+    """How many units like this one may wait for the language model at once; 1 for a method that asks none."""
+    return config.decompose.llm.concurrency if method_of(unit).asks else 1
+
+
+def recorded_digest(config: Config) -> str | None:
+    """sha256 of the file of recorded replies, None where replies are not recorded."""
+    path = config.run.recorded
+    if config.decompose.llm.provider != "recorded" or path is None or not path.is_file():
+        return None
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_asking(before: BeforeRun) -> Iterator[str]:
+    """Whether the units' methods could ask a language model now: the prompt, the key, consent, recorded replies."""
+    methods = [METHODS[name] for name in {name_of(unit) for unit in before.units}]
+    if any(method.asks for method in methods):
+        load_prompt(before.config.decompose.llm.prompt)
+        try:
+            before.tools.check()
+        except InputError as error:
+            if before.sends:
+                raise
+            yield f"the run itself would stop: {error}"

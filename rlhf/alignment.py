@@ -1,0 +1,185 @@
+"""One process' alignment: contexts, policy and trainer put together, and the policy written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import torch
+from peft import PeftModel
+from torch import Tensor
+
+from corpus.session import Episode
+from corpus.settings import SPLITS
+from foundation.errors import UnitError
+from foundation.processes import Processes
+from rlhf.policy.card import PolicyFacts, policy_card
+from rlhf.policy.contexts import (
+    ContextSet,
+    DialogueContext,
+    HistoryText,
+    choose_contexts,
+    make_contexts,
+    merge_turns,
+    of_targets,
+)
+from rlhf.policy.dialogue_chunks import dialogue_chunks
+from rlhf.policy.loading import Policy, check_device, load_policy
+from rlhf.policy.lora import attach_adapter, trained_weights
+from rlhf.policy.out_of_memory import memory_advice
+from rlhf.policy.sharding import attach_sharded, sharding_asked
+from rlhf.policy.window_file import write_window
+from rlhf.policy.writing import write_policy
+from rlhf.ppo.checkpoints import Checkpoints
+from rlhf.ppo.ppo import PPO
+from rlhf.sampling.before_after import compare_replies
+from rlhf.sampling.partner import Partner, RecordedPartner
+from rlhf.settings import AlignSettings
+from rlhf.training.checkpoint_folders import StepFolders
+from rlhf.training.isolation import own_randomness, quiet_transformers
+from rlhf.training.job import Job
+from rlhf.training.metrics import Metrics
+from rlhf.training.reward import Reward, SessionReward
+from rlhf.training.run import Progress, Run, Watcher, silent
+
+
+def align_here(
+    job: Job,
+    reward: SessionReward,
+    processes: Processes | None = None,
+    progress: Progress = silent,
+    watch: Sequence[Watcher] = (),
+) -> tuple[pa.Table, pa.Table]:
+    """`rlhf.align.align` in this process, against any reward.
+
+    Parameters
+    ----------
+    job : Job
+        What is to be aligned; its ``reward_model`` is not opened.
+    reward : SessionReward
+        Scores replies, and writes histories as it reads them.
+    processes : Processes or None
+        Those that this one shares the work with; None where it is alone.
+    progress, watch : callable, sequence of callable
+        As in `rlhf.align.align`.
+    """
+    settings = job.settings
+    check_device(settings.placement)
+    episodes = of_targets(job.episodes, settings.targets)
+    split_of = dict(zip(job.splits["session_id"].to_pylist(), job.splits["split"].to_pylist(), strict=True))
+    parts = {name: [e for e in episodes if split_of.get(e.session_id) == name] for name in SPLITS}
+    run = Run(settings, job.seed, Metrics(), progress, job.checkpoints, tuple(watch), processes or Processes())
+    with own_randomness(job.seed), quiet_transformers(), memory_advice(settings.placement, _what_to_lower(settings)):
+        learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
+        policy = _policy(learned_from, run)
+        answered = learned_from if settings.algorithm == "sft" else parts["policy"]
+        contexts = _contexts(answered, policy, reward.history, settings)
+        if not contexts.contexts:
+            raise UnitError(
+                f"{contexts}, in {len(answered)} episodes{_of_split(settings)}, or raise max_context_tokens."
+            )
+        unseen = _contexts(parts["test"], policy, reward.history, settings)
+        shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
+        base_weights = policy.model.num_parameters()
+        partner = RecordedPartner(answered, reward.history) if settings.reply_turns > 1 else None
+        model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
+        samples = compare_replies(policy, model, shown, reward, settings)
+        facts = PolicyFacts(
+            base=policy.name,
+            base_weights=base_weights,
+            adapter_weights=trained_weights(model),
+            seed=job.seed,
+            contexts=contexts,
+            first=run.metrics.at(1),
+            last=run.metrics.at(settings.steps),
+        )
+        if run.processes.rank == 0:
+            write_policy(job.out, policy, model, policy_card(facts, settings))
+            write_window(job.out, settings.window)
+    return run.metrics.table(), samples
+
+
+def _train(
+    policy: Policy,
+    contexts: Sequence[DialogueContext],
+    reward: Reward,
+    partner: Partner | None,
+    learned_from: Sequence[Episode],
+    run: Run,
+) -> PeftModel:
+    """The model with its trained adapters. TRL takes seconds to import, so that it is only where it is used."""
+    if run.settings.algorithm == "sft":
+        from rlhf.trainers.supervised import train_supervised
+
+        return train_supervised(policy, contexts, learned_from, run)
+    if run.settings.algorithm != "ppo":
+        from rlhf.trainers.groups import train_groups
+
+        return train_groups(policy, contexts, reward, run, partner)
+    by = sharding_asked(run.processes)
+    if by:
+        model = attach_sharded(policy.model, run.settings, run.processes, by)
+    else:
+        model = attach_adapter(policy.model, run.settings.lora)
+    dialogues = _dialogues(learned_from, policy, run.settings)
+    checkpoints = Checkpoints(run.checkpoints, policy, model, run.processes) if run.checkpoints else None
+    ppo = PPO(policy, model, contexts, reward, run.settings, partner, dialogues, run.processes)
+    if run.processes.rank:
+        # Each process samples other replies.
+        torch.manual_seed(run.seed + run.processes.rank)
+    ppo.run(run.metrics, run.progress, checkpoints, run.watch)
+    return model
+
+
+def _what_to_lower(settings: AlignSettings) -> str:
+    return (
+        f"minibatch (now {settings.minibatch}), max_context_tokens ({settings.max_context_tokens}), "
+        f"max_new_tokens ({settings.max_new_tokens}), batch ({settings.batch}), or take a smaller policy "
+        f"({settings.policy})"
+    )
+
+
+def _of_split(settings: AlignSettings) -> str:
+    if settings.algorithm == "sft":
+        return " outside the test sessions. Add sessions"
+    return " of the split 'policy'. Give that split more sessions"
+
+
+def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
+    if run.settings.policy != "tiny":
+        return load_policy(run.settings.policy, run.settings.window, run.settings.placement)
+    from rlhf.training.tiny_policy import build_tiny
+
+    checkpoints = StepFolders(run.checkpoints) if run.checkpoints else None
+    base = checkpoints.base if checkpoints else None
+    policy = build_tiny(episodes, run.settings, run.seed, run.metrics, base)
+    if checkpoints and base is None and run.processes.rank == 0:
+        checkpoints.save_base(policy.model)
+    return policy
+
+
+def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSettings) -> list[Tensor]:
+    """What the term of Eq. 8 learns from: the corpus' own dialogues."""
+    if not settings.pretrain_coefficient:
+        return []
+    merged = [merge_turns(episode.turns, episode.rating.target) for episode in episodes]
+    chunks = dialogue_chunks(merged, policy.tokenizer, settings.window)
+    if not chunks:
+        raise UnitError(
+            "pretrain_coefficient: no dialogue outside the test sessions answers anybody, so there is nothing "
+            "for that term to learn from. Add sessions, or set it to 0."
+        )
+    return chunks
+
+
+def _contexts(
+    episodes: Sequence[Episode], policy: Policy, history_text: HistoryText, settings: AlignSettings
+) -> ContextSet:
+    return make_contexts(
+        episodes,
+        policy.tokenizer,
+        history_text,
+        context_turns=settings.context_turns,
+        max_context_tokens=settings.max_context_tokens,
+        most=settings.episode_contexts,
+    )

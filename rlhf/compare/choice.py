@@ -1,0 +1,341 @@
+"""Which policies answer, in which sessions and under which window: from what is asked for to what is generated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import torch
+from pydantic import ValidationError
+
+from corpus.corpus import Corpus
+from corpus.schema import SPLITS
+from corpus.session import Episode
+from corpus.settings import SplitSettings
+from corpus.splits import split
+from corpus.tablefile import read_table
+from foundation.errors import InputError
+from foundation.settings import problems
+from reward_model.corpus_scores import choose_episodes
+from rlhf.compare.blind import LETTERS
+from rlhf.compare.generate import Progress, SamplingSettings, fingerprint_of, generate
+from rlhf.compare.note import is_finished, key_path, note_path, noted_table
+from rlhf.compare.shared_contexts import SharedContexts, share_contexts
+from rlhf.policy.loading import check_device
+from rlhf.policy.opening import check_policy, open_tokenizer
+from rlhf.policy.window_file import read_window, window_path
+from rlhf.settings import Placement, Window
+from rlhf.training.isolation import quiet_transformers
+
+ALL = "all"
+"""In place of a split: every session."""
+SPLITS_FILE = "splits.parquet"
+Called = Callable[[str], str]
+"""What a caller calls a parameter, for errors: a command says by which option it is given."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for.
+
+    Parameters
+    ----------
+    contexts : int
+        Most contexts, spread evenly over those that every policy has room for.
+    split : str
+        The sessions that they are from: a split, or ``all``.
+    splits_file : Path, optional
+        Which session is in which split; None takes the table beside a policy, else the default shares.
+    rating, target : str, optional
+        Only episodes of this rating; in this speaker's place, whoever was rated.
+    seed : int
+        Of the draws.
+    batch : int
+        Contexts at once; changes bits.
+    blind : bool
+        Whether the policies are called by letters, anew in every context.
+    context_turns, max_context_tokens, max_new_tokens, temperature
+        Most turns and tokens of history, longest response, and how it is drawn (0: the most likely token each time);
+        None takes what the first policy was trained with.
+    device, dtype : str, optional
+        Where the policies run, and the number format of their weights.
+    """
+
+    contexts: int = 100
+    split: str = "test"
+    splits_file: Path | None = None
+    rating: str | None = None
+    target: str | None = None
+    seed: int = 0
+    batch: int = 16
+    blind: bool = False
+    context_turns: int | None = None
+    max_context_tokens: int | None = None
+    max_new_tokens: int | None = None
+    temperature: float | None = None
+    device: str | None = None
+    dtype: str | None = None
+
+    def given(self, settings: type[Window | Placement]) -> dict[str, Any]:
+        """The fields of ``settings`` that are asked for."""
+        return {name: value for name in settings.model_fields if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The episodes that contexts are from, the sessions that could not be read, and how they were chosen."""
+
+    episodes: Sequence[Episode]
+    failed: Mapping[str, str]
+    split: str
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Generation:
+    """Policies (where each is, by its name), the contexts that they answer, and how their responses are drawn."""
+
+    policies: Mapping[str, str]
+    contexts: SharedContexts
+    sampling: SamplingSettings
+    sessions: Sessions
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything that decides what the table holds."""
+        return fingerprint_of(self.policies, self.contexts, self.sampling)
+
+    @property
+    def rows(self) -> int:
+        """How many responses there are to be."""
+        return len(self.contexts.shown) * len(self.policies)
+
+    def key_path(self, out: Path) -> Path | None:
+        """Where the key to the table ``out`` is; None where it is not blind."""
+        return key_path(out) if self.sampling.blind else None
+
+    def is_finished(self, out: Path) -> bool:
+        """Whether ``out`` is there, was made with exactly this, and has not been changed since."""
+        return is_finished(out, self.fingerprint)
+
+    def check_free(self, out: Path, force: bool, called: Called = str) -> None:
+        """Raise InputError where another table stands in the way; with ``force`` one of that name may be replaced."""
+        other = noted_table(out)
+        if other is not None and other != out.name and out.with_name(other).is_file():
+            raise InputError(
+                f"{called('out')} {out}: {note_path(out).name} beside it says how {other} was made. Give a name other "
+                f"than {out.stem}."
+            )
+        if out.exists() and not force:
+            raise InputError(
+                f"{out} exists, and other policies, contexts or settings made it, or it was changed since. Use "
+                f"{called('force')} to replace it, or {called('out')} for another name."
+            )
+
+    def write(self, out: Path, progress: Progress, threads: int | None = None) -> pa.Table:
+        """Let the policies answer and write the table; see `rlhf.compare.generate.generate`.
+
+        ``threads`` sets how many torch computes with in this process; another number changes bits.
+        """
+        if threads is not None:
+            torch.set_num_threads(threads)
+        return generate(self.policies, self.contexts, self.sampling, self.fingerprint, out, progress)
+
+    def text(self) -> str:
+        """What is answered and what was left out, for a person."""
+        contexts = self.contexts
+        room = f", {contexts.no_room} for which another policy has no room" if contexts.no_room else ""
+        lines = [f"{len(contexts.shown):,} contexts of {contexts.sessions:,} sessions, out of {contexts.first}{room}"]
+        lines += [f"note: {self.sessions.note}"] if self.sessions.note else []
+        return "\n".join([*lines, *(f"failed: {name}: {cause}" for name, cause in self.sessions.failed.items())])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for other programs."""
+        contexts = self.contexts
+        return {
+            "rows": self.rows,
+            "contexts": len(contexts.shown),
+            "of_all": contexts.of_all,
+            "sessions": contexts.sessions,
+            "policies": list(self.policies),
+            "without_history": contexts.first.empty,
+            "continued": contexts.first.continued,
+            "over_long": contexts.first.over_long,
+            "no_room": contexts.no_room,
+            "note": self.sessions.note,
+            "failed": dict(self.sessions.failed),
+        }
+
+
+def choose(policies: Sequence[str], corpus: Path, wanted: Wanted, called: Called = str) -> Generation:
+    """Find out what is to be generated, and all that can be known of it before a policy answers.
+
+    Parameters
+    ----------
+    policies : sequence of str
+        Folders or Hugging Face names, each with ``NAME=`` before it where it is to be called otherwise.
+    corpus : Path
+        The corpus whose dialogues they answer in.
+    wanted : Wanted
+        Which contexts, and how.
+    called : callable
+        What the caller calls a parameter of `choose`, `Wanted` or `Generation.check_free`, for errors.
+
+    Raises
+    ------
+    InputError
+        A policy, session, split or window that cannot be used.
+    """
+    sources = name_policies(policies, wanted.blind, called)
+    window, temperature = choose_window(next(iter(sources.values())), wanted, called)
+    sessions = choose_sessions(Corpus.open(corpus), sources, wanted, called)
+    placement = choose_placement(wanted, called)
+    contexts = _contexts(sessions, sources, window, wanted.contexts)
+    if not contexts.shown:
+        raise InputError(
+            f"{corpus}, split {sessions.split!r}, {len(sessions.episodes)} episodes: {contexts.first}, "
+            f"{contexts.no_room} for which another policy has no room. Raise {called('max_context_tokens')}, or choose "
+            f"other sessions with {called('split')}."
+        )
+    sampling = SamplingSettings(window, placement, temperature, wanted.seed, wanted.batch, wanted.blind)
+    return Generation(sources, contexts, sampling, sessions)
+
+
+def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> dict[str, str]:
+    """Where each policy is, by its name.
+
+    Raises
+    ------
+    InputError
+        Two of one name, one that is none, or too few or many to be called by letters.
+    """
+    sources: dict[str, str] = {}
+    for text in given:
+        name, equals, source = ("", "", "") if Path(text).expanduser().is_dir() else text.partition("=")
+        if "tiny" in (text, source):
+            raise InputError(
+                f"policy {text!r}: `tiny` exists only where `apportion align` has built it. Give that run's folder, "
+                "RUN/policy, or RUN/policy/base for what it was before."
+            )
+        if equals and not (name and source):
+            raise InputError(f"policy {text!r}: write NAME=POLICY, or POLICY alone.")
+        name, source = (name, source) if equals else (text, text)
+        if name in sources:
+            raise InputError(f"two policies are called {name!r}. Give one of them a name of its own: NAME=POLICY.")
+        sources[name] = source
+    if blind and not 1 < len(sources) <= len(LETTERS):
+        raise InputError(
+            f"{called('blind')} with {len(sources)} policies: it needs 2 to {len(LETTERS)}. Add some with "
+            f"{called('policies')}."
+        )
+    return sources
+
+
+def choose_window(first: str, wanted: Wanted, called: Called = str) -> tuple[Window, float | None]:
+    """The window as wanted, else as the policy ``first`` was trained, else the default; and the temperature.
+
+    Raises
+    ------
+    InputError
+        A value that cannot be used, wanted or beside the policy.
+    """
+    given = wanted.given(Window)
+    greedy = given.get("temperature") == 0
+    if greedy:
+        given.pop("temperature")
+    try:
+        window = Window.model_validate({**read_window(first), **given})
+    except ValidationError as error:
+        if any(item["loc"] and item["loc"][0] in given for item in error.errors()):
+            raise _unusable(error, called) from None
+        raise InputError(
+            f"{window_path(first)}: {'; '.join(problems(error))}. Correct the file, or take it away to get the "
+            "defaults."
+        ) from None
+    return window, None if greedy else window.temperature
+
+
+def choose_placement(wanted: Wanted, called: Called = str) -> Placement:
+    """Where policies run.
+
+    Raises
+    ------
+    InputError
+        A device that is not here, or a number format that there is not.
+    """
+    try:
+        placement = Placement.model_validate(wanted.given(Placement))
+    except ValidationError as error:
+        raise _unusable(error, called) from None
+    check_device(placement, called("device"))
+    return placement
+
+
+def _unusable(error: ValidationError, called: Called) -> InputError:
+    return InputError(f"the settings cannot be used: {'; '.join(problems(error, called))}. Change the options.")
+
+
+def choose_sessions(corpus: Corpus, policies: Mapping[str, str], wanted: Wanted, called: Called = str) -> Sessions:
+    """The episodes that contexts are from, and what has to be said of how they were chosen.
+
+    Raises
+    ------
+    InputError
+        No such table of splits, a split without sessions, or a rating or target that the corpus does not have.
+    """
+    note, table = None, None
+    if wanted.split != ALL:
+        path = wanted.splits_file or _splits_beside(policies)
+        table = _read_splits(path, called) if path else _default_splits(corpus, wanted.rating, called)
+        if not path:
+            note = (
+                f"no {SPLITS_FILE} beside a policy: the sessions were shared out by the default shares; if a run with "
+                f"others trained the policy, give its table with {called('splits_file')}"
+            )
+    split_of = None
+    if table is not None:
+        split_of = dict(zip(table["session_id"].to_pylist(), table["split"].to_pylist(), strict=True))
+    names = [name for name in corpus.session_ids() if split_of is None or split_of.get(name) == wanted.split]
+    if not names:
+        raise InputError(
+            f"{corpus.root}: no session is in the split {wanted.split!r}. Choose another with {called('split')}, or "
+            f"{ALL}."
+        )
+    episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target, called)
+    return Sessions(episodes, failed, wanted.split, note)
+
+
+def _splits_beside(policies: Mapping[str, str]) -> Path | None:
+    for source in policies.values():
+        folder = Path(source).expanduser()
+        if folder.is_dir():
+            for place in (folder, *folder.resolve().parents[:2]):
+                if (place / SPLITS_FILE).is_file():
+                    return place / SPLITS_FILE
+    return None
+
+
+def _read_splits(path: Path, called: Called) -> pa.Table:
+    if not path.is_file():
+        raise InputError(f"{called('splits_file')} {path}: no such file. Give the {SPLITS_FILE} of a run.")
+    return read_table(path, SPLITS)
+
+
+def _default_splits(corpus: Corpus, rating: str | None, called: Called) -> pa.Table:
+    try:
+        return split(corpus, SplitSettings(), rating)
+    except InputError as error:
+        raise InputError(f"{error} Or take every session with {called('split')} {ALL}.") from None
+
+
+def _contexts(sessions: Sessions, policies: Mapping[str, str], window: Window, count: int) -> SharedContexts:
+    with quiet_transformers():
+        for source in policies.values():
+            # Not found out only after another policy has answered for hours.
+            check_policy(source, window)
+        tokenizers = {name: open_tokenizer(source) for name, source in policies.items()}
+    return share_contexts(sessions.episodes, tokenizers, window, count)

@@ -1,0 +1,294 @@
+"""Who is preferred, by a reward model, by a language model or by both: from a file of responses to win rates."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from corpus.corpus import Corpus
+from evaluation.settings import EvaluationSettings
+from foundation.errors import InputError
+from foundation.settings import problems
+from llm_client.asker import Asker
+from llm_client.cost.estimate import estimate
+from llm_client.cost.prices import find_price
+from llm_client.errors import prefixed
+from llm_client.kept.lookup import kept_replies
+from llm_client.kept.recorded import read_header
+from llm_client.preview import Preview
+from llm_client.request import ChatRequest
+from llm_client.settings import LLMSettings
+from rlhf.compare.blind import unblinded
+from rlhf.compare.disguise import Disguised, disguised, speakers
+from rlhf.compare.judge import TOKENS_A_REPLY, Judged, Progress, judge, requests_for, verdict_rows
+from rlhf.compare.note import is_blind, key_path
+from rlhf.compare.pairs import Pair, pairs_of
+from rlhf.compare.responses import KEY, RESPONSES, read_rows
+from rlhf.compare.tables import WinRates
+from rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
+
+NO_MODEL = "recorded"
+"""What stands for the judge's name where replies are recorded and nobody gives it."""
+TOO_LONG = "Generate with fewer turns of context."
+Called = Callable[[str], str]
+"""What a caller calls a parameter, for errors: a command says by which option it is given."""
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """Which language model judges, and how it is asked.
+
+    Parameters
+    ----------
+    model : str, optional
+        By the name its server knows; only recorded replies need none.
+    base_url, api_key_env : str, optional
+        Its server and the environment variable with the key; None takes OpenAI's.
+    send_to : str, optional
+        The host to which responses and contexts may be sent.
+    max_tokens, concurrency : int
+        Longest reply, and requests under way at once.
+    budget : float, optional
+        US dollars that all ever paid into the cache may not pass.
+    prices : Path, optional
+        A price table (TOML) that goes before the shipped one.
+    cache : Path, optional
+        Where replies are kept; None takes ``NAME.judge.sqlite`` beside the responses.
+    recorded, record : Path, optional
+        Recorded replies instead of a server, and a file that replies are added to.
+    pseudonyms : Path, optional
+        The corpus of the responses, whose speakers are shown under other names.
+    names : sequence of str
+        Further names to replace.
+    """
+
+    model: str | None = None
+    base_url: str | None = None
+    send_to: str | None = None
+    api_key_env: str | None = None
+    max_tokens: int = 1000
+    concurrency: int = 16
+    budget: float | None = None
+    prices: Path | None = None
+    cache: Path | None = None
+    recorded: Path | None = None
+    record: Path | None = None
+    pseudonyms: Path | None = None
+    names: Sequence[str] = ()
+
+    def llm(self, called: Called = str) -> LLMSettings:
+        """The client's settings.
+
+        Raises
+        ------
+        InputError
+            A value that cannot be used.
+        """
+        if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
+            raise InputError(f"{called('budget')} {self.budget}: give a number of US dollars above 0.")
+        names = ("model", "base_url", "send_to", "api_key_env", "max_tokens", "concurrency")
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.recorded is not None:
+            given = {"model": NO_MODEL, **given, "provider": "recorded"}
+        try:
+            return LLMSettings.model_validate(given)
+        except ValidationError as error:
+            raise InputError(f"{'; '.join(problems(error, called))}. Change the options.") from None
+
+
+@dataclass(frozen=True)
+class LanguageModelJudge:
+    """A language model that is asked about ``pairs``, each with what it is shown in its place (None: as it is).
+
+    ``cache`` is where its replies are kept, ``called`` how a caller calls the fields of `JudgeSettings`, for errors.
+    """
+
+    pairs: Mapping[Pair, Disguised | None]
+    settings: JudgeSettings
+    llm: LLMSettings
+    cache: Path
+    called: Called = str
+
+    @classmethod
+    def of(
+        cls, pairs: Sequence[Pair], responses: Path, settings: JudgeSettings, called: Called = str
+    ) -> LanguageModelJudge:
+        """The judge of the ``pairs`` in the file ``responses``.
+
+        Raises
+        ------
+        InputError
+            Settings that cannot be used, or a corpus of speakers that lacks a session.
+        """
+        llm = settings.llm(called)
+        cache = settings.cache or responses.with_name(f"{responses.stem}.judge.sqlite")
+        return cls(_disguise_all(pairs, settings), settings, llm, cache, called)
+
+    @property
+    def shown(self) -> list[Pair]:
+        """The pairs as they are sent."""
+        return [pair if other is None else other.pair for pair, other in self.pairs.items()]
+
+    @property
+    def recording(self) -> str | None:
+        """Where recorded replies come from, None for those of a server."""
+        if self.settings.recorded is None:
+            return None
+        header = read_header(self.settings.recorded)
+        return f"{header.model}, {header.date}, {header.how}"
+
+    def ask(self, progress: Progress) -> Judged:
+        """Verdicts on the pairs as they are, reasons with the real names.
+
+        Parameters
+        ----------
+        progress : callable
+            ``progress(done, total, place)`` before the first pair and after each.
+
+        Raises
+        ------
+        InputError
+            No request can succeed until a person changes something.
+        StoppedError
+            The budget is used up; replies received so far are kept.
+        """
+        settings = self.settings
+        asker = Asker(
+            self.llm,
+            cache=self.cache,
+            recorded=settings.recorded,
+            record=settings.record,
+            prices=settings.prices,
+            budget_usd=settings.budget,
+            called=self.called("model"),
+            too_long=TOO_LONG,
+        )
+        with asker:
+            asker.check()
+            progress(0, len(self.pairs), "")
+            return judge(self.shown, self.llm, asker.complete, progress).under_real_names(self.pairs)
+
+    def preview(self, count: int) -> Preview:
+        """The first ``count`` requests that would be sent.
+
+        Raises
+        ------
+        InputError
+            A file of replies cannot be read.
+        """
+        with prefixed(self.called("model")), kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
+            left = [request for request in self._requests() if kept(request) is None]
+        consent = f"{self.called('send_to')} {self.llm.host}"
+        return Preview(self.llm, tuple(left[:count]), len(left), consent, asked_for=self.called("preview"))
+
+    def estimate(self) -> str:
+        """How many requests there are, how many of them are answered, and what the others would cost.
+
+        Raises
+        ------
+        InputError
+            A price table or a file of replies cannot be read.
+        """
+        asked = [(request, TOKENS_A_REPLY) for request in self._requests()]
+        with prefixed(self.called("model")):
+            price = find_price(self.llm.model, self.settings.prices)
+            with kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
+                return estimate(self.llm.model, asked, kept, price).text()
+
+    def _requests(self) -> list[ChatRequest]:
+        return [request for pair in self.shown for request in requests_for(pair, self.llm)]
+
+
+class Judging:
+    """What judges say of ``pairs``, one judge after the other.
+
+    ``bootstrap`` and ``seed`` are those of the intervals. ``verdicts`` are the judges', by their names; ``failed`` says
+    why pairs could not be judged.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], bootstrap: int = 2000, seed: int = 0) -> None:
+        self.pairs = pairs
+        self.settings = EvaluationSettings(bootstrap=bootstrap, seed=seed)
+        self.verdicts: dict[str, Sequence[Verdict]] = {}
+        self.failed: list[str] = []
+        self._rewards: tuple[PolicyReward, ...] = ()
+        self._notes: list[str] = []
+
+    def by_reward(self, folder: Path, threads: int | None = None) -> None:
+        """Let the reward model in ``folder`` judge: the higher reward wins.
+
+        ``threads`` sets how many torch computes with in this process.
+
+        Raises
+        ------
+        InputError
+            A folder that holds no reward model, or a context that cannot be read.
+        UnitError
+            A reward that is not a finite number.
+        """
+        import torch
+
+        from rlhf.training.reward import ModelReward
+
+        if threads is not None:
+            torch.set_num_threads(threads)
+        verdicts, rewards = by_reward(self.pairs, ModelReward(folder))
+        self.verdicts[f"reward model {folder.resolve().name}"] = verdicts
+        self._rewards = tuple(rewards)
+        self._notes.append(
+            "A reward model that a policy was trained against favours it: its win rate says that the training worked, "
+            "not that people prefer the policy."
+        )
+
+    def by_language_model(self, asked: LanguageModelJudge, progress: Progress) -> None:
+        """Let a language model judge, asked in both orders; errors as `LanguageModelJudge.ask`."""
+        judged = asked.ask(progress)
+        name = asked.llm.model
+        if asked.recording is not None:
+            self._notes.append(f"The judge's replies are recorded ({asked.recording}).")
+        if judged.counted:
+            self.verdicts[name] = judged.counted
+        self._notes += judged.notes(name)
+        self.failed = [cause for _, cause in judged.failed]
+
+    def win_rates(self) -> WinRates:
+        """The tables."""
+        rates = [rate for name, given in self.verdicts.items() for rate in win_rates(name, given, self.settings)]
+        return WinRates(tuple(rates), self._rewards, tuple(self._notes), self.settings)
+
+    def verdict_rows(self) -> list[Mapping[str, Any]]:
+        """Every verdict as a plain row."""
+        return [row for name, given in self.verdicts.items() for row in verdict_rows(name, given)]
+
+
+def read_pairs(responses: Path, key: Path | None = None, called: Called = str) -> list[Pair]:
+    """Every two policies' responses to one context, of the file ``responses`` and, where it is blind, its key.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, blind responses without their key, or nothing to compare.
+    """
+    table = read_rows(responses, RESPONSES)
+    if key is not None:
+        return pairs_of(unblinded(table, read_rows(key, KEY)))
+    if is_blind(responses):
+        raise InputError(
+            f"{responses}: blind responses, in which A is another policy in every context. Give their key with "
+            f"{called('key')} {shlex.quote(str(key_path(responses)))}."
+        )
+    return pairs_of(table)
+
+
+def _disguise_all(pairs: Sequence[Pair], settings: JudgeSettings) -> dict[Pair, Disguised | None]:
+    """Each pair as the judge is shown it: under other names where that was asked for."""
+    if settings.pseudonyms is None and not settings.names:
+        return dict.fromkeys(pairs)
+    people = speakers(Corpus.open(settings.pseudonyms), pairs) if settings.pseudonyms is not None else {}
+    return {pair: disguised(pair, people.get(pair.session_id, ()), settings.names) for pair in pairs}

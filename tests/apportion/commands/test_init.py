@@ -1,0 +1,44 @@
+"""`apportion init`: the configuration that it writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from apportion.cli import main
+from pipeline.config import load_config
+from tests.behaviour.small import write_small_corpus
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    code, out, _ = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
+    assert code == 0
+    assert f"wrote {tmp_path / 'a.toml'}" in out
+    config = load_config(tmp_path / "a.toml")
+    assert config.corpus == corpus
+    assert config.rating == "satisfaction"
+
+
+def test_init_replaces_nothing_unasked(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    (tmp_path / "a.toml").write_text("mine")
+    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
+    assert (code, "--force" in err) == (2, True)
+    assert (tmp_path / "a.toml").read_text() == "mine"
+    assert run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--force")[0] == 0
+
+
+def test_init_refuses_an_unknown_rating_and_an_impossible_place(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    code, _, err = run(capsys, "init", corpus, "--rating", "none", "-o", tmp_path / "a.toml")
+    assert (code, "satisfaction" in err) == (2, True)
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "file" / "a.toml")
+    assert (code, "cannot be written" in err) == (2, True)

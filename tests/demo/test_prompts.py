@@ -1,0 +1,24 @@
+"""The prompts of the demo's text-only judgements, which are rendered as often as they are asked."""
+
+from pathlib import Path
+
+from decompose.judging.llm import requests_for
+from decompose.prompting.prompt import Prompt
+from pipeline.config import load_config
+from pipeline.running.shards import open_engine
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+
+
+def test_each_of_the_demo_s_prompts_is_rendered_once(monkeypatch):
+    config = load_config(DEMO / "demo.toml")
+    engine = open_engine(config)
+    rendered = []
+    render = Prompt.messages
+    monkeypatch.setattr(Prompt, "messages", lambda self, *given: rendered.append(given) or render(self, *given))
+    requests = [
+        request
+        for session in engine.sessions.values()
+        for request, _ in requests_for(session, engine.config.rating, None, config.decompose)
+    ]
+    assert len(rendered) == len(requests) > 40

@@ -1,0 +1,126 @@
+"""Files written whole or not at all, and one process at a time at them."""
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from foundation.errors import InputError
+from foundation.files import (
+    canonical_json,
+    digest,
+    file_digest,
+    locked,
+    place_file,
+    place_folder,
+    remembered_digest,
+    write_atomically,
+)
+
+
+def test_equal_values_have_one_text_and_one_digest():
+    assert canonical_json({"b": [1, 2.5], "a": "ä"}) == '{"a":"ä","b":[1,2.5]}'
+    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1}) != digest({"a": 2, "b": 2})
+
+
+def test_a_number_that_json_has_not_is_refused():
+    with pytest.raises(ValueError, match="JSON"):
+        canonical_json({"a": float("nan")})
+
+
+def test_a_file_s_digest_is_that_of_its_bytes(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    assert file_digest(path) == remembered_digest(path)
+    assert file_digest(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_remembered_digest_follows_the_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    before = remembered_digest(path)
+    path.write_bytes(b"abcd")
+    assert remembered_digest(path) != before
+    path.write_bytes(b"abc")
+    assert remembered_digest(path) == before
+
+
+@pytest.mark.parametrize("content", ["ä", "ä".encode(), lambda path: path.write_text("ä", encoding="utf-8")])
+def test_a_file_is_written_in_a_folder_that_is_made(tmp_path, content):
+    path = tmp_path / "new" / "file.txt"
+    write_atomically(path, content)
+    write_atomically(path, content)
+    assert path.read_text(encoding="utf-8") == "ä"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "file"
+    write_atomically(path, "old")
+
+    def fails(scratch: Path) -> None:
+        scratch.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, fails)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_placed_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    steps = []
+    real = os.fsync
+    monkeypatch.setattr("os.fsync", lambda descriptor: (steps.append("sync"), real(descriptor)))
+    replace = Path.replace
+    monkeypatch.setattr("pathlib.Path.replace", lambda self, to: (steps.append("name"), replace(self, to)))
+    (tmp_path / "scratch").write_text("x")
+    place_file(tmp_path / "scratch", tmp_path / "file")
+    assert steps == ["sync", "name", "sync"]
+
+
+def test_a_folder_takes_the_place_of_another(tmp_path):
+    for name, text in (("scratch", "new"), ("folder", "old")):
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "deep" / f"{text}.txt").write_text(text)
+    place_folder(tmp_path / "scratch", tmp_path / "folder")
+    assert [path.name for path in (tmp_path / "folder" / "deep").iterdir()] == ["new.txt"]
+    assert not (tmp_path / "scratch").exists()
+
+
+def hold(path, ready, done):
+    with locked(path, "busy", InputError):
+        ready.set()
+        done.wait(60)
+
+
+def test_one_process_at_a_time_and_the_lock_ends_with_it(tmp_path):
+    path = tmp_path / "folder" / "lock"
+    context = multiprocessing.get_context("fork")
+    ready, done = context.Event(), context.Event()
+    other = context.Process(target=hold, args=(path, ready, done))
+    other.start()
+    try:
+        assert ready.wait(60)
+        with pytest.raises(InputError, match=r"^busy$"), locked(path, "busy", InputError):
+            pass
+    finally:
+        other.kill()
+        other.join()
+    with locked(path, "busy", InputError) as file:
+        file.write(b"mine")
+    assert path.read_bytes() == b"mine"
+
+
+def test_a_lock_that_was_taken_away_by_its_owner_is_made_anew(tmp_path):
+    path = tmp_path / "lock"
+    with locked(path, "busy", InputError):
+        path.unlink()
+        with locked(path, "busy", InputError):
+            assert path.exists()
+
+
+def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError), locked(tmp_path / "file" / "lock", "busy", InputError):
+        pass

@@ -1,0 +1,30 @@
+from llm_client.preview import Preview
+from llm_client.request import ChatMessage, ChatRequest
+from llm_client.settings import LLMSettings
+
+REQUEST = ChatRequest("m", (ChatMessage("system", "be brief"), ChatMessage("user", "héllo")), temperature=0.5)
+
+
+def preview(**options):
+    settings = LLMSettings(**{"base_url": "https://example.org/v1", **options})
+    return Preview(settings, (REQUEST,), 3, "--yes HOST", "--look", ("one note",), {"lacking": 2})
+
+
+def test_every_message_is_shown_as_it_is():
+    text = preview().text()
+    assert text.startswith(
+        "3 first requests to https://example.org/v1/chat/completions (LEAVES THIS MACHINE, with --yes HOST only)"
+    )
+    assert "one note\n\n===== request 1 of 3 =====\n" in text
+    assert text.endswith("[system]\nbe brief\n\n[user]\nhéllo\n\nnothing was sent (--look)")
+
+
+def test_what_stays_here_needs_no_consent():
+    assert "(stays on this machine)" in preview(base_url="http://localhost:1/v1").text()
+    assert "(nothing is sent: replies are recorded)" in preview(provider="recorded").text()
+
+
+def test_other_programs_get_the_bodies_and_the_caller_s_facts():
+    document = preview().to_json()
+    assert (document["leaves_this_machine"], document["consent"], document["lacking"]) == (True, False, 2)
+    assert document["bodies"][0]["messages"][1] == {"role": "user", "content": "héllo"}

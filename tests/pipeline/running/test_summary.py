@@ -1,0 +1,57 @@
+"""What a command prints at its end: the summary, and the one line of advice after it."""
+
+import pytest
+
+from pipeline.config import Config
+from pipeline.engine.engine import Outcome
+from pipeline.engine.stage import Unit
+from pipeline.running.runner import RunResult
+from pipeline.running.summary import EXIT_LEFT, SHOWN_FAILURES, RunSummary
+
+DONE = Outcome("rewards", Unit(), "done")
+STOPPED = Outcome("judge", Unit("s1", "llm"), "stopped", "The budget of $1 is used up.")
+
+
+def summary(tmp_path, *outcomes, **fields) -> RunSummary:
+    config = Config.model_validate({"corpus": tmp_path, "output": tmp_path / "run"})
+    return RunSummary(config, RunResult(outcomes), (), (), None, **fields)
+
+
+def write(tmp_path, name):
+    (tmp_path / "run").mkdir(exist_ok=True)
+    (tmp_path / "run" / name).write_text("")
+
+
+def test_the_summary_advises_nothing_and_the_advice_is_one_line(tmp_path):
+    write(tmp_path, "rewards.parquet")
+    made = summary(tmp_path, DONE)
+    assert made.text() == f"rewards        {tmp_path / 'run' / 'rewards.parquet'}"
+    assert made.next_step("c.toml", "decompose") == "next: apportion run c.toml"
+
+
+@pytest.mark.parametrize(
+    ("command", "outcomes", "fields", "advice"),
+    [
+        ("run", (Outcome("report", Unit(), "done"),), {}, "next: open "),
+        ("run", (Outcome("report", Unit(), "failed", "why"),), {}, "next: apportion run c.toml"),
+        ("decompose", (STOPPED,), {}, "next: apportion decompose c.toml --budget USD (more than before)"),
+        ("decompose audit", (DONE, Outcome("report", Unit(), "blocked")), {"audit": "table"}, "next: apportion report"),
+        ("align ppo", (Outcome("report", Unit(), "blocked"),), {}, 'this policy where align.algorithm = "ppo"'),
+    ],
+)
+def test_the_next_step_follows_from_what_became_of_the_run(tmp_path, command, outcomes, fields, advice):
+    write(tmp_path, "report.html")
+    assert advice in summary(tmp_path, *outcomes, **fields).next_step("c.toml", command)
+
+
+def test_a_stopped_run_says_so_in_the_summary(tmp_path):
+    made = summary(tmp_path, DONE, STOPPED)
+    assert made.text().startswith("stopped: The budget of $1 is used up. 1 of 1 units of the stage 'judge' are left")
+    assert made.exit_code() == EXIT_LEFT
+
+
+def test_only_the_first_failures_are_listed(tmp_path):
+    failures = [Outcome("judge", Unit(f"s{n}", "llm"), "failed", "no") for n in range(SHOWN_FAILURES + 2)]
+    made = summary(tmp_path, *failures)
+    assert made.text().splitlines()[-1] == "  (+2 more)"
+    assert (made.exit_code(), made.exit_code(allow_quarantine=True)) == (EXIT_LEFT, 0)

@@ -1,0 +1,22 @@
+"""The units of the declared stages for three made-up sessions: one recorded, one not, one without a score."""
+
+from corpus.session import Media, Rating, Session, Turn
+from pipeline.config import Config
+from pipeline.engine.units import Plan
+from pipeline.stages.declared import STAGES
+
+BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+def session(name: str, recorded: bool = False, rated: bool = True) -> Session:
+    turns = (Turn(0, "user", "hi"), Turn(1, "bot", "hello"), Turn(2, "user", "bye"))
+    ratings = (Rating("user", "bot", "mood", 3.0, 1.0, 5.0),) if rated else ()
+    return Session(name, turns, ratings, (Media("user", "video", "u.mp4"),) if recorded else ())
+
+
+def plan(methods: tuple[str, ...], seeds: tuple[int, ...] = (0, 1), **train: object) -> Plan:
+    config = Config.model_validate(
+        {"corpus": "c", "rating": "mood", "seeds": seeds, "decompose": {"methods": methods}, "train_reward": train}
+    )
+    sessions = {s.session_id: s for s in (session("a", recorded=True), session("b"), session("c", rated=False))}
+    return Plan(STAGES, config, sessions)

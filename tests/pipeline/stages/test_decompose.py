@@ -1,0 +1,49 @@
+from pipeline.config import Config
+from pipeline.engine.stage import Unit
+from tests.pipeline.stages.planned import BY_NAME, plan
+
+
+def test_a_blend_is_fitted_on_the_labels_of_the_method_that_it_mixes_in():
+    found = plan(("llm", "reaction", "reaction-llm"))
+    needed = found.needed("fit", Unit(method="reaction-llm", seed=1))
+    assert {unit.method for unit in needed["judge"]} == {"llm"}
+    assert {unit.session_id for unit in needed["judge"]} == {unit.session_id for unit in needed["react"]}
+    assert "judge" not in found.needed("fit", Unit(method="reaction", seed=1))
+    assert "judge" in found.upstream("fit") and "judge" not in plan(("reaction", "rrd")).upstream("fit")
+
+
+def test_reactions_are_read_where_a_method_asks_for_them():
+    assert plan(("uniform", "rrd")).units["react"] == ()
+    both = plan(("rrd", "reaction"))
+    assert both.units["react"] == (Unit("a"), Unit("b"))
+    assert set(both.needed("fit", Unit(None, "reaction", 0))) == {"split", "features", "react"}
+    assert set(both.needed("fit", Unit(None, "rrd", 0))) == {"split", "embed"}
+
+
+def test_a_closed_fit_does_not_depend_on_the_reward_model_s_settings():
+    fit, react = BY_NAME["fit"], BY_NAME["react"]
+    one, two, three = (
+        Config.model_validate({"corpus": "c", "train_reward": {"epochs": e}, "decompose": {"reaction": {"late": late}}})
+        for e, late in ((1, [0.0]), (2, [0.0]), (2, [1.0]))
+    )
+    unit = Unit(None, "reaction", 0)
+    assert fit.settings(one, unit) == fit.settings(two, unit) != fit.settings(three, unit)
+    assert react.settings(one, Unit("a")) == react.settings(three, Unit("a"))
+
+
+def test_another_method_s_settings_leave_a_judgement_valid():
+    config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "llm")}})
+    other = Config.model_validate({"corpus": "c", "decompose": {"methods": ("llm",), "llm": {"model": "another"}}})
+    stage = BY_NAME["judge"]
+    assert stage.settings(config, Unit("a", "uniform")) == stage.settings(other, Unit("a", "uniform"))
+    assert stage.settings(config, Unit("a", "llm")) != stage.settings(other, Unit("a", "llm"))
+
+
+def test_how_a_reply_is_fetched_is_no_part_of_its_identity():
+    stage = BY_NAME["judge"]
+    one, two = (
+        Config.model_validate({"corpus": "c", "decompose": {"methods": ("llm",), "llm": {"concurrency": n}}})
+        for n in (2, 9)
+    )
+    assert stage.settings(one, Unit("a", "llm")) == stage.settings(two, Unit("a", "llm"))
+    assert stage.concurrent(two, Unit("a", "llm")) == 9

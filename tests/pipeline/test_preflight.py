@@ -1,0 +1,65 @@
+"""What is checked before any work: each stage's own check, for the stages that would run and no other."""
+
+from dataclasses import replace
+
+import pytest
+
+from foundation.errors import InputError
+from pipeline import assembly
+from pipeline.config import Config
+from pipeline.preflight import check
+from pipeline.stages.declared import STAGES
+from tests.behaviour.small import write_small_corpus
+
+
+def config(corpus, **values) -> Config:
+    return Config.model_validate({"corpus": corpus, "output": corpus / "run", **values})
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return write_small_corpus(tmp_path / "corpus", sessions=6)
+
+
+def test_only_the_stages_that_would_run_are_checked_and_equal_warnings_are_given_once(corpus, monkeypatch):
+    asked = []
+
+    def noting(stage):
+        def look(before):
+            asked.append((stage.name, len(before.units), before.sends))
+            return ("the same",)
+
+        return replace(stage, check=look)
+
+    monkeypatch.setattr(assembly, "STAGES", tuple(map(noting, STAGES)))
+    assembly._engine.cache_clear()
+    warnings = check(config(corpus, decompose={"methods": ["uniform"]}), ["rewards"], sends=False)
+    assembly._engine.cache_clear()
+    assert asked == [("split", 1, False), ("judge", 6, False), ("rewards", 1, False)]
+    assert warnings.count("the same") == 1
+
+
+def test_samples_that_cannot_differ_are_warned_of(corpus):
+    llm = {"model": "m", "base_url": "http://localhost:1/v1", "samples": 3, "temperature": 0.0}
+    values = {"decompose": {"methods": ["uniform", "llm"], "llm": llm}}
+    assert any("samples = 3 at temperature = 0" in warning for warning in check(config(corpus, **values), ["rewards"]))
+    assert not any("temperature" in warning for warning in check(config(corpus, **values), ["split"]))
+
+
+def test_without_a_test_split_the_run_is_warned(corpus):
+    split = {"train": 0.8, "validation": 0.1, "test": 0.0, "policy": 0.1}
+    warnings = check(config(corpus, split=split))
+    assert any("split.test = 0" in warning for warning in warnings)
+
+
+def test_a_method_to_align_with_must_be_made(corpus):
+    with pytest.raises(InputError, match=r"align.reward_method = 'llm': not among decompose.methods \(uniform\)"):
+        check(config(corpus, decompose={"methods": ["uniform"]}, align={"reward_method": "llm"}))
+
+
+@pytest.mark.parametrize("name", ["affect", "rrd-va"])
+def test_a_method_that_looks_at_faces_needs_some(corpus, name):
+    chosen = config(corpus, decompose={"methods": ["uniform", name]})
+    with pytest.raises(InputError, match=f"decompose.methods: '{name}' look at the rater's face, and no session"):
+        check(chosen)
+    assert check(chosen, ["split"]) is not None

@@ -1,0 +1,19 @@
+"""What shows responses to people, and asks a language model about them, loads no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.behaviour.command import ROOT, environment
+
+SCRIPT = """
+import sys
+from rlhf.compare import blind, judging, note, pairs, responses
+print([name for name in ("torch", "transformers", "peft", "trl") if name in sys.modules])
+"""
+
+
+def test_torch_is_not_loaded():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from foundation.errors import UnitError
+from rlhf.policy.lora import attach_adapter
+from rlhf.ppo.ppo import PPO
+from rlhf.settings import LoraSettings
+from tests.rlhf.ppo.test_ppo import by_length, no_reward, trainer
+from tests.rlhf.toy import SMALL, contexts, small_policy
+
+
+def test_the_learning_rate_falls_to_zero_or_stays():
+    for schedule, expected in (("linear", [2.5e-3, 0.0]), ("constant", [5e-3, 5e-3])):
+        ppo = trainer(no_reward, lr_schedule=schedule)
+        rates = []
+        for step in (1, 2):
+            ppo.step(step)
+            rates.append(ppo.update.optimizer.param_groups[0]["lr"])
+        assert rates == expected
+
+
+def test_a_loss_that_is_no_finite_number_names_the_step():
+    ppo = trainer(no_reward)
+    with torch.no_grad():
+        ppo.actor.value_head.out.bias.fill_(math.nan)
+    with pytest.raises(UnitError, match=r"PPO step 7: the loss is nan.*Lower lr"):
+        ppo.step(7)
+
+
+def updated(seed: int = 0, **changes) -> list[torch.Tensor]:
+    """The trained weights after one step without dropout."""
+    policy = small_policy()
+    torch.manual_seed(0)
+    settings = SMALL.model_copy(
+        update={"lora": LoraSettings(r=4, alpha=8, dropout=0.0), "lr": 5e-3, "batch": 8, "minibatch": 8, **changes}
+    )
+    ppo = PPO(policy, attach_adapter(policy.model, settings.lora), contexts(policy), by_length, settings)
+    torch.manual_seed(seed)
+    ppo.step(1)
+    return [weight.detach().clone() for weight in ppo.update.trained]
+
+
+SAVERS = [{"micro_batch": 3}, {"gradient_checkpointing": True}, {"length_buckets": True}]
+
+
+@pytest.mark.parametrize("saver", SAVERS, ids=lambda saver: next(iter(saver)))
+def test_what_saves_memory_changes_nothing_but_rounding(saver):
+    plain, saved = updated(), updated(**saver)
+    start = updated(lr=1e-30)
+    assert any(bool((one - other).abs().max() > 1e-3) for one, other in zip(plain, start, strict=True))
+    for one, other in zip(plain, saved, strict=True):
+        # Adam takes the sign of tiny gradients: rounding may turn a few of them.
+        assert float(((one - other).abs() > 1e-4).float().mean()) < 0.02
+
+
+def test_checkpointed_activations_are_made_again_with_the_same_dropout():
+    lora = {"lora": LoraSettings(r=4, alpha=8, dropout=0.5)}
+    assert trainer(by_length, gradient_checkpointing=True).actor.model.get_base_model().is_gradient_checkpointing
+    for one, other in zip(updated(**lora), updated(**lora, gradient_checkpointing=True), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_updates_end_early_where_the_policy_has_moved_far():
+    metrics = trainer(by_length, target_kl=1e-9, inner_epochs=5).step(1)
+    assert metrics["updates"] < 10 and metrics["sampled_kl"] > 0
+    far = trainer(by_length, target_kl=1e9, inner_epochs=5).step(1)
+    assert far["updates"] == 10
+    assert "updates" not in trainer(by_length).step(1)
+
+
+def test_the_pretraining_term_holds_the_policy_at_what_people_said():
+    said = [torch.tensor(context.prompt) for context in contexts(small_policy())]
+
+    def loss(coefficient: float) -> float:
+        policy = small_policy()
+        torch.manual_seed(0)
+        settings = SMALL.model_copy(
+            update={"lora": LoraSettings(r=4, alpha=8), "lr": 1e-2, "pretrain_coefficient": coefficient, "steps": 20}
+        )
+        model = attach_adapter(policy.model, settings.lora)
+        ppo = PPO(policy, model, contexts(policy), no_reward, settings, dialogues=said)
+        for step in range(1, 11):
+            metrics = ppo.step(step)
+        assert ("pretrain_loss" in metrics) == bool(coefficient)
+        ppo.actor.eval()
+        return sum(ppo.actor.likelihood_loss(one[None], torch.ones_like(one)[None]).item() for one in said) / len(said)
+
+    assert loss(1.0) < loss(0.0) - 0.2
+
+
+def test_a_gradient_that_is_no_finite_number_is_not_followed():
+    ppo = trainer(by_length)
+    weight = ppo.update.trained[0]
+    weight.register_hook(lambda gradient: gradient * math.nan)
+    before = weight.detach().clone()
+    with pytest.raises(UnitError, match=r"PPO step 3: the gradient's norm is nan.*Lower lr"):
+        ppo.step(3)
+    assert torch.equal(weight, before)

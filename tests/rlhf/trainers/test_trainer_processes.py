@@ -1,0 +1,226 @@
+"""TRL's trainers in several processes take the steps of one."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+from accelerate.utils import parse_flag_from_env
+from safetensors.torch import load_file
+
+from foundation.errors import InputError, UnitError
+from foundation.processes import Processes
+from rlhf.align import align
+from rlhf.launch import parent as launch
+from rlhf.policy import sharding
+from rlhf.settings import AlarmSettings, AlignSettings
+from rlhf.trainers.checkpoints import TrainerCheckpoints
+from rlhf.trainers.group_reward import GroupReward
+from tests.rlhf.test_alignment import digest
+from tests.rlhf.test_alignment import run as alone
+from tests.rlhf.together import ROOT, job, launched, named_policy
+from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
+from tests.rlhf.trainer_processes_run import WAYS, run
+from tests.rlhf.trainers.test_groups import METRICS, Stop, stop_after
+
+GROUPS = {"algorithm": "grpo", "group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
+TOGETHER = {
+    "grpo": GROUPS,
+    # Groups of three: one lies across both processes.
+    "grpo, several turns": {
+        **GROUPS, "reply_turns": 2, "max_context_tokens": 90, "batch": 6, "minibatch": 6, "group": 3,
+    },
+    "rloo": {**GROUPS, "algorithm": "rloo", "kl_coefficient": 0.5},
+    "sft": {**GROUPS, "algorithm": "sft"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As many as each of the two processes has; on a policy this small more of them only wait for one another."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("config", ["data_parallel", pytest.param("fsdp", marks=pytest.mark.slow)])
+def test_two_processes_take_the_steps_of_one(tmp_path: Path, config: str) -> None:
+    # Responses of several turns end at different times, which sharded weights cannot wait for.
+    ways = [way for way in WAYS if config != "fsdp" or "turns" not in way]
+    launched(config, "-m", "tests.rlhf.trainer_processes_run", str(tmp_path), *ways)
+    for way in ways:
+        trained, history = run(way, Processes())
+        first, second = (load_file(tmp_path / f"{way}{rank}.safetensors") for rank in (0, 1))
+        assert all(torch.equal(first[name], second[name]) for name in first)
+        for name, weight in trained.items():
+            assert bool(weight.any())
+            torch.testing.assert_close(first[name], weight, rtol=1e-3, atol=1e-4)
+        told = [ast.literal_eval((tmp_path / f"{way}{rank}.txt").read_text()) for rank in (0, 1)]
+        assert told[0] == told[1] and {name for _, name, _ in told[0]} > {"gradient"}
+        for (step, name, value), (_, other, same) in zip(history.rows, told[0], strict=True):
+            # TRL's clip fraction is a mean of the micro-batches' means, and they are made of other replies.
+            near = 0.02 if name == "clip_fraction" else 1e-5
+            assert name == other and same == pytest.approx(value, rel=1e-3, abs=near), (way, step, name)
+
+
+class Second(Processes):
+    """The second of two processes; the first has had ``found``."""
+
+    def __init__(self, found: list[float]) -> None:
+        super().__init__()
+        self.rank, self.size, self.found = 1, 2, found
+
+    def gather_objects(self, value):
+        return [self.found, value]
+
+
+def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
+    policy = small_policy()
+    settings = SMALL.model_copy(update={"algorithm": "grpo"})
+    reward = GroupReward(
+        lambda contexts, histories, replies: [3.0, 5.0], contexts(policy), settings, Second([1.0, 1.0, 5.0])
+    )
+    state = type("State", (), {"global_step": 0})()
+    said = [[{"role": "assistant", "content": "yes"}]] * 2
+    rewards = reward(prompts=[0, 0], completions=said, context=[0, 1], trainer_state=state)
+    mean, deviation = 3.0, (16 / 5) ** 0.5
+    assert reward.scores == [1.0, 1.0, 5.0, 3.0, 5.0]
+    assert reward.score_norm.moments == pytest.approx((5, mean, 16.0))
+    assert rewards == pytest.approx([0.0, 2.0 / deviation])
+    assert reward.turns == [[value] for value in rewards]
+
+
+def test_accelerate_is_told_nothing_of_fsdp(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs, ours = sharding.FLAGS["fsdp"]
+    monkeypatch.setenv(theirs, "true")
+    monkeypatch.setenv(ours, "false")
+    sharding.claim_accelerate_flags()
+    assert not parse_flag_from_env(theirs) and sharding.sharding_asked(Second([])) == "fsdp"
+    monkeypatch.setenv(ours, "false")
+    sharding.claim_accelerate_flags()
+    assert sharding.sharding_asked(Second([])) is None
+
+
+def test_of_sharded_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:
+    # sft does not read it.
+    taught = SMALL.model_copy(update={"algorithm": "sft", "policy": "p", "minibatch": 3, "micro_batch": 1})
+    sharding.check_sharding(taught, Second([]))
+    with pytest.raises(InputError, match=r"minibatch = 3"):
+        sharding.check_sharding(taught.model_copy(update={"algorithm": "ppo"}), Second([]))
+
+
+def test_a_checkpoint_has_to_hold_every_process_random_numbers(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        alone(tmp_path / "out", checkpoints=tmp_path / "kept", progress=stop_after(1), **GROUPS)
+    folder, kept = tmp_path / "kept" / "step-000001", TrainerCheckpoints(tmp_path / "kept", 2)
+    random = (folder / "rng_state.pth").rename(folder / "rng_state_0.pth").read_bytes()
+    for found in (None, b"\x80\x04 half"):
+        if found is not None:
+            (folder / "rng_state_1.pth").write_bytes(found)
+        with pytest.raises(UnitError, match=r"checkpoint .*step-000001 cannot be read .* Delete this folder to go on"):
+            kept.open()
+    (folder / "rng_state_1.pth").write_bytes(random)
+    opened = kept.open()
+    assert opened is not None and opened[0] == folder
+
+
+def oddly(monkeypatch: pytest.MonkeyPatch, mishap: str, step: int) -> None:
+    plain = launch.launch_command
+
+    def odd(settings: AlignSettings, folder: Path) -> list[str]:
+        return [*plain(settings, folder)[:-2], "tests.rlhf.launched_oddly", mishap, str(step), str(folder)]
+
+    monkeypatch.setattr(launch, "launch_command", odd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", TOGETHER)
+def test_two_processes_align_and_the_first_one_tells_and_writes(tmp_path: Path, way: str) -> None:
+    wanted = job(tmp_path, **TOGETHER[way])
+    lines: list[str] = []
+    seen: list[tuple[int, set[str]]] = []
+    history, samples = align(
+        wanted, lambda done, total, text: lines.append(text), [lambda step, metrics: seen.append((step, set(metrics)))]
+    )
+    measured = {"loss", "entropy", "token_accuracy"} if way == "sft" else METRICS
+    assert seen == [(1, measured), (2, measured)] and len(samples) == 2
+    name = wanted.settings.algorithm.upper()
+    assert [line.split(":")[0] for line in lines] == [f"{name} step 1", f"{name} step 2"]
+    steps = {row["step"] for row in history.to_pylist() if row["metric"] in measured}
+    assert steps == {1, 2} and (wanted.out / "README.md").is_file()
+    kept = tmp_path / "kept"
+    assert {path.name for path in kept.iterdir()} == {"base", "step-000001", "step-000002"}
+    states = [torch.load(kept / "step-000002" / f"rng_state_{rank}.pth", weights_only=False) for rank in (0, 1)]
+    assert not torch.equal(states[0]["cpu"], states[1]["cpu"])
+
+
+SCRIPT = """
+import json
+import sys
+from pathlib import Path
+import pytest
+import torch
+torch.set_num_threads(1)
+from rlhf.launch import parent as launch
+from tests.rlhf.together import job
+from tests.rlhf.trainers.test_trainer_processes import oddly
+
+if sys.argv[4:]:
+    oddly(pytest.MonkeyPatch(), "hold", int(sys.argv[4]))
+changes = json.loads(sys.argv[3])
+wanted = job(Path(sys.argv[1]), Path(sys.argv[2]), **changes)
+launch.align_together(wanted, lambda done, total, text: print(done, flush=True), ())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
+)
+def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
+    reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def command(name: str, *hold: str) -> list[str]:
+        (tmp_path / name).mkdir(exist_ok=True)
+        changes = json.dumps({**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config})
+        return [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(reward), changes, *hold]
+
+    subprocess.run(command("a"), env=environment, check=True, stdout=subprocess.DEVNULL)
+    for stop in ("1", "3"):
+        with subprocess.Popen(command("b", stop), env=environment, stdout=subprocess.PIPE, text=True) as running:
+            assert running.stdout is not None
+            assert next(line for line in running.stdout if line.strip() == stop)
+            for process in [*psutil.Process(running.pid).children(recursive=True), running]:
+                process.kill()
+        assert (tmp_path / "b" / "kept" / f"step-00000{stop}").is_dir()
+        assert not (tmp_path / "b" / "out" / "README.md").exists()
+    subprocess.run(command("b"), env=environment, check=True, stdout=subprocess.DEVNULL)
+    assert digest(tmp_path / "a" / "out") == digest(tmp_path / "b" / "out")
+
+
+@pytest.mark.slow
+def test_a_reward_that_is_no_number_in_one_process_ends_all_with_its_message(tmp_path: Path, monkeypatch) -> None:
+    oddly(monkeypatch, "nan", 3)
+    match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 steps, .*step-000001"
+    with pytest.raises(UnitError, match=match):
+        launch.align_together(job(tmp_path, **{**GROUPS, "steps": 4}), quiet, ())
+    assert (tmp_path / "kept" / "step-000001" / "adapter_model.safetensors").is_file()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_an_alarm_ends_all_processes_with_its_message(tmp_path: Path) -> None:
+    alarms = AlarmSettings(patience=1, max_kl=1e-9)
+    with pytest.raises(UnitError, match=r"GRPO step \d: stopped, the policy games its reward. KL blow-up"):
+        launch.align_together(job(tmp_path, **{**GROUPS, "steps": 6, "alarms": alarms, "lr": 0.1}), quiet, ())

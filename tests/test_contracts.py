@@ -1,0 +1,50 @@
+"""The contracts of `lint-imports` catch what they are for: each is broken once on purpose, in a copy."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = tuple(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name not in ("tests", "demo"))
+BREAKS = {
+    "A package imports only from packages below it": ("features/series.py", "import rlhf.settings"),
+    "The LLM client knows nothing of dialogue": ("llm_client/usage.py", "import corpus.schema"),
+    "Evaluation does not know how the values were made": ("evaluation/figure.py", "import features.names"),
+    "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import corpus.corpus"),
+    "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),
+    "Pages need no trainer; what they read may load one when it is used": ("viewer/__init__.py", "import peft"),
+}
+TRAINERS = {"torch", "transformers", "trl", "peft"}
+
+
+def lint(folder):
+    command = [sys.executable, "-c", "import sys; from importlinter.cli import lint_imports_command as lint; lint()"]
+    done = subprocess.run([*command, "--no-cache"], cwd=folder, capture_output=True, text=True)
+    return dict(re.findall(r"^(.+?) (KEPT|BROKEN)$", done.stdout, re.MULTILINE)), done.stdout + done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path):
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=lambda _, names: [n for n in names if "cache" in n])
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_each_contract_is_broken_by_what_it_forbids(copy):
+    for file, line in BREAKS.values():
+        path = copy / file
+        path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+    states, said = lint(copy)
+    assert states == dict.fromkeys(BREAKS, "BROKEN"), said
+
+
+@pytest.mark.parametrize("package", ["environments", "viewer", "foundation", "corpus", "decompose", "reward_model"])
+def test_a_package_is_imported_without_a_trainer(package):
+    code = f"import {package}, sys; sys.exit(', '.join({TRAINERS} & set(sys.modules)) or None)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
