@@ -210,6 +210,7 @@ def test_kill_9_pays_nothing_twice_but_what_was_under_way_and_never_passes_the_b
             asker.stdout.readline()
             before = len(server.requests)
             while len(server.requests) < before + after:
+                assert asker.poll() is None
                 time.sleep(0.002)
             asker.send_signal(signal.SIGKILL)
             asker.communicate()

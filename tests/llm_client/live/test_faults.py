@@ -232,6 +232,7 @@ def test_ctrl_c_keeps_every_reply_received(tmp_path, after):
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         while server.answered < after:
+            assert process.poll() is None
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
