@@ -54,7 +54,7 @@ def test_a_plain_run_does_not_ask_what_is_in_a_batch(folder):
         advance(server, folder, asked)
         with (
             Client(settings(server), cache=folder / "cache.sqlite") as client,
-            pytest.raises(SetupError, match=r"2 requests are in a batch \(batch_0\).*--batch"),
+            pytest.raises(SetupError, match=r"2 requests are in a batch \(batch_0\).*Collect the batch"),
         ):
             client.complete(asked[0])
         assert server.requests == []
