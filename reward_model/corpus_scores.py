@@ -18,7 +18,7 @@ from foundation.listing import first_few
 from reward_model.score_journal import ScoreJournal, SessionScores
 
 if TYPE_CHECKING:
-    from reward_model.loop import Progress
+    from foundation.progress import Progress
     from reward_model.model import RewardModel
 
 NOBODY = ""

@@ -14,9 +14,10 @@ from torch import Tensor
 
 from corpus.session import Episode, EpisodeKey
 from foundation.errors import UnitError
+from foundation.progress import Progress
 from reward_model.dataset import Dataset, read_turns, row_places, rows_of_split, turn_keys, turn_values
 from reward_model.history_windows import HistoryWindows
-from reward_model.loop import EpochRow, Progress, Training
+from reward_model.loop import EpochRow, Training
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from reward_model.training import best_epoch, history_table, predict, train

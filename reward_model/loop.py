@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,13 @@ from torch import Tensor
 
 from foundation.errors import UnitError
 from foundation.processes import Processes
+from foundation.progress import Progress
 from reward_model.dataset import Dataset
 from reward_model.model import RewardModel
 from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
 from reward_model.training_state import read_state, write_state
 
-Progress = Callable[[int, int, str], None]
-"""Called as ``progress(epoch, epochs, text)``."""
 LARGEST_GRADIENT = 1.0
 STATE_VERSION = 1
 

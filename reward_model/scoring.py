@@ -14,8 +14,8 @@ from corpus.corpus import Corpus
 from corpus.schema import REWARDS
 from corpus.tablefile import write_table
 from foundation.files import place_file
+from foundation.progress import Progress
 from reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
-from reward_model.loop import Progress
 from reward_model.model import RewardModel
 from reward_model.score_journal import identity_of, open_journal
 

@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save_file
 from foundation.errors import ApportionError, InputError, UnitError
 from foundation.files import write_atomically
 from foundation.processes import Processes
-from reward_model.loop import EpochRow, Progress, Training, trained_weights, training_loop
+from foundation.progress import Progress
+from reward_model.loop import EpochRow, Training, trained_weights, training_loop
 
 WEIGHTS, HISTORY, FAILURE = "weights.safetensors", "history.json", "failure.json"
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from corpus.schema import HISTORY
 from foundation.errors import UnitError
 from foundation.processes import Processes
+from foundation.progress import Progress
 from reward_model.dataset import Dataset
-from reward_model.loop import EpochRow, Progress, Training, training_loop
+from reward_model.loop import EpochRow, Training, training_loop
 from reward_model.model import RewardModel
 from reward_model.several_processes import train_together
 

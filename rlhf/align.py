@@ -8,11 +8,12 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from foundation.errors import ApportionError
+from foundation.progress import Progress, silent
 from rlhf.alignment import align_here
 from rlhf.launch.parent import align_together
 from rlhf.training.job import Job
 from rlhf.training.reward import ModelReward
-from rlhf.training.run import Progress, Watcher, silent
+from rlhf.training.run import Watcher
 
 
 def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) -> tuple[pa.Table, pa.Table]:

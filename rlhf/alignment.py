@@ -13,6 +13,7 @@ from corpus.session import Episode
 from corpus.settings import SPLITS
 from foundation.errors import UnitError
 from foundation.processes import Processes
+from foundation.progress import Progress, silent
 from rlhf.policy.card import PolicyFacts, policy_card
 from rlhf.policy.contexts import (
     ContextSet,
@@ -40,7 +41,7 @@ from rlhf.training.isolation import own_randomness, quiet_transformers
 from rlhf.training.job import Job
 from rlhf.training.metrics import Metrics
 from rlhf.training.reward import Reward, SessionReward
-from rlhf.training.run import Progress, Run, Watcher, silent
+from rlhf.training.run import Run, Watcher
 
 
 def align_here(

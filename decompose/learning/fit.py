@@ -16,9 +16,10 @@ from decompose.learning.network import Task, network_of, rewards_of
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
+from foundation.progress import Progress
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
 from reward_model.history_windows import HistoryWindows
-from reward_model.loop import Progress, Training
+from reward_model.loop import Training
 from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
 from reward_model.training import history_table, predict, train

@@ -16,9 +16,10 @@ from corpus.session import Session
 from foundation.errors import ApportionError, InputError, StoppedError, UnitError
 from foundation.files import canonical_json, digest, write_atomically
 from foundation.listing import listed
+from foundation.progress import Progress
 from pipeline.config import Config
 from pipeline.engine.inputs import InputHashes
-from pipeline.engine.stage import Inputs, Outputs, Progress, Stage, Unit, Work
+from pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from pipeline.engine.store import Artifact, Store
 from pipeline.engine.units import Plan
 

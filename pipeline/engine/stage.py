@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from foundation.errors import UnitError
+from foundation.progress import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from corpus.session import Episode, Session
     from pipeline.config import Config
     from pipeline.engine.store import Artifact
-
-Progress = Callable[[int, int, str], None]
-"""Called as ``progress(done, total, text)`` from inside a long unit."""
 
 
 class Unit(NamedTuple):

@@ -20,8 +20,8 @@ from pipeline.engine.stage import Stage, Unit
 from pipeline.stages.declared import STAGES
 
 if TYPE_CHECKING:
+    from foundation.progress import Progress
     from pipeline.engine.engine import Engine, Outcome
-    from pipeline.engine.stage import Progress
 
 MAX_SHARDS = 1024
 """Airflow maps a task over at most this many values that another task returned."""

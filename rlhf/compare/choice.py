@@ -19,10 +19,11 @@ from corpus.settings import SplitSettings
 from corpus.splits import split
 from corpus.tablefile import read_table
 from foundation.errors import InputError
+from foundation.progress import Progress
 from foundation.settings import problems
 from reward_model.corpus_scores import choose_episodes
 from rlhf.compare.blind import LETTERS
-from rlhf.compare.generate import Progress, SamplingSettings, fingerprint_of, generate
+from rlhf.compare.generate import SamplingSettings, fingerprint_of, generate
 from rlhf.compare.note import is_finished, key_path, note_path, noted_table
 from rlhf.compare.shared_contexts import SharedContexts, share_contexts
 from rlhf.policy.loading import check_device

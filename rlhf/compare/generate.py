@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import torch
 
 from foundation.errors import UnitError
 from foundation.files import place_file, write_atomically
+from foundation.progress import Progress
 from rlhf.compare.blind import blinded
 from rlhf.compare.note import key_path, note_path, note_text
 from rlhf.compare.partial_table import PartialTable
@@ -26,8 +27,6 @@ from rlhf.policy.out_of_memory import memory_advice
 from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import Placement, Window
 from rlhf.training.isolation import quiet_transformers
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import UnitError
+from foundation.progress import Progress
 from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
 from llm_client.prompts.data import data_json
 from llm_client.prompts.strict_json import FENCED, ReplyMistakeError, check_finished, once
@@ -35,8 +36,6 @@ ATTEMPTS = 3
 LONGEST_REASON = 500
 TOKENS_A_REPLY = 45
 """About what a verdict with a reason of 20 words takes as JSON."""
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass

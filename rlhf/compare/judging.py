@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from corpus.corpus import Corpus
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
+from foundation.progress import Progress
 from foundation.settings import problems
 from llm_client.asker import Asker
 from llm_client.cost.estimate import estimate
@@ -26,7 +27,7 @@ from llm_client.request import ChatRequest
 from llm_client.settings import LLMSettings
 from rlhf.compare.blind import unblinded
 from rlhf.compare.disguise import Disguised, disguised, speakers
-from rlhf.compare.judge import TOKENS_A_REPLY, Judged, Progress, judge, requests_for, verdict_rows
+from rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
 from rlhf.compare.note import is_blind, key_path
 from rlhf.compare.pairs import Pair, pairs_of
 from rlhf.compare.responses import KEY, RESPONSES, read_rows

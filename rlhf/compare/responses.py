@@ -40,7 +40,7 @@ def messages_of(context: str) -> tuple[Said, ...]:
     InputError
         A line that begins with neither role.
     """
-    found = []
+    messages = []
     for line in context.split("\n"):
         role, colon, text = line.partition(":")
         if not colon or role not in ROLES:
@@ -48,8 +48,8 @@ def messages_of(context: str) -> tuple[Said, ...]:
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
                 "Write one line a message, as `apportion generate` does."
             )
-        found.append(Said(role, text.strip()))
-    return tuple(found)
+        messages.append(Said(role, text.strip()))
+    return tuple(messages)
 
 
 def check_suffix(path: Path, option: str) -> None:

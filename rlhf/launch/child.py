@@ -26,10 +26,10 @@ def main(folder: Path) -> None:
     from accelerate import Accelerator
 
     from foundation.processes import Processes
+    from foundation.progress import silent
     from rlhf.alignment import align_here
     from rlhf.policy.sharding import claim_accelerate_flags
     from rlhf.training.reward import ModelReward
-    from rlhf.training.run import silent
 
     claim_accelerate_flags()
     torch.set_num_threads(shared.threads)

@@ -15,11 +15,12 @@ import pyarrow as pa
 import torch
 
 from foundation.errors import ApportionError, InputError, UnitError
+from foundation.progress import Progress
 from rlhf.launch.config import CONFIGS, check_config, config_file
 from rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
 from rlhf.settings import AlignSettings
 from rlhf.training.job import Job
-from rlhf.training.run import Progress, Watcher
+from rlhf.training.run import Watcher
 
 ERRORS: dict[str, type[ApportionError]] = {"UnitError": UnitError, "InputError": InputError}
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from foundation.errors import UnitError
 from foundation.processes import Processes
+from foundation.progress import Progress
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
 from rlhf.ppo.actor_critic import ActorCritic
@@ -35,7 +36,7 @@ from rlhf.training.masked import masked_mean
 from rlhf.training.metrics import Metrics
 from rlhf.training.progress_line import progress_line
 from rlhf.training.reward import Reward, finite_scores
-from rlhf.training.run import Progress, Watcher
+from rlhf.training.run import Watcher
 from rlhf.training.score_norm import ScoreNorm
 from rlhf.training.shuffled import Shuffled
 

@@ -7,17 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from foundation.processes import Processes
+from foundation.progress import Progress, silent
 from rlhf.settings import AlignSettings
 from rlhf.training.metrics import Metrics
 
-Progress = Callable[[int, int, str], None]
-"""``progress(done, total, text)`` after every step."""
 Watcher = Callable[[int, Mapping[str, float]], None]
 """``watcher(step, metrics)`` after every step, from 1."""
-
-
-def silent(done: int, total: int, text: str) -> None:
-    """Progress that nobody looks at."""
 
 
 @dataclass(frozen=True)
