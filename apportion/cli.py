@@ -67,14 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except InputError as error:
-        _end(f"error: {error}{hint_for(error)}", EXIT_USAGE)
+        _end(f"error: {error}{hint_for(error, _options(arguments))}", EXIT_USAGE)
     except ApportionError as error:
-        _end(f"error: {error}{hint_for(error)}", EXIT_FAILED)
+        _end(f"error: {error}{hint_for(error, _options(arguments))}", EXIT_FAILED)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
         sys.stdout = None
         sys.exit(EXIT_FAILED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _options(arguments: Sequence[str] | None) -> set[str]:
+    """The options of the command that ``arguments`` name."""
+    command: click.Command = cli
+    for argument in sys.argv[1:] if arguments is None else arguments:
+        command = command.commands.get(argument, command) if isinstance(command, click.Group) else command
+    return {option for parameter in command.params for option in parameter.opts}
 
 
 def _end(message: str, code: int) -> None:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from foundation.errors import ApportionError
-from llm_client.errors import ConsentError, InBatchError
+from llm_client.errors import ConsentError, InBatchError, LostBatchError
 
-HINTS: dict[type[ApportionError], str] = {
-    ConsentError: "--preview 3 shows what would be sent; --send-to HOST agrees to it.",
-    InBatchError: "the same command with --batch collects the batch; --forget-batch ID gives it up.",
+HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
+    ConsentError: {
+        "--preview": "--preview 3 shows what would be sent",
+        "--send-to": "--send-to HOST agrees to it",
+    },
+    InBatchError: {
+        "--batch": "the same command with --batch collects the batch",
+        "--forget-batch": "--forget-batch ID gives it up",
+    },
+    LostBatchError: {"--forget-batch": "--forget-batch ID gives it up"},
 }
+"""By error, what each option would do about it."""
 
 
-def hint_for(error: ApportionError) -> str:
-    """A line with the options that help, with its line break before it; nothing where none does."""
-    return next((f"\nhint: {text}" for kind, text in HINTS.items() if isinstance(error, kind)), "")
+def hint_for(error: ApportionError, options: Collection[str]) -> str:
+    """A line, with its break before it, on those of the running command's ``options`` that help; else nothing."""
+    helping = next((texts for kind, texts in HINTS.items() if isinstance(error, kind)), {})
+    texts = [text for option, text in helping.items() if option in options]
+    return f"\nhint: {'; '.join(texts)}." if texts else ""

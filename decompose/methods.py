@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -227,13 +228,14 @@ METHODS: Mapping[str, Method] = _Registry()
 def section_classes() -> dict[str, type[Settings]]:
     """The classes of the settings that packages' methods bring, by their section.
 
-    Raises
-    ------
-    InputError
-        A package's method cannot be loaded, or declares settings that cannot be used.
+    A method that cannot be loaded is left out: whoever uses it is told why.
     """
-    brought = [METHODS[name] for name in METHODS if name not in _Registry._ours]
-    classes = {str(method.section): method.settings_class() for method in brought}
+    classes = {}
+    for name in METHODS:
+        if name not in _Registry._ours:
+            with suppress(InputError):
+                method = METHODS[name]
+                classes[str(method.section)] = method.settings_class()
     return {section: made for section, made in classes.items() if made is not None}
 
 

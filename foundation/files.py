@@ -123,6 +123,8 @@ def _open_locked(path: Path, message: str, error: type[Exception]) -> IO[bytes]:
         try:
             file = path.open("a+b")
         except FileNotFoundError:
+            if path.is_symlink():
+                raise  # It leads nowhere, and will not the next time.
             continue  # Whoever had it has just finished and taken the folder away.
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

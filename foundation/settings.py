@@ -50,7 +50,7 @@ def problems(
         if item["type"] == "extra_forbidden":
             texts.append(f"{name}: unknown key; {unknown(item['loc'])}")
         elif item["type"] == "missing":
-            texts.append(f"{name}: missing")
+            texts.append(f"{name}: missing; add it")
         elif not name:
             texts.append(message)
         elif isinstance(item["input"], Mapping | BaseModel):  # A whole group: its message names the keys.

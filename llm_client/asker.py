@@ -176,7 +176,7 @@ def ask_until_usable(
         try:
             reply = complete(asked)
         except UnitError as error:
-            error.evidence = _evidence(bad)
+            error.evidence = _evidence(bad) or error.evidence
             raise
         try:
             return read(reply)

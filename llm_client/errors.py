@@ -24,6 +24,10 @@ class InBatchError(SetupError):
     """The request is in a batch that is not finished: asked directly, it would be paid twice."""
 
 
+class LostBatchError(SetupError):
+    """A batch that was handed in is not known to its server any more."""
+
+
 class BudgetError(LLMError, StoppedError):
     """The next request could pass the budget; it was not sent."""
 
@@ -46,4 +50,5 @@ def prefixed(prefix: str, kind: type[LLMError] = SetupError) -> Iterator[None]:
     try:
         yield
     except kind as error:
-        raise type(error)(f"{prefix}: {error}") from None
+        error.args = (f"{prefix}: {error}",)
+        raise

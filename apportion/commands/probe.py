@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.options import with_options
-from apportion.commands.places import check_place, write
+from apportion.commands.options import option_names, with_options
+from apportion.commands.places import check_place, unwritable, write
 from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
 
@@ -107,11 +107,16 @@ def _settings(config: Path | None, changes: dict[str, Any]) -> FeatureSettings:
     try:
         return FeatureSettings.model_validate({**settings.model_dump(), **given})
     except ValidationError as error:
-        raise InputError(f"the settings cannot be used: {'; '.join(problems(error))}. Change the options.") from None
+        refused = "; ".join(problems(error, option_names()))
+        raise InputError(f"the settings cannot be used: {refused}. Change the options.") from None
 
 
 def _check_place(png: Path, media: Path) -> None:
     """Before minutes are spent: whether the picture can be written there. Only pictures are replaced."""
     check_place(png, "--png", (".png",), make_folder=False)
-    if png.exists() and media.exists() and png.samefile(media):
+    try:
+        same = png.exists() and media.exists() and png.samefile(media)
+    except OSError as error:
+        raise unwritable(png, "--png", error) from None
+    if same:
         raise InputError(f"--png {png}: that is the recording itself. Choose another name.")

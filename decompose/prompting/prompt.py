@@ -152,11 +152,6 @@ def load_prompt(name: str) -> Prompt:
     return Prompt(name, text.header.get("title", path.stem), units, low, high, text.system, text.user, path)
 
 
-def prompt_names() -> list[str]:
-    """The names of our own prompts and of those that installed packages bring, sorted."""
-    return PROMPTS.names()
-
-
 def prompt_for(name: str, rating_name: str) -> Prompt:
     """The prompt ``name`` in the wording for this rating: ``default`` follows what the rating means, others do not.
 

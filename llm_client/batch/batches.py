@@ -26,7 +26,7 @@ from llm_client.batch.lines import BatchLine, read_line
 from llm_client.batch.service import BatchService, UncertainError
 from llm_client.cost.budget import Budget
 from llm_client.cost.prices import Price, find_price
-from llm_client.errors import InBatchError, RequestError, SetupError
+from llm_client.errors import LostBatchError, RequestError, SetupError
 from llm_client.kept.cache import KeptReply, ReplyCache
 from llm_client.live.connection import Connection
 from llm_client.live.dialect import Dialect
@@ -215,7 +215,7 @@ class Batches:
             return
         state = self._service.retrieve(batch_id)
         if state is None:
-            raise InBatchError(
+            raise LostBatchError(
                 f"{self._settings.host} does not know the batch {batch_id} (any more). Use the key of the account that "
                 f"it was made with; if it is gone for good, give up the batch {batch_id}."
             )

@@ -45,12 +45,12 @@ class Budget:
         if price is None:
             raise SetupError(
                 f"a budget of {usd_text(ceiling_usd)} cannot be kept: no price is known for {model!r}. Put it into a "
-                f"table like {SHIPPED} and name that with run.prices, or leave the budget out."
+                f"table like {SHIPPED} and name that (in a run's configuration: run.prices), or leave the budget out."
             )
         if max_tokens is None and price.max_output_tokens is None:
             raise SetupError(
                 f"a budget of {usd_text(ceiling_usd)} cannot be kept: nothing says how long a reply of {model!r} can "
-                "be. Set decompose.llm.max_tokens, or max_output_tokens in your price table."
+                "be. Set max_tokens, or max_output_tokens in your price table."
             )
         self.ceiling_usd = ceiling_usd
         self._price, self._cache = price, cache

@@ -35,9 +35,7 @@ class CostEstimate:
 
     def text(self) -> str:
         """Two lines for a person."""
-        cost = (
-            "cost unknown: no price for this model (run.prices)" if self.usd is None else f"about {usd_text(self.usd)}"
-        )
+        cost = "cost unknown: no price for this model" if self.usd is None else f"about {usd_text(self.usd)}"
         return (
             f"{self.model}: {self.requests:,} requests, {self.answered:,} answered already, {self.remaining:,} to ask\n"
             f"  for these about {self.input_tokens:,} input tokens ({self.counting}) and {self.output_tokens:,} output "

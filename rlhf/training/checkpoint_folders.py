@@ -44,7 +44,6 @@ class StepFolders:
         scratch = self.scratch()
         writer: Any = model
         writer.save_pretrained(str(scratch))
-        shutil.rmtree(self.root / BASE, ignore_errors=True)
         place_folder(scratch, self.root / BASE)
 
     def newest(self) -> Path | None:

@@ -1,14 +1,30 @@
 import pytest
 
+from apportion.cli import _options
 from apportion.hints import HINTS, hint_for
 from foundation.errors import InputError
+from llm_client.errors import ConsentError, InBatchError, LostBatchError
+
+
+def test_a_command_s_own_options_are_told():
+    options = _options(["decompose", "apportion.toml"])
+    assert hint_for(ConsentError("x"), options) == (
+        "\nhint: --preview 3 shows what would be sent; --send-to HOST agrees to it."
+    )
+    assert "--batch collects" in hint_for(InBatchError("x"), options)
+    assert hint_for(LostBatchError("x"), options) == "\nhint: --forget-batch ID gives it up."
+
+
+def test_a_command_without_them_has_no_such_hint():
+    assert hint_for(ConsentError("x"), _options(["benchmark", "corpus"])) == ""
+    assert hint_for(InBatchError("x"), _options(["compare", "a.parquet"])) == ""
+    assert hint_for(ConsentError("x"), _options([])) == ""
 
 
 @pytest.mark.parametrize("kind", HINTS)
-def test_an_error_from_below_gets_the_options_that_help(kind):
-    assert hint_for(kind("x")) == f"\nhint: {HINTS[kind]}"
-    assert "--" not in str(kind("x"))
+def test_each_option_stands_in_its_text(kind):
+    assert all(option in text for option, text in HINTS[kind].items())
 
 
 def test_another_error_says_all_itself():
-    assert hint_for(InputError("x")) == ""
+    assert hint_for(InputError("x"), {"--send-to"}) == ""

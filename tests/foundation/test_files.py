@@ -120,6 +120,12 @@ def test_a_lock_that_was_taken_away_by_its_owner_is_made_anew(tmp_path):
             assert path.exists()
 
 
+def test_a_lock_that_leads_nowhere_is_the_caller_s_to_explain(tmp_path):
+    (tmp_path / "lock").symlink_to(tmp_path / "none" / "lock")
+    with pytest.raises(FileNotFoundError), locked(tmp_path / "lock", "busy", InputError):
+        pass
+
+
 def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError), locked(tmp_path / "file" / "lock", "busy", InputError):

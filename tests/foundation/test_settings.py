@@ -35,7 +35,7 @@ def test_a_value_cannot_be_assigned():
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({}, "name: missing"),
+        ({}, "name: missing; add it"),
         ({"name": "a", "nam": 1}, "nam: unknown key; remove it"),
         ({"name": "a", "inner": {"rate": "x"}}, "inner.rate = 'x': Input should be a valid number"),
         ({"name": "a", "inner": {"rate": -1}}, "inner: rate must be above 0"),

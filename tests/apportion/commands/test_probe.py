@@ -100,7 +100,7 @@ def test_a_model_names_its_detector(capsys: pytest.CaptureFixture[str], voice: P
         (("voice.wav", "--png", "none/a.png"), "cannot be written (No such file or directory)"),
         (("voice.wav", "--png", "voice.wav"), "must end in .png"),
         (("voice.wav", "--png", "folder.png"), "a folder"),
-        (("voice.wav", "--pitch-floor", "900"), "pitch_floor_hz = 900.0"),
+        (("voice.wav", "--pitch-floor", "900"), "--pitch-floor = 900.0"),
         (("voice.wav", "--pitch-floor", "290", "--pitch-ceiling", "200"), "must be above pitch_floor_hz"),
         (("voice.wav", "--config", "gone.toml"), "gone.toml: no such file"),
         (("a.mp4", "--emotion-model", "gone.onnx"), "gone.onnx"),

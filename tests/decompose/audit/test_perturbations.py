@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpus.session import Rating, Session, Turn
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.prompting.prompt import DialoguePart, load_prompt, prompt_names
+from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt
 from decompose.settings import DecomposeSettings
 from tests.decompose.audit.cases import SEEN, TALK, clean, prompts
 
@@ -21,7 +21,7 @@ def transcript(prompt: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)
-@pytest.mark.parametrize("prompt", prompt_names())
+@pytest.mark.parametrize("prompt", PROMPTS.names())
 def test_every_perturbation_asks_for_the_same_turns_and_is_the_same_again(name, prompt):
     settings = DecomposeSettings(llm={"prompt": prompt})
     changed = PERTURBATIONS[name].apply(clean(settings), 3)
@@ -45,11 +45,11 @@ def test_the_paraphrase_has_the_same_data_and_other_words():
     assert len(words[0] & words[1]) < 0.6 * min(len(words[0]), len(words[1]))
 
 
-@pytest.mark.parametrize("name", prompt_names())
+@pytest.mark.parametrize("name", PROMPTS.names())
 def test_every_prompt_of_ours_has_other_words_on_its_own_scale(name):
     prompt, other = load_prompt(name), load_prompt(str(paraphrase_of(name, "mood")))
     assert (prompt.units, prompt.low, prompt.high) == (other.units, other.low, other.high)
-    assert other.name not in prompt_names()
+    assert other.name not in PROMPTS.names()
     assert other.identity() != prompt.identity()
     part = DialoguePart(1, 4, (1, 3))
     assert all("turn" in message.content for message in other.messages(clean().episode, SEEN, None, part))

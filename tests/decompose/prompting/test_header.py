@@ -2,7 +2,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from decompose.prompting.prompt import FOLDER, PROMPTS, load_prompt, prompt_names
+from decompose.prompting.prompt import FOLDER, PROMPTS, load_prompt
 from foundation.errors import InputError
 from llm_client.prompts import prompt_file
 from tests.decompose.sessions import session
@@ -98,7 +98,7 @@ def brought(monkeypatch, value):
 
 def test_a_package_may_bring_a_prompt(monkeypatch):
     brought(monkeypatch, "tests.decompose.prompting.test_header:PAPER")
-    assert "theirs" in prompt_names()
+    assert "theirs" in PROMPTS.names()
     assert load_prompt("theirs").units == "score"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from corpus.session import Rating
 from decompose.prompting import prompt as prompt_module
-from decompose.prompting.prompt import DialoguePart, load_prompt, prompt_for, prompt_names
+from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for
 from foundation.errors import InputError
 from tests.decompose.sessions import descriptors, of_length, session
 
@@ -119,7 +119,7 @@ def test_an_unknown_prompt_is_told_with_the_nearest():
 
 
 def test_what_the_values_are_is_in_the_file():
-    assert prompt_names() == ["attribution", "default", "paper", "quality"]
+    assert PROMPTS.names() == ["attribution", "default", "paper", "quality"]
     assert (load_prompt("default").units, load_prompt("default").low, load_prompt("default").high) == (
         "judgement",
         -5,
