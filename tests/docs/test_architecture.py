@@ -50,3 +50,8 @@ def test_the_readme_s_first_screen_is_short():
     first = read("README.md").partition("## What it does")[0]
     (table,) = re.findall(r"```text\n(.*?)```", first, re.DOTALL)
     assert table.count("\n") <= 15 and first.count("](docs/") <= 4
+
+
+def test_no_page_has_a_blank_left_to_fill():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+    assert not [page.name for page in pages if "@@" in page.read_text(encoding="utf-8")]
