@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 from foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from corpus.schema import RESPONSES
     from rlhf.compare.choice import Generation, Wanted, choose
     from rlhf.compare.judging import JudgeSettings, Judging, LanguageModelJudge, read_pairs
     from rlhf.compare.pairs import Pair
-    from rlhf.compare.responses import RESPONSES, read_rows, write_rows
+    from rlhf.compare.responses import read_rows, write_rows
     from rlhf.compare.tables import WinRates
 
 __all__ = [
@@ -43,7 +44,8 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Generation", "Wanted", "choose"), "rlhf.compare.choice"),
     **dict.fromkeys(("JudgeSettings", "Judging", "LanguageModelJudge", "read_pairs"), "rlhf.compare.judging"),
-    **dict.fromkeys(("RESPONSES", "read_rows", "write_rows"), "rlhf.compare.responses"),
+    "RESPONSES": "corpus.schema",
+    **dict.fromkeys(("read_rows", "write_rows"), "rlhf.compare.responses"),
     "Pair": "rlhf.compare.pairs",
     "WinRates": "rlhf.compare.tables",
 }

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from corpus.schema import KEY, RESPONSES
 from foundation.errors import InputError
-from rlhf.compare.responses import KEY, RESPONSES
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

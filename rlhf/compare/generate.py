@@ -12,13 +12,14 @@ from typing import Any
 import pyarrow as pa
 import torch
 
+from corpus.schema import KEY, RESPONSES
 from foundation.errors import UnitError
 from foundation.files import place_file, write_atomically
 from foundation.progress import Progress
 from rlhf.compare.blind import blinded
 from rlhf.compare.note import key_path, note_path, note_text
 from rlhf.compare.partial_table import PartialTable
-from rlhf.compare.responses import KEY, RESPONSES, write_rows
+from rlhf.compare.responses import write_rows
 from rlhf.compare.shared_contexts import SharedContexts
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from corpus.corpus import Corpus
+from corpus.schema import KEY, RESPONSES
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
 from foundation.progress import Progress
@@ -30,7 +31,7 @@ from rlhf.compare.disguise import Disguised, disguised, speakers
 from rlhf.compare.judge import TOKENS_A_REPLY, Judged, judge, requests_for, verdict_rows
 from rlhf.compare.note import is_blind, key_path
 from rlhf.compare.pairs import Pair, pairs_of
-from rlhf.compare.responses import KEY, RESPONSES, read_rows
+from rlhf.compare.responses import read_rows
 from rlhf.compare.tables import WinRates
 from rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
 

@@ -12,10 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.csvfile import read_table as read_csv
-
-# The two tables are declared with all others; who reads and writes them finds them here.
-from corpus.schema import KEY as KEY
-from corpus.schema import RESPONSES as RESPONSES
 from corpus.schema import TableSchema
 from corpus.tablefile import read_table, sort_rows, write_table
 from foundation.errors import InputError

@@ -15,9 +15,8 @@ import torch
 
 import rlhf.compare.generate as generating
 from apportion.cli import main
-from corpus.schema import SPLITS
+from corpus.schema import RESPONSES, SPLITS
 from rlhf.compare.note import is_blind
-from rlhf.compare.responses import RESPONSES
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
 from tests.rlhf.saved import save_aligned, save_model

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 import rlhf.compare
+from corpus.schema import KEY, RESPONSES
 from foundation.errors import InputError
 from rlhf.compare import JudgeSettings, Judging, LanguageModelJudge, Pair, read_pairs
 from rlhf.compare.blind import blinded
-from rlhf.compare.responses import KEY, RESPONSES, write_rows
+from rlhf.compare.responses import write_rows
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 
