@@ -1,4 +1,26 @@
-"""Compare decompositions and reward models on held-out sessions."""
+"""Compare decompositions and reward models on held-out sessions.
+
+Twenty conversations of two turns each, and a reward model that gives each turn half of the score:
+
+>>> from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+>>> from corpus.session import Rating, Turn
+>>> turns = (Turn(0, "bob", "Hello."), Turn(1, "ann", "Hi."), Turn(2, "bob", "Bye."))
+>>> ratings = [Rating("ann", "bob", "liking", 1.0 + number % 5, 1.0, 5.0) for number in range(20)]
+>>> episodes = [Episode(f"s{number:02}", turns, rating) for number, rating in enumerate(ratings)]
+>>> rows = [
+...     dict(zip(EPISODE_KEY, e.key)) | {"turn": turn, "method": "half", "seed": 0, "reward": e.score / 2}
+...     for e in episodes
+...     for turn in e.target_turns
+... ]
+>>> scores = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+>>> splits = pa.table([[e.session_id for e in episodes], ["train", "test"] * 10], schema=SPLITS.arrow)
+>>> evaluation = evaluate(scores, scores[:0], {"half": 0.0}, episodes, splits, None, None, EvaluationSettings())
+>>> evaluation.reward_models[0].method, evaluation.reward_models[0].global_loss.value
+('half', 0.0)
+>>> from evaluation.table import render
+>>> render(evaluation).splitlines()[0]
+'Reward models and baselines: 10 test sessions'
+"""
 
 from __future__ import annotations
 
@@ -64,29 +86,6 @@ def evaluate(
     InputError
         No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
         for one turn.
-
-    Examples
-    --------
-    Twenty conversations of two turns each, and a reward model that gives each turn half of the score:
-
-    >>> from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
-    >>> from corpus.session import Rating, Turn
-    >>> turns = (Turn(0, "bob", "Hello."), Turn(1, "ann", "Hi."), Turn(2, "bob", "Bye."))
-    >>> ratings = [Rating("ann", "bob", "liking", 1.0 + number % 5, 1.0, 5.0) for number in range(20)]
-    >>> episodes = [Episode(f"s{number:02}", turns, rating) for number, rating in enumerate(ratings)]
-    >>> rows = [
-    ...     dict(zip(EPISODE_KEY, e.key)) | {"turn": turn, "method": "half", "seed": 0, "reward": e.score / 2}
-    ...     for e in episodes
-    ...     for turn in e.target_turns
-    ... ]
-    >>> scores = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
-    >>> splits = pa.table([[e.session_id for e in episodes], ["train", "test"] * 10], schema=SPLITS.arrow)
-    >>> evaluation = evaluate(scores, scores[:0], {"half": 0.0}, episodes, splits, None, None, EvaluationSettings())
-    >>> evaluation.reward_models[0].method, evaluation.reward_models[0].global_loss.value
-    ('half', 0.0)
-    >>> from evaluation.table import render
-    >>> render(evaluation).splitlines()[0]
-    'Reward models and baselines: 10 test sessions'
     """
     rating = _one_rating(episodes)
     test, training = _of_split(episodes, splits, "test"), _of_split(episodes, splits, "train")
