@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from foundation.errors import ApportionError
-from llm_client.errors import ConsentError, InBatchError, LostBatchError
+from llm_client.errors import ConsentError, InBatchError, LostBatchError, RouteError
 
 HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
     ConsentError: {
         "--preview": "--preview 3 shows what would be sent",
         "--send-to": "--send-to HOST agrees to it",
     },
+    RouteError: {"--via": "--via PROXY takes that proxy, --via direct goes straight"},
     InBatchError: {
         "--batch": "the same command with --batch collects the batch",
         "--forget-batch": "--forget-batch ID gives it up",

@@ -20,6 +20,8 @@ FETCHING_ONLY = frozenset(
         "tokens_per_minute",
         "api_key_env",
         "send_to",
+        "via",
+        "via_login_env",
         "attempts",
         "prompt",
     }

@@ -20,6 +20,10 @@ class ConsentError(SetupError):
     """Nobody has agreed that text is sent to this host."""
 
 
+class RouteError(SetupError):
+    """The environment names a proxy on the way to this host, and nobody has agreed to it."""
+
+
 class InBatchError(SetupError):
     """The request is in a batch that is not finished: asked directly, it would be paid twice."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llm_client.live.consent import readers, who_reads
 from llm_client.live.dialect import Dialect
 from llm_client.request import ChatRequest
 from llm_client.settings import LLMSettings
@@ -50,7 +51,9 @@ class Preview:
             "url": f"{self.settings.url.rstrip('/')}/chat/completions",
             "host": self.settings.host,
             "leaves_this_machine": self._leaves,
-            "consent": self._leaves and self.settings.send_to == self.settings.host,
+            "consent": self._leaves and self.settings.send_to == self.settings.consent_host,
+            "via": self.settings.via,
+            "read_by": list(readers(self.settings)) if self._leaves else [],
             "requests_in_all": self.in_all,
             **self.facts,
             "bodies": self.bodies(),
@@ -58,7 +61,7 @@ class Preview:
 
     @property
     def _leaves(self) -> bool:
-        return self.settings.provider == "openai" and not self.settings.is_loopback
+        return self.settings.provider == "openai" and self.settings.consent_host is not None
 
     def _head(self) -> str:
         where = "stays on this machine"
@@ -66,8 +69,10 @@ class Preview:
             where = "nothing is sent: replies are recorded"
         elif self._leaves:
             where = f"LEAVES THIS MACHINE, with {self.consent} only"
+        sees = (f"the text goes to {who_reads(self.settings)}",) if self._leaves and self.settings.proxy_host else ()
         lines = (
             f"{self.in_all:,} first requests to {self.settings.url.rstrip('/')}/chat/completions ({where})",
+            *sees,
             "a reply that cannot be used is sent back, with what is wrong with it, after the same messages",
             *self.notes,
         )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, field_validator
 
 from foundation.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
+STRAIGHT = "direct"
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+_PROXIES = ("http", "https", "socks5", "socks5h")
 
 
 class LLMSettings(Settings):
@@ -47,11 +50,21 @@ class LLMSettings(Settings):
     )
     api_key_env: str = Field(
         default="OPENAI_API_KEY",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        pattern=_VARIABLE,
         description="the environment variable that holds the key; servers on this machine need none",
     )
     send_to: str | None = Field(
         default=None, description="consent: the one host other than this machine that conversation text may be sent to"
+    )
+    via: str | None = Field(
+        default=None,
+        description="the proxy on the way to the server, e.g. http://proxy:3128, or direct; none goes straight, and "
+        "is refused where the environment names a proxy for the server",
+    )
+    via_login_env: str | None = Field(
+        default=None,
+        pattern=_VARIABLE,
+        description="the environment variable that holds USER:PASSWORD for the proxy; none means that it asks for none",
     )
 
     @field_validator("base_url")
@@ -59,17 +72,25 @@ class LLMSettings(Settings):
     def _plain_http_address(cls, url: str | None) -> str | None:
         if url is None:
             return None
-        try:
-            parts = urlsplit(url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            usable = False
-        if not usable:
+        parts = _address(url, ("http", "https"))
+        if parts is None:
             raise ValueError("give an address such as http://localhost:8000/v1")
         if "@" in parts.netloc or parts.query or parts.fragment:
             # The address is shown in errors and reports, so nothing secret may be in it.
             raise ValueError("no user name, password or query may be in the address; the key goes into api_key_env")
         return url
+
+    @field_validator("via")
+    @classmethod
+    def _proxy_address(cls, via: str | None) -> str | None:
+        if via is None or via == STRAIGHT:
+            return via
+        parts = _address(via, _PROXIES)
+        if parts is None or parts.path not in ("", "/") or parts.query or parts.fragment:
+            raise ValueError(f"give a proxy such as http://proxy:3128 ({', '.join(_PROXIES)}), or {STRAIGHT}")
+        if "@" in parts.netloc:
+            raise ValueError("no user name or password may be in the address; via_login_env names where they are")
+        return via.rstrip("/")
 
     @property
     def url(self) -> str:
@@ -83,10 +104,37 @@ class LLMSettings(Settings):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server is this machine, so that no text leaves it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        """Whether the server is this machine."""
+        return is_this_machine(self.host)
+
+    @property
+    def proxy_host(self) -> str | None:
+        """The host of the proxy in ``via``, in lower case and without its port; None where requests go straight."""
+        if self.via is None or self.via == STRAIGHT:
+            return None
+        return (urlsplit(self.via).hostname or "").lower()
+
+    @property
+    def consent_host(self) -> str | None:
+        """The host that consent has to name: the server's, or the proxy's to a server here; None if no text leaves."""
+        return next((host for host in (self.host, self.proxy_host) if host and not is_this_machine(host)), None)
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether ``host`` is a loopback name or address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _address(url: str, schemes: tuple[str, ...]) -> SplitResult | None:
+    """The parts of an address with one of ``schemes`` and a host; None where it is none."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return None
+    return parts if usable else None

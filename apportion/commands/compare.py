@@ -23,6 +23,8 @@ JUDGE_OPTIONS = (
     click.option("--judge", "model", metavar="MODEL", help="Ask this language model, by the name its server knows."),
     click.option("--base-url", metavar="URL", help="Its server, e.g. http://localhost:8000/v1.  [default: OpenAI's]"),
     click.option("--send-to", metavar="HOST", help="Your consent to send the responses and their contexts to HOST."),
+    click.option("--via", metavar="PROXY", help="The proxy on the way to HOST, e.g. http://proxy:3128; or `direct`."),
+    click.option("--via-login-env", metavar="NAME", help="The environment variable with the proxy's USER:PASSWORD."),
     click.option("--api-key-env", metavar="NAME", help="The environment variable with the key."),
     click.option("--max-tokens", type=int, default=1000, show_default=True, help="Longest reply of the judge."),
     click.option("--concurrency", type=int, default=16, show_default=True, help="Requests under way at once."),

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache, cached_property
+from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, TypeGuard
+from urllib.parse import urlsplit
 
 from llm_client.errors import ContextLengthError, LLMError, RequestError, SetupError
 from llm_client.live import retry
-from llm_client.live.consent import read_key, require_consent
+from llm_client.live.consent import is_encrypted, read_key, readers, require_consent
+from llm_client.live.route import proxy_address, tls_context
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
+    import ssl
+
     from openai import APIStatusError, AsyncOpenAI, OpenAI
 
+_log = logging.getLogger(__name__)
 _SHOWN_OF_AN_ERROR = 300
 _TOO_LONG = ("context_length_exceeded", "context length", "context window", "maximum context", "too many tokens")
 
@@ -22,13 +30,17 @@ class Connection:
     Raises
     ------
     SetupError
-        No consent to send text to this host, or no key for it; nothing has been sent.
+        No consent to send text to this host, no key for it, or a way to it that is not settled; nothing has been sent.
     """
 
     def __init__(self, settings: LLMSettings) -> None:
         require_consent(settings)
         self.settings = settings
         self._key = read_key(settings)
+        self._proxy = proxy_address(settings)
+        # A worker's parent has said it before it made the worker.
+        if not is_encrypted(settings) and readers(settings) and parent_process() is None:
+            _warn_of_plain_http(settings.url)
 
     def asynchronous(self) -> AsyncOpenAI:
         """The SDK for an event loop; it tries once, since each try has to pass limits and budget."""
@@ -53,6 +65,8 @@ class Connection:
         settings = self.settings
         if is_status(error):
             return self._status_failure(error, tries)
+        if (said := _said_by_proxy(error)) is not None:
+            return self._proxy_failure(said, tries)
         if isinstance(error, (openai.APITimeoutError, TimeoutError)):
             return RequestError(
                 f"{settings.host} gave no answer within {settings.timeout_s:g} s, {tries} times. "
@@ -68,8 +82,8 @@ class Connection:
         """What the server said, short, and without the key should it repeat it."""
         body = getattr(error, "body", None)
         text = str(body["message"]) if isinstance(body, dict) and "message" in body else str(error)
-        if self._key:
-            text = text.replace(self._key, "[key]")
+        for secret, name in ((self._key, "[key]"), (self._proxy_login(), "[login]")):
+            text = text.replace(secret, name) if secret else text
         text = " ".join(text.split())
         return text if len(text) <= _SHOWN_OF_AN_ERROR else text[: _SHOWN_OF_AN_ERROR - 1] + "…"
 
@@ -84,9 +98,22 @@ class Connection:
             )
         return RequestError(answer)
 
+    def _proxy_failure(self, said: str, tries: int) -> LLMError:
+        proxy, host = self.settings.via, self.settings.host
+        if said.startswith("407"):
+            return SetupError(
+                f"the proxy {proxy} wants a login (407). Put USER:PASSWORD into an environment variable, and its name "
+                "into via_login_env."
+            )
+        if said.startswith("4"):
+            return SetupError(f"the proxy {proxy} opens no way to {host}: {self.clean(said)}. Check via and base_url.")
+        return RequestError(f"the proxy {proxy} found no way to {host} in {tries} tries: {self.clean(said)}")
+
     def _status_failure(self, error: APIStatusError, tries: int) -> LLMError:
         host, variable = self.settings.host, self.settings.api_key_env
         answer = f"{host} answered {error.status_code}: {self.clean(error)}"
+        if error.status_code == 407 and self._proxy is not None:
+            return self._proxy_failure("407", tries)
         if error.status_code in (401, 403):
             return SetupError(f"{answer}. Check the key in the environment variable {variable}.")
         if error.status_code == 404:
@@ -95,6 +122,9 @@ class Connection:
             return SetupError(f"{answer}. The account needs credit.")
         return RequestError(f"{answer} (after {tries - 1} retries where they help)")
 
+    def _proxy_login(self) -> str | None:
+        return urlsplit(self._proxy or "").netloc.rpartition("@")[0] or None
+
     def _options(self) -> dict[str, Any]:
         return {
             "api_key": self._key or "none",
@@ -102,13 +132,28 @@ class Connection:
             "timeout": self.settings.timeout_s,
         }
 
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        return tls_context(self.settings)
+
     def _transport(self) -> dict[str, Any]:
-        # Consent is for one host: neither a redirect nor, for this machine, a proxy may carry the text on.
+        # Consent is for one way: neither a redirect nor the environment may lead the text elsewhere.
         return {
             "follow_redirects": False,
-            "trust_env": not self.settings.is_loopback,
+            "trust_env": False,
+            "proxy": self._proxy,
+            "verify": self._trusted,
             "timeout": self.settings.timeout_s,
         }
+
+
+@cache
+def _warn_of_plain_http(url: str) -> None:
+    _log.warning(
+        "%s is plain http to another machine: whoever carries it can read text and key. Prefer https, or a tunnel to a "
+        "port of this machine",
+        url,
+    )
 
 
 def is_status(error: BaseException) -> TypeGuard[APIStatusError]:
@@ -124,11 +169,18 @@ def may_pass(error: Exception) -> bool:
 
     if is_status(error):
         return retry.helps(error.status_code, error.code, error.response.headers)
+    if (_said_by_proxy(error) or "").startswith("4"):
+        return False
     return isinstance(error, (openai.APIConnectionError, TimeoutError))
 
 
 def never_arrived(error: BaseException) -> bool:
     """Whether the server cannot have begun to work: it refused, or was not reached."""
     # By name: the SDK's versions bring different HTTP libraries (httpx, httpx2).
-    unreached = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout", "PoolTimeout")
+    unreached = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError")
     return unreached or is_status(error)
+
+
+def _said_by_proxy(error: BaseException) -> str | None:
+    """Status and words of a proxy that opened no tunnel to the server; None for any other failure."""
+    return str(error.__cause__) if type(error.__cause__).__name__ == "ProxyError" else None

@@ -5,24 +5,56 @@ from __future__ import annotations
 import os
 
 from llm_client.errors import ConsentError, SetupError
-from llm_client.settings import LLMSettings
+from llm_client.live.route import require_named_route
+from llm_client.settings import LLMSettings, is_this_machine
 
 
 def check_access(settings: LLMSettings) -> None:
-    """Raise SetupError where there is no consent to send text to the host, or no key for it."""
+    """Raise SetupError where the way to the host, consent to send text there, or the key for it is not settled."""
     require_consent(settings)
     read_key(settings)
 
 
 def require_consent(settings: LLMSettings) -> None:
-    """Raise ConsentError unless the host is this machine, or the one host that was agreed to."""
-    if settings.is_loopback or (settings.send_to or "").lower() == settings.host:
+    """Raise ConsentError unless text stays on this machine, or goes to the one host that was agreed to.
+
+    Raises
+    ------
+    SetupError
+        The environment names a proxy for the host, and the settings do not.
+    """
+    require_named_route(settings)
+    host = settings.consent_host
+    if host is None or (settings.send_to or "").lower() == host:
         return
     given = f"consent was given for {settings.send_to!r} only" if settings.send_to else "you have not agreed to that"
     raise ConsentError(
-        f"the text of your sessions would leave this machine for {settings.host}, and {given}. If the data's licence "
-        f"allows it, set send_to = {settings.host!r}; otherwise use a server on this machine. Nothing was sent."
+        f"the text of your sessions would leave this machine for {who_reads(settings)}, and {given}. If the data's "
+        f"licence allows it, set send_to = {host!r}; otherwise use a server on this machine. Nothing was sent."
     )
+
+
+def readers(settings: LLMSettings) -> tuple[str, ...]:
+    """The hosts other than this machine that can read the text that is sent, the server first."""
+    # What a proxy calls localhost is its own machine.
+    hidden = is_encrypted(settings) and not settings.is_loopback
+    hosts = [settings.host] if hidden else [settings.host, settings.proxy_host]
+    return tuple(dict.fromkeys(host for host in hosts if host and not is_this_machine(host)))
+
+
+def who_reads(settings: LLMSettings) -> str:
+    """The host that text goes to, who else on the way can read it, and what a proxy sees, in words."""
+    host, proxy = settings.host, settings.proxy_host
+    if proxy is None:
+        return host
+    if is_encrypted(settings):
+        return f"{host} through the proxy {proxy} (which sees the host's name, and neither text nor key)"
+    return f"{host} through the proxy {proxy} (by plain http: both read text and key)"
+
+
+def is_encrypted(settings: LLMSettings) -> bool:
+    """Whether only the server can read what is sent to it."""
+    return settings.url.lower().startswith("https://")
 
 
 def read_key(settings: LLMSettings) -> str | None:

@@ -52,7 +52,7 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         llm,
         tuple(waiting[:count]),
         len(waiting),
-        consent=f"--send-to {llm.host} or decompose.llm.send_to",
+        consent=f"--send-to {llm.consent_host or llm.host} or decompose.llm.send_to",
         asked_for="--preview",
         notes=notes if lacking else (),
         facts={"sessions_without_descriptors": len(lacking)},

@@ -9,6 +9,7 @@ from corpus.session import Session
 from decompose.methods import METHODS, Method
 from decompose.prompting.prompt import load_prompt
 from foundation.errors import InputError
+from llm_client.live.consent import who_reads
 from pipeline.config import Config
 from pipeline.engine.stage import BeforeRun, Unit
 
@@ -77,3 +78,7 @@ def check_asking(before: BeforeRun) -> Iterator[str]:
             if before.sends:
                 raise
             yield f"the run itself would stop: {error}"
+        else:
+            llm = before.config.decompose.llm
+            if llm.provider == "openai" and llm.proxy_host is not None:
+                yield f"text goes to {who_reads(llm)}"

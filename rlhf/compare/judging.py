@@ -54,6 +54,8 @@ class JudgeSettings:
         Its server and the environment variable with the key; None takes OpenAI's.
     send_to : str, optional
         The host to which responses and contexts may be sent.
+    via, via_login_env : str, optional
+        The proxy on the way there (``direct``: none), and the environment variable with ``USER:PASSWORD`` for it.
     max_tokens, concurrency : int
         Longest reply, and requests under way at once.
     budget : float, optional
@@ -73,6 +75,8 @@ class JudgeSettings:
     model: str | None = None
     base_url: str | None = None
     send_to: str | None = None
+    via: str | None = None
+    via_login_env: str | None = None
     api_key_env: str | None = None
     max_tokens: int = 1000
     concurrency: int = 16
@@ -94,7 +98,7 @@ class JudgeSettings:
         """
         if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"{called('budget')} {self.budget}: give a number of US dollars above 0.")
-        names = ("model", "base_url", "send_to", "api_key_env", "max_tokens", "concurrency")
+        names = ("model", "base_url", "send_to", "via", "via_login_env", "api_key_env", "max_tokens", "concurrency")
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
         if self.recorded is not None:
             given = {"model": NO_MODEL, **given, "provider": "recorded"}
@@ -186,7 +190,7 @@ class LanguageModelJudge:
         """
         with prefixed(self.called("model")), kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
             left = [request for request in self._requests() if kept(request) is None]
-        consent = f"{self.called('send_to')} {self.llm.host}"
+        consent = f"{self.called('send_to')} {self.llm.consent_host or self.llm.host}"
         return Preview(self.llm, tuple(left[:count]), len(left), consent, asked_for=self.called("preview"))
 
     def estimate(self) -> str:

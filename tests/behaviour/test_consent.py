@@ -99,6 +99,7 @@ def test_with_consent_it_is_sent(run, way):
         done = run(port, *(("--send-to", "0.0.0.0") if way == "option" else ()), text=text, way=apportion)
     assert done.returncode == 0, done.stderr
     assert len(server.requests) > 0
+    assert done.stderr.count("is plain http to another machine") == 1
     assert {header["authorization"] for header in map(_lower, server.headers)} == {f"Bearer {KEY}"}
 
 
@@ -150,6 +151,23 @@ def test_a_dry_run_sends_nothing_without_consent(run):
         done = run(port, "--dry-run", key=None)
     assert (done.returncode, callers) == (0, [])
     assert "would leave this machine" in done.stdout
+
+
+def test_a_dry_run_names_the_proxy_and_what_it_sees(run):
+    options = ("--dry-run", "--send-to", "0.0.0.0")
+    done = run(1, *options, text=TEXT + 'via = "http://proxy.example:3128"\n')
+    assert done.returncode == 0, done.stderr
+    assert "text goes to 0.0.0.0 through the proxy proxy.example (by plain http: both read text and key)" in done.stdout
+
+
+def test_a_proxy_of_the_environment_stops_a_run_before_anything_is_sent(run, monkeypatch):
+    with counting() as (port, callers), counting() as (proxy, through):
+        monkeypatch.setenv("HTTP_PROXY", f"http://me:secret@127.0.0.1:{proxy}")
+        monkeypatch.setenv("http_proxy", f"http://me:secret@127.0.0.1:{proxy}")
+        done = run(port, "--send-to", "0.0.0.0")
+    assert (done.returncode, callers, through) == (2, [], [])
+    assert "decompose.llm: the environment variable http_proxy names the proxy http://127.0.0.1" in done.stderr
+    assert "via = 'direct' to go straight" in done.stderr and "secret" not in done.stderr
 
 
 def test_pseudonyms_are_sent_and_real_names_are_kept(run):

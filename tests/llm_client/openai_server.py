@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -99,8 +100,8 @@ class OpenAIServer:
 
 
 @contextmanager
-def serving(server: OpenAIServer, port: int = 0) -> Iterator[OpenAIServer]:
-    """Run ``server`` on a loopback port, a free one by default, while the block lasts."""
+def serving(server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = None) -> Iterator[OpenAIServer]:
+    """Run ``server`` on a loopback port, a free one by default, while the block lasts; with ``tls`` by https."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -164,9 +165,12 @@ def serving(server: OpenAIServer, port: int = 0) -> Iterator[OpenAIServer]:
 
     http = Listener(("127.0.0.1", port), Handler)
     http.daemon_threads = True
+    if tls is not None:
+        # Shaking hands is for the thread of the connection: in the listener's, one client would hold up all.
+        http.socket = tls.wrap_socket(http.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    server.url = f"http://127.0.0.1:{http.server_port}/v1"
+    server.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{http.server_port}/v1"
     try:
         yield server
     finally:
