@@ -11,9 +11,9 @@ Place = tuple[int | str, ...]
 
 
 class Settings(BaseModel):
-    """Base of all settings: values cannot be assigned, unknown keys are refused."""
+    """Base of all settings: values cannot be assigned, unknown keys are refused, and so are infinite numbers."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset()
     """Fields that finished work does not depend on; whatever is not named here makes it stale when it changes."""

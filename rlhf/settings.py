@@ -64,7 +64,7 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
 ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
 MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
 MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens")]
-Temperature = Annotated[float, Field(gt=0, le=5, description="sampling temperature, in the log-probabilities too")]
+Temperature = Annotated[float, Field(ge=0.001, le=5, description="sampling temperature, in the log-probabilities too")]
 Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
 Dtype = Annotated[
     Literal["float32", "bfloat16"],

@@ -12,6 +12,8 @@ CONFIGS = Path(__file__).resolve().parent / "accelerate"
 SHIPPED = ("data_parallel", "fsdp", "deepspeed")
 KINDS = ("MULTI_GPU", "MULTI_CPU", "FSDP", "DEEPSPEED")
 """What accelerate calls the ways to share work that are driven here."""
+SHARDING = ("FSDP", "DEEPSPEED")
+"""Those that deal out weights."""
 
 
 def config_file(settings: AlignSettings) -> Path:
@@ -21,10 +23,15 @@ def config_file(settings: AlignSettings) -> Path:
     return Path(settings.accelerate).expanduser()
 
 
-def check_config(settings: AlignSettings, called: str = "accelerate") -> None:
-    """Raise InputError for a config file that is not there or cannot be used here, or needs what is not installed.
+def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
+    """What accelerate calls the way that the config file shares work, one of ``KINDS``.
 
     ``called`` is what the caller calls the setting that names the file.
+
+    Raises
+    ------
+    InputError
+        A file that is not there or cannot be used here, or needs what is not installed.
     """
     from accelerate.commands.config.config_args import load_config_from_file
 
@@ -54,3 +61,4 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> None:
         )
     if kind == "DEEPSPEED":
         check_extra("deepspeed", "deepspeed", given, "dealing weights out by it")
+    return str(kind)

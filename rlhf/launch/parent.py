@@ -16,8 +16,9 @@ import torch
 
 from foundation.errors import ApportionError, InputError, UnitError
 from foundation.progress import Progress
-from rlhf.launch.config import CONFIGS, check_config, config_file
+from rlhf.launch.config import CONFIGS, SHARDING, check_config, config_file
 from rlhf.launch.job import FAILURE, TOLD, SharedJob, read_result
+from rlhf.policy.sharding import check_sharding
 from rlhf.settings import AlignSettings
 from rlhf.training.job import Job
 from rlhf.training.run import Watcher
@@ -74,7 +75,8 @@ def check_launch(settings: AlignSettings) -> None:
             f"processes = {settings.processes}: torch sees {gpus} CUDA devices here, and each process needs one. "
             f"Set it to {max(1, gpus)} or less, or device = 'cpu'."
         )
-    check_config(settings)
+    if check_config(settings) in SHARDING:
+        check_sharding(settings, settings.processes)
 
 
 def launch_command(settings: AlignSettings, folder: Path) -> list[str]:

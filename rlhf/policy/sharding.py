@@ -55,7 +55,7 @@ def attach_sharded(model: Any, settings: AlignSettings, processes: Processes, by
         Settings with which the processes would not read the model equally often, or a DeepSpeed config that shards
         no weights.
     """
-    check_sharding(settings, processes)
+    check_sharding(settings, processes.size)
     if by == "deepspeed":
         # Before there are adapters: DeepSpeed shards all that is there.
         shard(model)
@@ -73,7 +73,7 @@ def shard_for_trainer(model: PeftModel, settings: AlignSettings, processes: Proc
     InputError
         Settings with which the processes would not read the model equally often.
     """
-    check_sharding(settings, processes)
+    check_sharding(settings, processes.size)
     _shard_fsdp(model, settings, processes)
     base: Any = model.get_base_model()
     # In transformers' words: sampling goes on in every process until the last one's replies have ended.
@@ -95,8 +95,8 @@ def _shard_fsdp(model: PeftModel, settings: AlignSettings, processes: Processes)
     fully_shard(base, mesh=mesh, ignored_params=trained)
 
 
-def check_sharding(settings: AlignSettings, processes: Processes) -> None:
-    """Raise InputError for settings with which one process would wait for another for ever."""
+def check_sharding(settings: AlignSettings, processes: int) -> None:
+    """Raise InputError for settings with which one of so many processes would wait for another for ever."""
     if settings.policy == "tiny":
         raise InputError("accelerate: 'tiny' is too small to be dealt out. Set accelerate = 'data_parallel'.")
     if settings.reply_turns > 1:
@@ -104,12 +104,12 @@ def check_sharding(settings: AlignSettings, processes: Processes) -> None:
             "reply_turns: responses of several turns end at different times, which processes that share weights "
             "cannot wait for. Set accelerate = 'data_parallel', or reply_turns = 1."
         )
-    uneven = settings.batch % settings.minibatch or settings.minibatch % processes.size
+    uneven = settings.batch % settings.minibatch or settings.minibatch % processes
     # The settings see to it for the others, whose processes take equal parts in any case.
     if settings.algorithm == "ppo" and uneven:
         raise InputError(
             f"minibatch = {settings.minibatch}: with weights that are dealt out it has to divide batch "
-            f"({settings.batch}) and be a multiple of the {processes.size} processes."
+            f"({settings.batch}) and be a multiple of the {processes} processes."
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
+from foundation.errors import UnitError
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
 from rlhf.policy.sharding import is_sharded
@@ -91,6 +93,11 @@ def sample_replies(
         A reply that has not ended by then is cut.
     temperature : float or None
         None takes the most likely token each time.
+
+    Raises
+    ------
+    UnitError
+        Probabilities that are no finite numbers.
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
@@ -105,7 +112,10 @@ def sample_replies(
     )
     # Where each process holds a part of the weights, all go on until the last one's replies have ended.
     together = {"synced_gpus": True} if is_sharded(model) else {}
-    tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config, **together)
+    with finite_probabilities():
+        tokens: Tensor = model.generate(
+            input_ids=prompts, attention_mask=attention, generation_config=config, **together
+        )
     replies = tokens[:, prompts.shape[1] :]
     mask = reply_mask(replies, policy.eos_ids)
     texts = tuple(
@@ -114,6 +124,20 @@ def sample_replies(
     )
     histories = tuple(context.history for context in contexts)
     return Rollout(tokens, torch.cat([attention, mask.long()], dim=1), mask, texts, histories)
+
+
+@contextmanager
+def finite_probabilities() -> Iterator[None]:
+    """Turn torch's refusal to draw from probabilities that are no finite numbers into a UnitError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "probability tensor" not in str(error):
+            raise
+        raise UnitError(
+            "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. "
+            "Lower lr (and tiny.warmup_lr)."
+        ) from error
 
 
 def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:

@@ -19,6 +19,7 @@ from rlhf.policy.contexts import DialogueContext, as_chat
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import adapter_config
 from rlhf.sampling.partner import Partner
+from rlhf.sampling.rollout import finite_probabilities
 from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.trainers.arguments import group_arguments
@@ -125,7 +126,7 @@ class _Group(AdapterSaving):
         self.places = [row["context"] for row in inputs]
         self.asked = [self.contexts[place] for place in self.places]
         parent: Any = super()
-        with _sampling(self.model):
+        with _sampling(self.model), finite_probabilities():
             output: dict[str, Any] = parent._generate_and_score_completions(inputs)
             self.observed = self._observe(output)
         if self.ends and self.settings.reward_at == "turn":

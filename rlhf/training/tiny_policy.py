@@ -126,7 +126,9 @@ def _warm_up(model: Any, chunks: Sequence[Tensor], settings: TinySettings, note:
         raise UnitError("no dialogue outside the test sessions answers anybody. Add sessions, or name a policy.")
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.warmup_lr, betas=(0.9, 0.98), weight_decay=0.1)
     steps = settings.warmup_steps
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.warmup_lr, total_steps=steps, pct_start=0.1)
+    # In ten steps or less a tenth is no step to rise in; at ten, torch would divide by its length of zero.
+    rise = 0.1 if steps > 10 else 0.0
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, settings.warmup_lr, total_steps=steps, pct_start=rise)
     order = Shuffled(len(chunks))
     model.train()
     for step in range(1, steps + 1):

@@ -32,6 +32,12 @@ def test_a_value_cannot_be_assigned():
         Inner().rate = 2.0
 
 
+@pytest.mark.parametrize("rate", [float("inf"), float("nan")])
+def test_an_infinite_number_is_refused(rate):
+    with pytest.raises(ValidationError, match="should be a finite number"):
+        Inner(rate=rate)
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from pydantic import ValidationError
 
@@ -82,6 +84,16 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
 )
 def test_settings_that_do_not_suit_the_algorithm_are_refused(values, told):
     with pytest.raises(ValidationError, match=told):
+        AlignSettings.model_validate(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"lr": math.inf}, {"temperature": 1e-40}, {"value_clip": math.inf}, {"tiny": {"warmup_lr": math.inf}}],
+    ids=str,
+)
+def test_numbers_with_which_no_step_can_be_computed_are_refused(values):
+    with pytest.raises(ValidationError, match=r"should be a finite number|greater than or equal to 0.001"):
         AlignSettings.model_validate(values)
 
 

@@ -149,6 +149,11 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
         launch.check_launch(SMALL.model_copy(update={"processes": 2, "device": "cuda"}))
 
 
+def test_settings_with_which_no_weights_can_be_dealt_out_are_refused_before_any_process_starts() -> None:
+    with pytest.raises(InputError, match="'tiny' is too small to be dealt out"):
+        launch.check_launch(SMALL.model_copy(update={"processes": 2, "accelerate": "fsdp"}))
+
+
 def test_a_config_of_ones_own_is_taken(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text(yaml.safe_dump({"distributed_type": "MULTI_GPU"}))
@@ -188,7 +193,7 @@ def test_what_shards_weights_is_asked_for_by_the_config(monkeypatch: pytest.Monk
 )
 def test_settings_with_which_processes_would_wait_for_ever_are_refused(changes, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        check_sharding(SMALL.model_copy(update=changes), Two())
+        check_sharding(SMALL.model_copy(update=changes), 2)
 
 
 def test_more_processes_than_replies_are_refused() -> None:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from foundation.errors import UnitError
 from rlhf.policy.contexts import Said, render
@@ -34,6 +38,16 @@ def test_warming_up_learns_the_dialogues():
     prompt = torch.tensor([render([Said("user", QUESTIONS[1])], policy.tokenizer, reply_follows=True)])
     said = policy.model.eval().generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20)
     assert policy.tokenizer.decode(said[0, prompt.shape[1] :], skip_special_tokens=True) in ANSWERS
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 25))
+@example(10)
+def test_any_number_of_steps_warms_up(steps):
+    few = SMALL.model_copy(update={"tiny": SMALL.tiny.model_copy(update={"warmup_steps": steps})})
+    history = Metrics()
+    build_tiny(chats(2), few, 0, history)
+    assert math.isfinite(history.at(steps)["warmup_loss"])
 
 
 @pytest.mark.parametrize("lines", [[], [("ann", " "), ("bot", "")]])
