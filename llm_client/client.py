@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError
@@ -17,11 +18,13 @@ from llm_client.errors import InBatchError, RequestError, SetupError
 from llm_client.kept.cache import KeptReply, ReplyCache
 from llm_client.kept.keeper import Keeper
 from llm_client.kept.recorded import RecordedReplies, Recorder, live_header
+from llm_client.kept.waiting import growing_waits_s
 from llm_client.live.consent import check_access
 from llm_client.live.server import Server
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
+_log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
@@ -39,7 +42,8 @@ class Client:
     """Asks a model; every reply is on the disk before anybody sees it, so that no crash pays twice.
 
     Requests run on an event loop in a thread of the client's own; ``complete`` may be called from any number of
-    threads. Equal requests that are under way at once are asked once.
+    threads. Equal requests that are under way at once are asked once, by whichever process on the same cache: the
+    others wait for its reply.
 
     Parameters
     ----------
@@ -78,13 +82,15 @@ class Client:
         if live:
             check_access(settings)
         self._cache = ReplyCache(cache) if cache is not None and live else None
+        self._keeper = Keeper(self._cache) if self._cache is not None else None
         self._budget = None
         if budget_usd is not None and live:
-            self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
+            self._budget = Budget(
+                budget_usd, self._price, settings.max_tokens, self._cache, settings.model, self._keeper
+            )
         self._provider = _provider(settings, recorded, self._budget)
         self._recorder = Recorder(record, live_header(settings)) if record is not None and live else None
-        self._keeper = Keeper(self._cache) if self._cache is not None else None
-        self._in_batches = keys_in_batches(self._cache) if self._cache is not None else {}
+        self._path, self._waited = cache, False
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="llm-client", daemon=True)
@@ -142,23 +148,60 @@ class Client:
     async def _obtain(self, key: str, request: ChatRequest) -> ChatReply:
         reply = self._cache.get(key) if self._cache is not None else None
         if reply is None:
-            if key in self._in_batches:
-                self._refuse_what_is_in_a_batch(key)
-            reply = await self._provider.fetch(request)
-            if self._keeper is not None:
-                reservation = self._budget.reservation(key) if self._budget is not None else None
-                reply = await self._keeper.keep(KeptReply(key, reply, self._usd(request, reply), reservation))
-                if self._budget is not None:
-                    self._budget.settle(key)
+            reply = await (self._provider.fetch(request) if self._keeper is None else self._fetch(key, request))
         if self._recorder is not None:
             self._recorder.add(request, reply)
         return reply
 
+    async def _fetch(self, key: str, request: ChatRequest) -> ChatReply:
+        """The reply that another run on this cache is about to get, else the server's; kept, and its claim ended."""
+        assert self._keeper is not None
+        reply = await self._claimed_elsewhere(key)
+        if reply is not None:
+            return reply
+        try:
+            reply = await self._provider.fetch(request)
+        except BaseException:
+            self._keeper.end_claim(key)
+            raise
+        entry = KeptReply(
+            key,
+            reply,
+            self._usd(request, reply),
+            self._budget.reservation(key) if self._budget is not None else None,
+            request.model,
+            self._price.overrun(request, reply) if self._price is not None else None,
+        )
+        reply = await self._keeper.keep(entry)
+        if self._budget is not None:
+            self._budget.settle(key)
+        return reply
+
+    async def _claimed_elsewhere(self, key: str) -> ChatReply | None:
+        """Claim the request, or wait for the reply of the process that has; None where it is ours to ask."""
+        assert self._keeper is not None
+        waits_s = growing_waits_s()
+        while True:
+            claim = await self._keeper.claim(key)
+            if claim.state == "in a batch":
+                self._refuse_what_is_in_a_batch(key)
+            elif claim.state == "asked elsewhere":
+                if not self._waited:
+                    self._waited = True
+                    _log.warning(
+                        "another run on %s is asking the same requests; this one waits for its replies, so that they "
+                        "are paid once",
+                        self._path,
+                    )
+                await asyncio.sleep(next(waits_s))
+            else:
+                return claim.reply
+
     def _refuse_what_is_in_a_batch(self, key: str) -> None:
         assert self._cache is not None
-        self._in_batches = keys_in_batches(self._cache)  # It may have ended since.
-        if key in self._in_batches:
-            raise InBatchError(_in_batch(self._in_batches[key], len(self._in_batches)))
+        in_batches = keys_in_batches(self._cache)
+        if key in in_batches:  # Else it has ended since.
+            raise InBatchError(_in_batch(in_batches[key], len(in_batches)))
 
     def _usd(self, request: ChatRequest, reply: ChatReply) -> float | None:
         if self._price is None:
@@ -177,7 +220,7 @@ class Client:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
         if self._keeper is not None:
-            await self._keeper.finish()
+            await self._keeper.close()
         await self._provider.close()
 
 

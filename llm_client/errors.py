@@ -24,6 +24,10 @@ class RouteError(SetupError):
     """The environment names a proxy on the way to this host, and nobody has agreed to it."""
 
 
+class DamagedCacheError(SetupError):
+    """The file of replies is damaged, and what it holds has to be saved into a new one first."""
+
+
 class InBatchError(SetupError):
     """The request is in a batch that is not finished: asked directly, it would be paid twice."""
 

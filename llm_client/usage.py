@@ -6,11 +6,31 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Overrun:
+    """What replies cost beyond what they could at most: the server ``counted`` tokens, and ``asked`` were the most."""
+
+    usd: float
+    asked: int
+    counted: int
+    replies: int = 1
+
+    def text(self) -> str:
+        """The cause in words, to stand after "because"."""
+        which = "a reply" if self.replies == 1 else f"{self.replies:,} replies"
+        return (
+            f"the server counted {self.counted:,} tokens for {which} where at most {self.asked:,} were asked "
+            f"({usd_text(self.usd)} more than foreseen)"
+        )
+
+
+@dataclass(frozen=True)
 class Usage:
     """What a number of replies used.
 
     ``unpriced`` of them have no known cost and are not in ``usd``. ``unanswered_usd`` is the most that requests may
-    have cost whose reply never came, since the process or the connection ended.
+    have cost whose reply never came, since the process or the connection ended; ``under_way_usd`` is set aside for
+    requests that a process is waiting for, ``in_batches_usd`` for those that are in a batch. ``overrun`` is what
+    replies cost beyond the most that was foreseen for them, where that happened.
     """
 
     replies: int = 0
@@ -20,6 +40,9 @@ class Usage:
     usd: float = 0.0
     unpriced: int = 0
     unanswered_usd: float = 0.0
+    under_way_usd: float = 0.0
+    in_batches_usd: float = 0.0
+    overrun: Overrun | None = None
 
     def text(self) -> str:
         """One line for a person."""
@@ -34,7 +57,23 @@ class Usage:
             words += f" and the unknown cost of {self.unpriced:,} replies"
         if self.unanswered_usd:
             words += f" (and at most {usd_text(self.unanswered_usd)} for requests whose reply never came)"
+        if self.under_way_usd:
+            words += f" (and at most {usd_text(self.under_way_usd)} for requests under way in another run)"
+        if self.in_batches_usd:
+            words += f" (and at most {usd_text(self.in_batches_usd)} for requests in a batch)"
         return words
+
+
+def exceeded_text(ceiling_usd: float, used: Usage) -> str | None:
+    """By how much a ceiling is exceeded and why, in words; None where what was paid is within it."""
+    over_usd = used.usd - ceiling_usd
+    # Sums of many small numbers, in whatever order, are equal up to rounding.
+    if over_usd <= 1e-9 * max(1.0, ceiling_usd):
+        return None
+    words = f"the budget of {usd_text(ceiling_usd)} is exceeded by {usd_text(over_usd)}"
+    if used.overrun is None:
+        return f"{words}: {usd_text(used.usd)} had been paid before it was set"
+    return f"{words}, because {used.overrun.text()}"
 
 
 def usd_text(usd: float) -> str:

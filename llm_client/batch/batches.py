@@ -60,7 +60,8 @@ class BatchReport:
 
     ``collected`` replies were received and ``submitted`` requests handed in; ``refused`` requests got an error and are
     to be asked directly, ``unanswered`` were not reached (expired, cancelled) and may go into another batch;
-    ``left_out`` did not fit into the budget, ``stopped`` being why. ``problems`` are said to a person.
+    ``left_out`` did not fit into the budget, ``stopped`` being why; ``asked_elsewhere`` another process is asking
+    directly at this moment. ``problems`` are said to a person.
     """
 
     host: str
@@ -69,6 +70,7 @@ class BatchReport:
     refused: int = 0
     unanswered: int = 0
     left_out: int = 0
+    asked_elsewhere: int = 0
     stopped: str | None = None
     waiting: tuple[WaitingBatch, ...] = ()
     problems: tuple[str, ...] = ()
@@ -86,6 +88,7 @@ class _Progress:
     refused: int = 0
     unanswered: int = 0
     left_out: int = 0
+    asked_elsewhere: int = 0
     stopped: str | None = None
     waiting: list[WaitingBatch] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -311,12 +314,14 @@ class Batches:
     def _submit_one(self, chunk: Mapping[str, tuple[ChatRequest, bytes]], progress: _Progress) -> None:
         budget = self._budget
         most_usd = {key: budget.most_usd(request) if budget else None for key, (request, _) in chunk.items()}
-        batch, claimed = self._book.claim(most_usd, budget.ceiling_usd if budget else None, self._dialect.to_json())
-        if len(claimed) < len(chunk):
+        ceiling_usd = budget.ceiling_usd if budget else None
+        batch, claimed, too_dear = self._book.claim(most_usd, ceiling_usd, self._dialect.to_json())
+        reached = len(chunk) if too_dear is None else list(chunk).index(too_dear)
+        progress.asked_elsewhere += reached - len(claimed)
+        if too_dear is not None:
             assert budget is not None
-            first_out = list(chunk)[len(claimed)]
-            progress.left_out += len(chunk) - len(claimed)
-            progress.stopped = budget.reached(most_usd[first_out] or 0.0)
+            progress.left_out += len(chunk) - reached
+            progress.stopped = budget.reached(most_usd[too_dear] or 0.0)
         if not claimed:
             return
         try:

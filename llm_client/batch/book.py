@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from llm_client.kept.cache import KeptReply, ReplyCache, insert_reply, insert_reservation
+from llm_client.kept.cache import KeptReply, ReplyCache, insert_reply
+from llm_client.kept.claims import claimed_keys, reserve
 
 _BATCHES = "SELECT id, token, dialect, sent_at, input_file, batch_id FROM batches WHERE url = ? ORDER BY id"
 
@@ -55,8 +56,10 @@ class BatchBook:
 
     def claim(
         self, most_usd: Mapping[str, float | None], ceiling_usd: float | None, learnt: str
-    ) -> tuple[BookedBatch, list[str]]:
+    ) -> tuple[BookedBatch, list[str], str | None]:
         """Put requests into a new batch, each with what is set aside for it, as far as the budget goes.
+
+        What another process is asking at this moment is left to it.
 
         Parameters
         ----------
@@ -70,29 +73,34 @@ class BatchBook:
         Returns
         -------
         tuple
-            The batch, and the keys that are in it; where there is none, there is no batch in the book either.
+            The batch, the keys that are in it, and the first key that did not fit into the budget, if any. Where no key
+            is in it, there is no batch in the book either.
         """
         token = uuid.uuid4().hex
 
-        def claim(connection: sqlite3.Connection) -> tuple[int, list[str]]:
+        def claim(connection: sqlite3.Connection) -> tuple[int, list[str], str | None]:
             row = connection.execute(
                 "INSERT INTO batches (token, url, dialect) VALUES (?, ?, ?)", (token, self._url, learnt)
             )
-            number, claimed = int(row.lastrowid or 0), []
+            number, claimed, too_dear = int(row.lastrowid or 0), [], None
+            elsewhere = claimed_keys(connection)
             for key, usd in most_usd.items():
+                if key in elsewhere:
+                    continue
                 reservation = None
                 if ceiling_usd is not None and usd is not None:
-                    reservation = insert_reservation(connection, usd, ceiling_usd)
+                    reservation = reserve(connection, usd, ceiling_usd)
                     if reservation is None:
+                        too_dear = key
                         break
                 connection.execute("INSERT INTO batched VALUES (?, ?, ?)", (key, number, reservation))
                 claimed.append(key)
             if not claimed:
                 connection.execute("DELETE FROM batches WHERE id = ?", (number,))
-            return number, claimed
+            return number, claimed, too_dear
 
-        number, claimed = self._cache.transact(claim)
-        return BookedBatch(number, token, learnt, None, None, None), claimed
+        number, claimed, too_dear = self._cache.transact(claim)
+        return BookedBatch(number, token, learnt, None, None, None), claimed, too_dear
 
     def note(self, batch: BookedBatch, **known: str | float) -> None:
         """Write down what has become known of ``batch``: its ``input_file``, ``sent_at`` or ``batch_id``."""

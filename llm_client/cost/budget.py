@@ -7,8 +7,10 @@ import asyncio
 from llm_client.cost.prices import SHIPPED, Price
 from llm_client.errors import BudgetError, SetupError
 from llm_client.kept.cache import ReplyCache
+from llm_client.kept.keeper import Keeper
+from llm_client.kept.waiting import growing_waits_s
 from llm_client.request import ChatRequest
-from llm_client.usage import usd_text
+from llm_client.usage import exceeded_text, usd_text
 
 
 class Budget:
@@ -30,6 +32,8 @@ class Budget:
         Where replies and their cost are kept; None is an error.
     model : str
         Its name, for errors.
+    keeper : Keeper, optional
+        Writes into the cache; needed where requests are sent one by one.
 
     Raises
     ------
@@ -38,7 +42,13 @@ class Budget:
     """
 
     def __init__(
-        self, ceiling_usd: float, price: Price | None, max_tokens: int | None, cache: ReplyCache | None, model: str
+        self,
+        ceiling_usd: float,
+        price: Price | None,
+        max_tokens: int | None,
+        cache: ReplyCache | None,
+        model: str,
+        keeper: Keeper | None = None,
     ) -> None:
         if cache is None:
             raise SetupError("a budget needs a cache of replies, which is its account: name its file.")
@@ -53,8 +63,9 @@ class Budget:
                 "be. Set max_tokens, or max_output_tokens in your price table."
             )
         self.ceiling_usd = ceiling_usd
-        self._price, self._cache = price, cache
+        self._price, self._cache, self._keeper = price, cache, keeper
         self._under_way: dict[str, int] = {}
+        self._at_once = 0
         self._spent: str | None = None
         self._changed = asyncio.Event()
         # One waits for room at a time, in the order in which they came.
@@ -69,25 +80,48 @@ class Budget:
             There is no room, and nothing is under way that could give some back.
         """
         most_usd = self.most_usd(request)
+        if not self._turn.locked() and await self._set_aside_at_once(request.key(), most_usd):
+            return
         async with self._turn:
+            waits_s = growing_waits_s()
             while True:
                 if self._spent is not None:
                     raise BudgetError(self._spent)
                 self._changed.clear()
-                reservation = self._cache.reserve(most_usd, self.ceiling_usd)
-                if reservation is not None:
-                    self._under_way[request.key()] = reservation
+                if await self._set_aside(request.key(), most_usd):
                     return
-                if not self._under_way:
+                if self._under_way or self._at_once:
+                    await self._changed.wait()
+                elif self._cache.usage().under_way_usd:
+                    # Another process' tries will give most of it back: they cost less than their dearest outcome.
+                    await asyncio.sleep(next(waits_s))
+                else:
                     self._spent = self.reached(most_usd)
-                    continue
-                await self._changed.wait()
+
+    async def _set_aside_at_once(self, key: str, most_usd: float) -> bool:
+        """Nobody waits for room, so that many may try at once and share one sync of the disk."""
+        if self._spent is not None:
+            raise BudgetError(self._spent)
+        self._at_once += 1
+        try:
+            return await self._set_aside(key, most_usd)
+        finally:
+            self._at_once -= 1
+            self._changed.set()
+
+    async def _set_aside(self, key: str, most_usd: float) -> bool:
+        assert self._keeper is not None
+        reservation = await self._keeper.reserve(most_usd, self.ceiling_usd)
+        if reservation is not None:
+            self._under_way[key] = reservation
+        return reservation is not None
 
     def end_try(self, key: str, *, paid: bool) -> None:
         """A try brought no reply; ``paid`` says that it may have to be paid all the same."""
         reservation = self._under_way.pop(key, None)
-        if reservation is not None and not paid:
-            self._cache.release(reservation)
+        if reservation is not None:
+            assert self._keeper is not None
+            self._keeper.end_try(reservation, paid=paid)
         self._changed.set()
 
     def settle(self, key: str) -> None:
@@ -108,13 +142,18 @@ class Budget:
     def reached(self, most_usd: float) -> str:
         """Why a request that may cost ``most_usd`` was not sent, for a person."""
         used = self._cache.usage()
-        unpriced = f", and {used.unpriced:,} replies of unknown cost not counted" if used.unpriced else ""
-        lost = (
-            f", {usd_text(used.unanswered_usd)} set aside for requests whose reply never came"
-            if used.unanswered_usd
-            else ""
-        )
+        exceeded = exceeded_text(self.ceiling_usd, used)
+        if exceeded is not None:
+            return f"stopped: {exceeded}. {used.cost_text()} in all for {used.replies:,} replies."
+        aside = [
+            (used.unanswered_usd, "set aside for requests whose reply never came"),
+            (used.under_way_usd, "set aside by another run that is under way"),
+            (used.in_batches_usd, "set aside for requests that are in a batch"),
+        ]
+        parts = "".join(f", {usd_text(usd)} {what}" for usd, what in aside if usd)
+        if used.unpriced:
+            parts += f", and {used.unpriced:,} replies of unknown cost not counted"
         return (
             f"stopped before the budget of {usd_text(self.ceiling_usd)} is passed: {usd_text(used.usd)} paid for "
-            f"{used.replies:,} replies{lost}{unpriced}; the next request may cost up to {usd_text(most_usd)}."
+            f"{used.replies:,} replies{parts}; the next request may cost up to {usd_text(most_usd)}."
         )

@@ -12,6 +12,7 @@ from foundation.settings import Settings, problems
 from llm_client.cost.tokens import most_input_tokens
 from llm_client.errors import SetupError
 from llm_client.request import ChatReply, ChatRequest
+from llm_client.usage import Overrun
 
 SHIPPED = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
@@ -49,6 +50,15 @@ class Price(Settings, allow_inf_nan=False):
         longest = request.max_tokens or self.max_output_tokens
         dearest = self.input if self.cached_input is None else max(self.input, self.cached_input)
         return None if longest is None else (most_input_tokens(request) * dearest + longest * self.output) / 1e6
+
+    def overrun(self, request: ChatRequest, reply: ChatReply) -> Overrun | None:
+        """What ``reply`` cost beyond what its request could at most, by the server's count; None where it did not."""
+        usd, most_usd = self.reply_usd(reply), self.most_usd(request)
+        if usd is None or most_usd is None or usd <= most_usd:
+            return None
+        longest = request.max_tokens or self.max_output_tokens or 0
+        counted = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+        return Overrun(usd - most_usd, most_input_tokens(request) + longest, counted)
 
 
 class _Table(Settings):

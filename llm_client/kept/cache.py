@@ -2,67 +2,99 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from llm_client.errors import SetupError
+from llm_client.errors import DamagedCacheError, SetupError
+from llm_client.kept.claims import set_aside
+from llm_client.kept.reading import read_reply
 from llm_client.kept.schema import bring_up_to_date
 from llm_client.request import ChatReply
-from llm_client.usage import Usage
+from llm_client.usage import Overrun, Usage
 
+_log = logging.getLogger(__name__)
 _INSERT = """
-INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd, asked, served)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET usd = coalesce(usd + excluded.usd, usd, excluded.usd)
 RETURNING reply
 """
+_MEND = """
+UPDATE replies SET reply = ?, prompt_tokens = ?, cached_tokens = ?, completion_tokens = ?, asked = ?, served = ?
+WHERE key = ?
+"""
 _USAGE = """
 SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0),
-    total(usd), count(*) - count(usd), (SELECT total(usd) FROM reserved)
+    total(usd), count(*) - count(usd)
 FROM replies WHERE rowid > ?
 """
-_SPENT = "SELECT (SELECT total(usd) FROM replies) + (SELECT total(usd) FROM reserved)"
 _LOCK_WAIT_S = 60.0
+_NOT_SYNCED, _SYNCED = 1, 2
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class KeptReply:
-    """A reply to be kept under ``key``; ``usd`` is its cost where known, ``reservation`` what was set aside for it."""
+    """A reply to be kept under ``key``.
+
+    ``usd`` is its cost where known, ``reservation`` what was set aside for it, ``asked`` the model's name in the
+    request. ``overrun`` says what it cost beyond what it could at most.
+    """
 
     key: str
     reply: ChatReply
     usd: float | None = None
     reservation: int | None = None
+    asked: str | None = None
+    overrun: Overrun | None = None
 
 
 class ReplyCache:
     """Replies by request key; safe for several threads and processes on one file, and against a kill at any moment.
 
-    Prompts are not stored, only their hashes.
+    Prompts are not stored, only their hashes. A reply that cannot be read any more counts as none.
 
     Raises
     ------
     SetupError
         The file cannot be made, is no SQLite file, or its disk is full.
+    DamagedCacheError
+        The file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
+        self._lock, self._reading_lock = threading.Lock(), threading.Lock()
         self._connection = self._guarded(self._connect)
+        # Reading does not wait for the disk that what is being written is synced to.
+        self._reading = self._guarded(self._connect)
+        self._sync = _SYNCED
+        self._unreadable = 0
 
     def get(self, key: str) -> ChatReply | None:
         """The reply kept under ``key``, or None."""
-        row = self._guarded(
-            lambda: self._connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        )
-        return None if row is None else ChatReply.from_json(row[0])
+
+        def find() -> tuple[str] | None:
+            with self._reading_lock:
+                row: tuple[str] | None = self._reading.execute(
+                    "SELECT reply FROM replies WHERE key = ?", (key,)
+                ).fetchone()
+                return row
+
+        row = self._guarded(find)
+        if row is None:
+            return None
+        reply = read_reply(row[0])
+        if reply is None:
+            self._tell_unreadable(key)
+        return reply
 
     def put(self, key: str, reply: ChatReply, usd: float | None = None, reservation: int | None = None) -> ChatReply:
         """Keep ``reply`` and return what is now kept: the first reply wins, so all processes go on with the same one.
@@ -79,44 +111,57 @@ class ReplyCache:
 
     def last(self) -> int:
         """A mark for ``usage``: the number of the newest reply."""
-        row = self._guarded(lambda: self._connection.execute("SELECT max(rowid) FROM replies").fetchone())
+        row = self._locked(lambda: self._connection.execute("SELECT max(rowid) FROM replies").fetchone())
         return int(row[0] or 0)
 
     def usage(self, after: int = 0) -> Usage:
         """What the replies kept after the mark ``after`` used, all by default."""
-        row = self._guarded(lambda: self._connection.execute(_USAGE, (after,)).fetchone())
-        return Usage(*row)
 
-    def reserve(self, usd: float, ceiling_usd: float) -> int | None:
-        """Set ``usd`` aside for a try, on the disk before it is sent, and return the reservation's number.
+        def read(connection: sqlite3.Connection) -> Usage:
+            row = connection.execute(_USAGE, (after,)).fetchone()
+            lost_usd, under_way_usd, in_batches_usd = set_aside(connection)
+            return replace(
+                Usage(*row),
+                unanswered_usd=lost_usd,
+                under_way_usd=under_way_usd,
+                in_batches_usd=in_batches_usd,
+                overrun=_overruns(connection, after),
+            )
 
-        None where it would pass the ceiling together with all that was paid and is set aside, by any process.
+        return self._locked(lambda: read(self._connection))
+
+    def transact(self, action: Callable[[sqlite3.Connection], _Result], *, synced: bool = True) -> _Result:
+        """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns.
+
+        Where it is not ``synced`` it outlives this process, but perhaps not a power cut.
         """
-        return self.transact(lambda connection: insert_reservation(connection, usd, ceiling_usd))
-
-    def release(self, reservation: int) -> None:
-        """Give back what was set aside for a try that is not paid."""
-        self._guarded(lambda: self._connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,)))
-
-    def transact(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns."""
 
         def whole() -> _Result:
+            level = _SYNCED if synced else _NOT_SYNCED
+            if level != self._sync:
+                self._connection.execute(f"PRAGMA synchronous = {level}")
+                self._sync = level
             with self._transaction():
                 return action(self._connection)
 
-        return self._guarded(whole)
+        return self._locked(whole)
 
     def close(self) -> None:
         """Close the file."""
-        self._guarded(self._connection.close)
+        self._locked(self._connection.close)
+        with self._reading_lock:
+            self._reading.close()
+        if self._unreadable > 1:
+            _log.warning("%s: %d replies could not be read and count as none", self._path, self._unreadable)
 
     def _connect(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT_S, check_same_thread=False, isolation_level=None)
         # WAL lets other processes read while one writes; FULL syncs each commit, so that not even a power cut
         # loses a reply that was paid for.
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {_SYNCED}")
+        # A row's text may have been damaged; that is found out where the reply is read.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         deadline_s = time.monotonic() + _LOCK_WAIT_S
         while True:
             try:
@@ -141,30 +186,74 @@ class ReplyCache:
             raise
         self._connection.execute("COMMIT")
 
-    def _guarded(self, action: Callable[[], _Result]) -> _Result:
-        try:
+    def _locked(self, action: Callable[[], _Result]) -> _Result:
+        def alone() -> _Result:
             with self._lock:
                 return action()
+
+        return self._guarded(alone)
+
+    def _guarded(self, action: Callable[[], _Result]) -> _Result:
+        try:
+            return action()
         except (sqlite3.Error, OSError) as error:
+            cause = f"the reply cache {self._path} cannot be used: {error}."
+            if is_damage(error):
+                raise DamagedCacheError(
+                    f"{cause} The file is damaged. What can still be read of it can be saved into a new one; until "
+                    "then nothing is asked, since it might have been paid already. Or name another file."
+                ) from None
             raise SetupError(
-                f"the reply cache {self._path} cannot be used: {error}. Replies already in it are kept; free disk "
-                "space, correct its permissions, or name another file."
+                f"{cause} Replies already in it are kept; free disk space, correct its permissions, or name another "
+                "file."
             ) from None
+
+    def _tell_unreadable(self, key: str) -> None:
+        self._unreadable += 1
+        if self._unreadable == 1:
+            _log.warning(
+                "%s: the reply kept under %s… cannot be read; it counts as none and is asked for again where it is "
+                "needed, as are others like it",
+                self._path,
+                key[:12],
+            )
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether SQLite's error says that the file's content is at fault, not its place or its use."""
+    damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA)
+    code = getattr(error, "sqlite_errorcode", None)
+    return (code is not None and code & 0xFF in damage) or "no such" in str(error) or "malformed" in str(error)
 
 
 def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:
     """``ReplyCache.put`` as a part of a transaction."""
     reply = entry.reply
-    tokens = (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
-    (text,) = connection.execute(_INSERT, (entry.key, reply.to_json(), *tokens, entry.usd)).fetchone()
+    text, tokens = reply.to_json(), (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
+    names = (entry.asked, reply.model if entry.asked else None)
+    (kept_text,) = connection.execute(_INSERT, (entry.key, text, *tokens, entry.usd, *names)).fetchone()
     if entry.reservation is not None:
         connection.execute("DELETE FROM reserved WHERE id = ?", (entry.reservation,))
-    return ChatReply.from_json(text)
+    connection.execute("DELETE FROM claims WHERE key = ?", (entry.key,))
+    if entry.overrun is not None:
+        over = entry.overrun
+        connection.execute(
+            "INSERT INTO overruns VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET usd = usd + excluded.usd, "
+            "asked = asked + excluded.asked, counted = counted + excluded.counted",
+            (entry.key, over.usd, over.asked, over.counted),
+        )
+    if kept_text == text:
+        return reply
+    kept = read_reply(kept_text)
+    if kept is None:
+        connection.execute(_MEND, (text, *tokens, *names, entry.key))
+    return kept or reply
 
 
-def insert_reservation(connection: sqlite3.Connection, usd: float, ceiling_usd: float) -> int | None:
-    """``ReplyCache.reserve`` as a part of a transaction."""
-    (spent_usd,) = connection.execute(_SPENT).fetchone()
-    if spent_usd + usd > ceiling_usd:
-        return None
-    return connection.execute("INSERT INTO reserved (usd) VALUES (?)", (usd,)).lastrowid
+def _overruns(connection: sqlite3.Connection, after: int) -> Overrun | None:
+    row = connection.execute(
+        "SELECT count(*), total(overruns.usd), coalesce(sum(overruns.asked), 0), coalesce(sum(counted), 0) "
+        "FROM overruns JOIN replies USING (key) WHERE replies.rowid > ?",
+        (after,),
+    ).fetchone()
+    return Overrun(row[1], row[2], row[3], row[0]) if row[0] else None

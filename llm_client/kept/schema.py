@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 from llm_client.errors import SetupError
 
-VERSION = 2
-_COLUMNS = {"prompt_tokens": "INTEGER", "cached_tokens": "INTEGER", "completion_tokens": "INTEGER", "usd": "REAL"}
+VERSION = 3
+_COLUMNS = {
+    "prompt_tokens": "INTEGER",
+    "cached_tokens": "INTEGER",
+    "completion_tokens": "INTEGER",
+    "usd": "REAL",
+    # The model's name as it was asked for and as the server gave it back.
+    "asked": "TEXT",
+    "served": "TEXT",
+}
+_TABLES = (
+    # A sum over an index does not read the replies' texts.
+    "CREATE INDEX IF NOT EXISTS costs ON replies (usd)",
+    "CREATE INDEX IF NOT EXISTS models ON replies (asked, served)",
+    # One row for each try that may have to be paid and has no reply yet; its owner is the process that waits for the
+    # reply, none where nobody does any more.
+    "CREATE TABLE IF NOT EXISTS reserved (id INTEGER PRIMARY KEY AUTOINCREMENT, usd REAL NOT NULL)",
+    # A batch without batch_id may or may not be at the server: sent_at (Unix seconds) says since when that is so.
+    "CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE, "
+    "url TEXT NOT NULL, dialect TEXT NOT NULL, sent_at REAL, input_file TEXT, batch_id TEXT)",
+    # One row for each request in a batch; without a batch it is one that a batch did not answer, to be asked directly.
+    "CREATE TABLE IF NOT EXISTS batched (key TEXT PRIMARY KEY, batch INTEGER, reservation INTEGER)",
+    # Clients that ask through this file, and the requests that each of them is asking. The numbers are used once.
+    "CREATE TABLE IF NOT EXISTS owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, "
+    "pid INTEGER NOT NULL, started TEXT NOT NULL, expires_at REAL NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
+    # Replies for which a server counted more tokens than it was asked for at most.
+    "CREATE TABLE IF NOT EXISTS overruns (key TEXT PRIMARY KEY, usd REAL NOT NULL, asked INTEGER NOT NULL, "
+    "counted INTEGER NOT NULL)",
+    # What all replies cost, so that a reservation need not add them up.
+    "CREATE TABLE IF NOT EXISTS account (id INTEGER PRIMARY KEY CHECK (id = 1), paid_usd REAL NOT NULL)",
+    "INSERT OR REPLACE INTO account SELECT 1, total(usd) FROM replies",
+    "CREATE TRIGGER IF NOT EXISTS paid AFTER INSERT ON replies WHEN new.usd IS NOT NULL BEGIN "
+    "UPDATE account SET paid_usd = paid_usd + new.usd; END",
+    "CREATE TRIGGER IF NOT EXISTS paid_again AFTER UPDATE OF usd ON replies BEGIN "
+    "UPDATE account SET paid_usd = paid_usd + coalesce(new.usd, 0) - coalesce(old.usd, 0); END",
+)
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
@@ -39,28 +75,24 @@ def _upgrade(connection: sqlite3.Connection) -> None:
             "that wrote it, or name another file with run.llm_cache."
         )
     connection.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
-    present = {row[1] for row in connection.execute("PRAGMA table_info(replies)")}
-    for name, kind in _COLUMNS.items():
-        if name not in present:
-            connection.execute(f"ALTER TABLE replies ADD COLUMN {name} {kind}")
+    _add_columns(connection, "replies", _COLUMNS)
     # Replies of version 0 have their tokens in the reply's own text; what they cost then is not known.
     connection.execute(
         "UPDATE replies SET prompt_tokens = json_extract(reply, '$.prompt_tokens'), "
         "completion_tokens = json_extract(reply, '$.completion_tokens') "
         "WHERE prompt_tokens IS NULL AND json_valid(reply)"
     )
-    # A sum over the index does not read the replies' texts.
-    connection.execute("CREATE INDEX IF NOT EXISTS costs ON replies (usd)")
-    # One row for each try that may have to be paid and has no reply yet.
-    connection.execute("CREATE TABLE IF NOT EXISTS reserved (id INTEGER PRIMARY KEY AUTOINCREMENT, usd REAL NOT NULL)")
-    # A batch without batch_id may or may not be at the server: sent_at (Unix seconds) says since when that is so.
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE, "
-        "url TEXT NOT NULL, dialect TEXT NOT NULL, sent_at REAL, input_file TEXT, batch_id TEXT)"
-    )
-    # One row for each request in a batch; without a batch it is one that a batch did not answer, to be asked directly.
-    connection.execute("CREATE TABLE IF NOT EXISTS batched (key TEXT PRIMARY KEY, batch INTEGER, reservation INTEGER)")
+    for statement in _TABLES:
+        connection.execute(statement)
+    _add_columns(connection, "reserved", {"owner": "INTEGER"})
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _add_columns(connection: sqlite3.Connection, table: str, columns: Mapping[str, str]) -> None:
+    present = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+    for name, kind in columns.items():
+        if name not in present:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -41,7 +41,8 @@ class BatchStatus:
         report = self.report
         counts = [(report.collected, "replies collected"), (report.submitted, "requests handed in"),
                   (report.refused, "refused, to be asked directly"), (report.unanswered, "not reached before the end"),
-                  (report.left_out, "left out by the budget")]  # fmt: skip
+                  (report.left_out, "left out by the budget"),
+                  (report.asked_elsewhere, "being asked by another run")]  # fmt: skip
         done = ", ".join(f"{count:,} {what}" for count, what in counts if count) or "nothing new"
         lines = [f"{'batch':<14} {report.host}: {done}"]
         if report.stopped:

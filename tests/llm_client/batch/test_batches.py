@@ -1,5 +1,8 @@
 """The Batch API against a real server: what goes out and what comes back."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from llm_client.client import Client
@@ -161,11 +164,11 @@ def test_the_budget_is_set_aside_at_half_the_price_and_never_passed(folder):
     with serving(BatchServer()) as server:
         first = advance(server, folder, asked, budget_usd=budget_usd)
         assert (first.submitted, first.left_out) == (3, 7)
-        assert usage(folder).unanswered_usd == pytest.approx(3 * MOST_USD)
+        assert usage(folder).in_batches_usd == pytest.approx(3 * MOST_USD)
         assert "stopped before the budget of" in first.stopped
         rounds = 0
         while not (report := advance(server, folder, asked, budget_usd=budget_usd)).finished:
-            assert usage(folder).usd + usage(folder).unanswered_usd <= budget_usd
+            assert usage(folder).usd + usage(folder).in_batches_usd <= budget_usd
             rounds += 1
         assert report.left_out == 10 - len(server.worked) and rounds < 10
     assert usage(folder).usd == pytest.approx(len(server.worked) * USD_A_REPLY) and usage(folder).usd <= budget_usd
@@ -177,3 +180,17 @@ def test_a_reply_without_a_count_of_tokens_counts_as_the_dearest(folder):
         for _ in range(2):
             advance(server, folder, requests(1), budget_usd=10)
     assert usage(folder).usd == pytest.approx(MOST_USD)
+
+
+def test_what_another_run_is_asking_directly_is_left_to_it(folder):
+    asked = requests(3)
+    with serving(BatchServer(latency_s=0.5)) as server, ThreadPoolExecutor(1) as pool:
+        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+            asking = pool.submit(client.complete, asked[1])
+            while not server.requests:
+                time.sleep(0.005)
+            first = advance(server, folder, asked)
+            assert (first.submitted, first.asked_elsewhere, first.left_out) == (2, 1, 0)
+            assert asking.result().text == texts(asked)[1]
+        assert advance(server, folder, asked).collected == 2
+    assert len(server.worked) == 2 and len(server.requests) == 1 and kept(folder, asked) == texts(asked)

@@ -1,3 +1,4 @@
+import gzip
 import signal
 import sqlite3
 import subprocess
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from llm_client.batch.book import keys_in_batches
 from llm_client.errors import SetupError
+from llm_client.kept import claims
 from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatReply
 from llm_client.usage import Usage
@@ -119,6 +122,31 @@ def test_replies_of_an_older_file_are_kept_and_their_tokens_found(tmp_path):
     assert cache.usage() == Usage(3, 16, 2, 10, 0.25, unpriced=2)
 
 
+def test_a_file_of_version_2_keeps_its_replies_its_account_and_its_batches(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    path.write_bytes(gzip.decompress((Path(__file__).with_name("recorded") / "version_2.sqlite.gz").read_bytes()))
+    for _ in range(2):
+        cache = ReplyCache(path)
+        assert cache.get("a" * 64) == ChatReply("paid", "m-2025", 11, 7)
+        used = Usage(2, 16, 0, 10, 0.25, unpriced=1, unanswered_usd=0.5, in_batches_usd=0.125)
+        assert cache.usage() == used
+        assert keys_in_batches(cache) == {"c" * 64: "not sent yet"}
+        # The ceiling counts what was paid, what may have been, and what is in a batch.
+        assert cache.transact(lambda connection: claims.reserve(connection, 0.126, 1.0)) is None
+        number = cache.transact(lambda connection: claims.reserve(connection, 0.125, 1.0))
+        cache.transact(lambda connection, number=number: claims.release(connection, number))
+        cache.close()
+
+
+def test_the_account_is_the_sum_of_the_replies_costs(tmp_path):
+    cache = ReplyCache(tmp_path / "cache.sqlite")
+    for key, usd in [("a", 1.0), ("b", None), ("a", 0.5), ("b", 0.25), ("b", None), ("c", None)]:
+        cache.put(key, ChatReply("x", "m"), usd)
+        (account,) = cache.transact(lambda connection: connection.execute("SELECT paid_usd FROM account").fetchone())
+        assert account == pytest.approx(cache.usage().usd)
+    assert cache.usage().usd == pytest.approx(1.75)
+
+
 def test_many_processes_may_find_an_older_file_at_once(tmp_path):
     path = tmp_path / "cache.sqlite"
     version_0(path, [(str(n), ChatReply(f"text {n}", "m", 1, 1).to_json()) for n in range(500)])
@@ -133,7 +161,7 @@ def test_a_newer_file_is_left_alone(tmp_path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(SetupError, match="of version 99, and this program knows up to 2"):
+    with pytest.raises(SetupError, match="of version 99, and this program knows up to 3"):
         ReplyCache(path)
 
 
