@@ -15,6 +15,7 @@ FETCHING_ONLY = frozenset(
         "base_url",
         "timeout_s",
         "max_retries",
+        "max_reply_bytes",
         "concurrency",
         "requests_per_minute",
         "tokens_per_minute",

@@ -97,7 +97,7 @@ class Asker:
             try:
                 return client.complete(request)
             except ContextLengthError as error:
-                raise ContextLengthError(f"{error} {self._too_long}") from None
+                raise ContextLengthError(f"{error} {self._too_long}", error.evidence) from None
 
     def close(self) -> None:
         """Let go of the client; a later request makes a new one."""
@@ -168,7 +168,7 @@ def ask_until_usable(
     NoUsableReplyError
         ``read`` has raised `ReplyMistakeError` on every reply.
     UnitError
-        The server failed; ``evidence`` holds the bad replies before that in full, as a JSON list.
+        The server failed; ``evidence`` holds the bad replies before that in full, as a JSON list, and what it said.
     """
     bad: list[BadReply] = []
     asked = request
@@ -176,7 +176,7 @@ def ask_until_usable(
         try:
             reply = complete(asked)
         except UnitError as error:
-            error.evidence = _evidence(bad) or error.evidence
+            error.evidence = _with_bad_replies(bad, error.evidence)
             raise
         try:
             return read(reply)
@@ -195,6 +195,13 @@ def _with_mistake(request: ChatRequest, bad: BadReply, again: str) -> ChatReques
     answer = ChatMessage("assistant", bad.reply.strip() or "(empty)")
     correction = ChatMessage("user", f"That reply cannot be used: {bad.mistake}. {again}")
     return replace(request, messages=(*request.messages, answer, correction))
+
+
+def _with_bad_replies(bad: Sequence[BadReply], evidence: str | None) -> str | None:
+    """One JSON list of the bad replies and of what the server gave as the last answer, which is such a list, too."""
+    if not bad or evidence is None:
+        return _evidence(bad) or evidence
+    return json.dumps([*map(asdict, bad), *json.loads(evidence)], ensure_ascii=False)
 
 
 def _evidence(bad: Sequence[BadReply]) -> str | None:

@@ -36,7 +36,10 @@ class LLMSettings(Settings):
     samples: int = Field(default=1, ge=1, le=100, description="independent replies a request; their mean is used")
     timeout_s: float = Field(default=120.0, gt=0, description="seconds without an answer before a try counts as failed")
     max_retries: int = Field(
-        default=5, ge=0, le=20, description="further tries on 408, 409, 429, 5xx and lost connections"
+        default=5,
+        ge=0,
+        le=20,
+        description="further tries on 408, 409, 429, 5xx, lost connections and answers that are no chat completion",
     )
     concurrency: int = Field(default=16, ge=1, le=1024, description="requests under way at once")
     requests_per_minute: int | None = Field(
@@ -47,6 +50,11 @@ class LLMSettings(Settings):
         ge=1,
         description="most tokens in any 60 s, input and output together, estimated first and corrected by the "
         "server's count; none means no limit",
+    )
+    max_reply_bytes: int = Field(
+        default=1024 * 1024,
+        ge=1024,
+        description="most bytes of an answer, decompressed; a larger one is cut off while it is read, and fails",
     )
     api_key_env: str = Field(
         default="OPENAI_API_KEY",

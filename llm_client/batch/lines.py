@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from llm_client.live.completion import read_completion
+from llm_client.live.completion import error_words, read_completion
 from llm_client.request import ChatReply
 
 _NOT_REACHED = ("batch_expired", "batch_cancelled")
@@ -30,16 +30,12 @@ def read_line(document: Mapping[str, Any]) -> BatchLine:
     if isinstance(error, dict) and error.get("code") in _NOT_REACHED:
         return BatchLine(key)
     if not isinstance(response, dict):
-        return BatchLine(key, refusal=_words(error))
+        return BatchLine(key, refusal=error_words(error))
     body, status = response.get("body"), response.get("status_code")
     if status != 200:
         cause = body.get("error", body) if isinstance(body, dict) else body
-        return BatchLine(key, refusal=_words(cause or error), bad_request=status in (400, 422))
+        return BatchLine(key, refusal=error_words(cause or error), bad_request=status in (400, 422))
     try:
         return BatchLine(key, read_completion(body))
     except ValueError as mistake:
         return BatchLine(key, refusal=str(mistake))
-
-
-def _words(error: Any) -> str:
-    return str(error.get("message") or error) if isinstance(error, dict) else str(error)

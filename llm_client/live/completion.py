@@ -2,12 +2,96 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
-from llm_client.request import ChatReply
+from llm_client.live.body import Answer
+from llm_client.request import ChatReply, whole_text
 
 _MOST_TOKENS = 10**12
 """More is no count of tokens."""
+_SHOWN = 2000
+"""Characters of what a server said; the message is cut further when the key is out of it."""
+_STATUS_OF_A_WORD = {
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "context_length_exceeded": 400,
+    "invalid_request_error": 400,
+    "insufficient_quota": 429,
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+}
+"""What servers say instead of a status, by `code` or else by `type`."""
+
+
+class NoCompletionError(ValueError):
+    """An answer is no chat completion; its text says what is wrong with it, and what the server said instead.
+
+    ``answer`` is what came, and ``retries`` how many further tries make sense at most: a reply without an end would
+    have none the next time either, and each is paid.
+    """
+
+    def __init__(self, message: str, answer: Answer) -> None:
+        super().__init__(message)
+        self.answer = answer
+        self.retries = 100 if answer.cut_at is None else 1
+
+
+class ToldError(NoCompletionError):
+    """An error that came with the status of success: ``status`` is the one that it should have had."""
+
+    def __init__(self, status: int, error: Mapping[str, Any], answer: Answer) -> None:
+        words = _cut(error_words(error))
+        super().__init__(f"the server says: {words}", answer)
+        self.status = status
+        code = error.get("code")
+        self.error = {
+            "message": f"{words} (told with status {answer.status})",
+            "code": code if isinstance(code, str) else None,
+        }
+
+
+def read_answer(answer: Answer) -> ChatReply:
+    """The reply in the answer to a request for a chat completion.
+
+    Raises
+    ------
+    ToldError
+        The answer is an error whose code says what status it stands for.
+    NoCompletionError
+        It is no chat completion for any other reason.
+    """
+    try:
+        return _read(answer)
+    except RecursionError:
+        error = NoCompletionError("it is nested too deeply", answer)
+    except NoCompletionError as known:
+        error = known
+    except ValueError as mistake:
+        error = NoCompletionError(str(mistake), answer)
+    # Raised from here and without what led to it: those frames hold the document, which as values takes many times its
+    # bytes, and an error lives on while its request waits to be tried again.
+    error.__context__ = None
+    raise error.with_traceback(None)
+
+
+def _read(answer: Answer) -> ChatReply:
+    if answer.cut_at is not None:
+        raise ValueError(
+            f"it is larger than {answer.cut_at:,} bytes (max_reply_bytes) and was read no further. Lower max_tokens, "
+            "or raise max_reply_bytes where such replies are meant"
+        )
+    if answer.flaw is not None:
+        raise ValueError(answer.flaw)
+    if not answer.body.strip():
+        raise ValueError(f"it is empty (status {answer.status})")
+    document = _document(answer)
+    _check_error(document, answer)
+    return read_completion(document)
 
 
 def read_completion(document: Any) -> ChatReply:
@@ -21,13 +105,16 @@ def read_completion(document: Any) -> ChatReply:
     try:
         choice = document["choices"][0]
         message, refusal = choice["message"], choice["message"].get("refusal")
+        text = message.get("content") or refusal or ""
+        if not text and document.get("error") is not None:
+            raise ValueError(f"it has no text ({_said(document)})")
         reply = ChatReply(
-            text=message.get("content") or refusal or "",
-            model=document.get("model") or "",
+            text=text,
+            model=_whole(document.get("model") or ""),
             prompt_tokens=_count(document, "usage", "prompt_tokens"),
             completion_tokens=_count(document, "usage", "completion_tokens"),
             cached_tokens=_count(document, "usage", "prompt_tokens_details", "cached_tokens"),
-            finish_reason="refusal" if refusal else choice.get("finish_reason") or "stop",
+            finish_reason="refusal" if refusal else _whole(choice.get("finish_reason") or "stop"),
         )
     except (AttributeError, IndexError, KeyError, TypeError):
         raise ValueError(f"it has no usable choice ({_said(document)})") from None
@@ -37,9 +124,46 @@ def read_completion(document: Any) -> ChatReply:
     return reply
 
 
+def _document(answer: Answer) -> Any:
+    try:
+        return json.loads(answer.body)
+    except ValueError as error:
+        raise ValueError(
+            f"it is no JSON ({error}); it begins with {_cut(answer.body.decode(errors='replace'))!r}"
+        ) from None
+
+
+def _check_error(document: Any, answer: Answer) -> None:
+    """Raise ToldError where an error that says its status stands in the place of a completion, in any known form."""
+    if not isinstance(document, dict) or document.get("choices"):
+        return
+    error = document if document.get("object") == "error" else document.get("error")
+    if not isinstance(error, dict):
+        return
+    for word in (str(error.get("code"))[:40], str(error.get("type"))[:40]):
+        status = int(word) if word.isascii() and word.isdigit() else _STATUS_OF_A_WORD.get(word, 0)
+        if 400 <= status <= 599:
+            raise ToldError(status, error, answer)
+
+
 def _said(document: Any) -> str:
     error = document.get("error") if isinstance(document, dict) else None
-    return repr(document if error is None else error)
+    if error is None:
+        return _cut(repr(document))
+    return f"the server says: {_cut(error_words(error))}"
+
+
+def error_words(error: Any) -> str:
+    """What an error of a server says, whether it is an object or bare words."""
+    return str(error.get("message") or error) if isinstance(error, dict) else str(error)
+
+
+def _cut(text: str) -> str:
+    return " ".join(whole_text(text).split())[:_SHOWN]
+
+
+def _whole(text: Any) -> Any:
+    return whole_text(text) if isinstance(text, str) else text
 
 
 def _count(document: Any, *path: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from functools import cache, cached_property
 from multiprocessing import parent_process
@@ -10,6 +11,8 @@ from urllib.parse import urlsplit
 
 from llm_client.errors import ContextLengthError, LLMError, RequestError, SetupError
 from llm_client.live import retry
+from llm_client.live.body import ENCODINGS, KEPT, Answer, keeper_of_bodies, library_of
+from llm_client.live.completion import NoCompletionError, ToldError
 from llm_client.live.consent import is_encrypted, read_key, readers, require_consent
 from llm_client.live.route import proxy_address, tls_context
 from llm_client.settings import LLMSettings
@@ -46,9 +49,12 @@ class Connection:
         """The SDK for an event loop; it tries once, since each try has to pass limits and budget."""
         import openai
 
-        return openai.AsyncOpenAI(
-            **self._options(), http_client=openai.DefaultAsyncHttpxClient(**self._transport()), max_retries=0
+        http_client = openai.DefaultAsyncHttpxClient(
+            **self._transport(),
+            headers={"Accept-Encoding": ENCODINGS},
+            event_hooks={"response": [keeper_of_bodies(self.settings.max_reply_bytes)]},
         )
+        return openai.AsyncOpenAI(**self._options(), http_client=http_client, max_retries=0)
 
     def blocking(self) -> OpenAI:
         """The SDK for calls that wait, without retries of its own."""
@@ -76,16 +82,35 @@ class Connection:
             return RequestError(
                 f"no connection to {settings.url} in {tries} tries. Is the server running and base_url right?"
             )
-        return RequestError(f"{settings.host} gave an answer that is no chat completion: {self.clean(error)}")
+        words = self.clean(error)
+        evidence = self.evidence(error.answer, words) if isinstance(error, NoCompletionError) else None
+        times = f", {tries} times" if tries > 1 else ""
+        return RequestError(f"{settings.host} gave an answer that is no chat completion{times}: {words}", evidence)
 
     def clean(self, error: Exception | str) -> str:
         """What the server said, short, and without the key should it repeat it."""
         body = getattr(error, "body", None)
-        text = str(body["message"]) if isinstance(body, dict) and "message" in body else str(error)
-        for secret, name in ((self._key, "[key]"), (self._proxy_login(), "[login]")):
-            text = text.replace(secret, name) if secret else text
-        text = " ".join(text.split())
+        # Not every server says it in the protocol's form; a page or bare words are better than a number.
+        text = str(body.get("message") or body) if isinstance(body, dict) else str(body or error)
+        text = " ".join(self._without_secrets(text).split())
         return text if len(text) <= _SHOWN_OF_AN_ERROR else text[: _SHOWN_OF_AN_ERROR - 1] + "…"
+
+    def status_error(self, told: ToldError, response: Any) -> APIStatusError:
+        """An error that came with status 200 as the SDK's error for the status that it stands for."""
+        import openai
+
+        kinds: dict[int, type[APIStatusError]] = {
+            400: openai.BadRequestError,
+            422: openai.UnprocessableEntityError,
+            429: openai.RateLimitError,
+        }
+        response.status_code = told.status
+        return kinds.get(told.status, openai.APIStatusError)(str(told), response=response, body=told.error)
+
+    def evidence(self, answer: Answer, mistake: str) -> str:
+        """What came, as JSON for the quarantine: without the key should the server repeat it, at most 64 KiB."""
+        body = self._without_secrets(answer.body.decode(errors="replace"))
+        return json.dumps([{"status": answer.status, "mistake": mistake, "body": body[:KEPT]}], ensure_ascii=False)
 
     def refusal(self, words: str, code: str | None) -> RequestError:
         """The error for a request that the server does not take, ``words`` being what it said."""
@@ -109,6 +134,11 @@ class Connection:
             return SetupError(f"the proxy {proxy} opens no way to {host}: {self.clean(said)}. Check via and base_url.")
         return RequestError(f"the proxy {proxy} found no way to {host} in {tries} tries: {self.clean(said)}")
 
+    def _without_secrets(self, text: str) -> str:
+        for secret, name in ((self._key, "[key]"), (self._proxy_login(), "[login]")):
+            text = _without(secret, name, text) if secret else text
+        return text
+
     def _status_failure(self, error: APIStatusError, tries: int) -> LLMError:
         host, variable = self.settings.host, self.settings.api_key_env
         answer = f"{host} answered {error.status_code}: {self.clean(error)}"
@@ -120,7 +150,8 @@ class Connection:
             return SetupError(f"{answer}. Check model = {self.settings.model!r} and base_url.")
         if error.code == "insufficient_quota":
             return SetupError(f"{answer}. The account needs credit.")
-        return RequestError(f"{answer} (after {tries - 1} retries where they help)")
+        evidence = self.evidence(Answer.of(error.response), self.clean(error))
+        return RequestError(f"{answer} (after {tries - 1} retries where they help)", evidence)
 
     def _proxy_login(self) -> str | None:
         return urlsplit(self._proxy or "").netloc.rpartition("@")[0] or None
@@ -156,6 +187,20 @@ def _warn_of_plain_http(url: str) -> None:
     )
 
 
+def _without(secret: str, name: str, text: str) -> str:
+    text = text.replace(secret, name)
+    # An answer that was cut off may end in part of it.
+    parts = (secret[:size] for size in range(len(secret) - 1, 3, -1))
+    return next((text.removesuffix(part) + name for part in parts if text.endswith(part)), text)
+
+
+def response_type() -> Any:
+    """What the SDK's `post` gives back unread and unparsed when it is asked for this."""
+    import openai
+
+    return library_of(openai.DefaultAsyncHttpxClient).Response
+
+
 def is_status(error: BaseException) -> TypeGuard[APIStatusError]:
     """Whether the server answered, with a status that is no success."""
     import openai
@@ -171,7 +216,7 @@ def may_pass(error: Exception) -> bool:
         return retry.helps(error.status_code, error.code, error.response.headers)
     if (_said_by_proxy(error) or "").startswith("4"):
         return False
-    return isinstance(error, (openai.APIConnectionError, TimeoutError))
+    return isinstance(error, (openai.APIConnectionError, TimeoutError, NoCompletionError))
 
 
 def never_arrived(error: BaseException) -> bool:

@@ -9,8 +9,9 @@ from llm_client.cost.budget import Budget
 from llm_client.cost.tokens import estimated_tokens, used_tokens
 from llm_client.errors import SetupError
 from llm_client.live import retry
-from llm_client.live.completion import read_completion
-from llm_client.live.connection import Connection, is_status, may_pass, never_arrived
+from llm_client.live.body import Answer
+from llm_client.live.completion import NoCompletionError, ToldError, read_answer
+from llm_client.live.connection import Connection, is_status, may_pass, never_arrived, response_type
 from llm_client.live.dialect import Dialect
 from llm_client.live.limits import RateLimits
 from llm_client.request import ChatReply, ChatRequest
@@ -40,6 +41,7 @@ class Server:
         self._settings = settings
         self._budget = budget
         self._connection = Connection(settings)
+        self._response_type = response_type()
         self._dialect = Dialect(settings.host)
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._pools = [self._connection.asynchronous() for _ in range(-(-settings.concurrency // _CONNECTIONS_A_POOL))]
@@ -88,8 +90,9 @@ class Server:
                     raise self._connection.refusal(words, error.code) from None
             except (openai.APIError, ValueError, TimeoutError) as error:
                 failures += 1
-                if failures > self._settings.max_retries or not may_pass(error):
-                    raise self._connection.failure(error, self._settings.max_retries + 1) from None
+                most = min(self._settings.max_retries, error.retries if isinstance(error, NoCompletionError) else 100)
+                if failures > most or not may_pass(error):
+                    raise self._connection.failure(error, most + 1) from None
                 await self._wait(error, failures)
 
     async def _send(self, request: ChatRequest, options: dict[str, Any], pool: AsyncOpenAI) -> ChatReply:
@@ -103,12 +106,14 @@ class Server:
             # The SDK's own limit begins anew with every byte that trickles in; this one is for the whole answer.
             async with asyncio.timeout(self._settings.timeout_s):
                 # Not chat.completions.create: its checks of what is sent and received cost more than all the rest.
-                reply = read_completion(await pool.post("/chat/completions", body=options, cast_to=object))
+                response = await pool.post("/chat/completions", body=options, cast_to=self._response_type)
+            try:
+                reply = read_answer(Answer.of(response))
+            except ToldError as told:
+                raise self._connection.status_error(told, response) from None
         except BaseException as error:
             if self._budget is not None:
                 self._budget.end_try(request.key(), paid=sent and not never_arrived(error))
-            if isinstance(error, RecursionError):
-                raise ValueError("it is nested too deeply") from None
             raise
         self._limits.correct(estimated, used_tokens(reply) or estimated)
         return reply

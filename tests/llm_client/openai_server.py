@@ -18,18 +18,20 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fault:
-    """One answer that is no chat completion: a status with an error body, or raw bytes under status 200.
+    """One answer that is no chat completion: a status with an error body, or raw bytes under ``raw_status``.
 
     ``hangs`` sends the head and half of the body and then nothing more, ``trickles`` a byte every 50 ms, ``cut`` half
-    of the body and the end of the connection.
+    of the body and the end of the connection, ``chunks`` the same in chunks. ``short`` promises half of what it sends.
+    ``endless`` sends the body again and again until the client has enough.
     """
 
     status: int = 500
     message: str = "fault"
     code: str | None = None
     raw: bytes | None = None
+    raw_status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
-    way: Literal["whole", "hangs", "trickles", "cut"] = "whole"
+    way: Literal["whole", "hangs", "trickles", "cut", "chunks", "short", "endless"] = "whole"
 
 
 def completion(text: str, finish_reason: str = "stop", refusal: str | None = None) -> Body:
@@ -127,7 +129,7 @@ def serving(server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = No
             if not isinstance(result, Fault):
                 return self._send(200, json.dumps(result).encode())
             if result.raw is not None:
-                return self._send(200, result.raw, way=result.way)
+                return self._send(result.raw_status, result.raw, result.headers, result.way)
             error = {"error": {"message": result.message, "code": result.code, "type": "fault", "param": None}}
             return self._send(result.status, json.dumps(error).encode(), result.headers)
 
@@ -136,16 +138,25 @@ def serving(server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = No
         ) -> None:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
+            if way == "chunks":
+                self.send_header("Transfer-Encoding", "chunked")
+            elif way != "endless":
+                self.send_header("Content-Length", str(len(content) // 2 if way == "short" else len(content)))
             for name, value in headers:
                 self.send_header(name, value)
             self.end_headers()
-            if way == "whole":
+            if way in ("whole", "short"):
                 self.wfile.write(content)
-                return
-            self.wfile.write(content[: len(content) // 2])
+            else:
+                self.close_connection = True
+                self._send_oddly(content, way)
+
+        def _send_oddly(self, content: bytes, way: str) -> None:
+            while way == "endless":
+                self.wfile.write(content)
+            half = content[: len(content) // 2]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(half), half) if way == "chunks" else half)
             self.wfile.flush()
-            self.close_connection = True
             rest = content[len(content) // 2 :] if way == "trickles" else b""
             for byte in rest:
                 time.sleep(0.05)

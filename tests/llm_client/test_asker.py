@@ -99,6 +99,14 @@ def test_a_failure_of_the_server_keeps_the_bad_replies_before_it():
     assert [entry["reply"] for entry in json.loads(caught.value.evidence)] == ["no"]
 
 
+def test_what_the_server_gave_instead_of_a_reply_stands_after_the_bad_replies():
+    failed = RequestError("no chat completion", '[{"status": 200, "body": "<html>"}]')
+    with pytest.raises(RequestError) as caught:
+        ask_until_usable(Replies("no", failed), QUESTION, number, 3)
+    bad, came = json.loads(caught.value.evidence)
+    assert (bad["reply"], came["body"]) == ("no", "<html>")
+
+
 def test_a_mistake_of_ours_is_not_taken_for_the_model_s():
     with pytest.raises(ZeroDivisionError):
         ask_until_usable(Replies("1"), QUESTION, lambda reply: 1 / 0, 3)

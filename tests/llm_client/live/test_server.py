@@ -65,6 +65,10 @@ def test_the_server_says_when_to_come_back():
     [
         (Fault(500, "the GPU is on fire"), "127.0.0.1 answered 500: the GPU is on fire"),
         (Fault(429, "slow down"), "answered 429: slow down"),
+        (Fault(raw=b"<h1>Bad gateway</h1>", raw_status=502), "answered 502: <h1>Bad gateway</h1>"),
+        (Fault(raw=b'{"error": "no memory"}', raw_status=500), "answered 500: no memory"),
+        (Fault(raw=b'{"detail": "no memory"}', raw_status=500), "answered 500: {'detail': 'no memory'}"),
+        (Fault(raw=b"", raw_status=500), "answered 500: Error code: 500"),
         (Fault(400, "too many tokens: context length 8192"), "refused the request: too many tokens"),
         (Fault(422, "no such role"), "refused the request: no such role"),
         (Fault(301, "moved", headers=(("Location", "http://example.com/v1"),)), "answered 301"),
