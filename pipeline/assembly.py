@@ -9,8 +9,9 @@ from features.emotion_model.choice import missing_emotion
 from foundation.errors import InputError
 from llm_client.asker import Asker
 from pipeline.config import Config
+from pipeline.engine.choice import left_out
 from pipeline.engine.engine import Engine
-from pipeline.engine.facts import has_unmeasured_face, package_versions, quarantine_rows
+from pipeline.engine.facts import has_unmeasured_face, package_versions, quarantine_rows, unfinished_curves
 from pipeline.engine.intake import take_in
 from pipeline.engine.units import Plan
 from pipeline.stages.declared import STAGES
@@ -45,7 +46,7 @@ def assemble(config: Config) -> Engine:
         config=rated,
         corpus=intake.corpus,
         sessions=intake.sessions,
-        plan=Plan(STAGES, rated, intake.sessions),
+        plan=Plan(STAGES, rated, intake.sessions, left_out(STAGES, rated, intake.sessions)),
         tools=Asker(
             rated.decompose.llm,
             cache=rated.llm_cache,
@@ -58,6 +59,8 @@ def assemble(config: Config) -> Engine:
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
             "warnings": lambda engine: [*intake.warnings, *_emotion_warnings(engine)],
+            "left_out": lambda engine: dict(engine.plan.left_out),
+            "unfinished": unfinished_curves,
         },
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,10 @@ class RunSettings(Settings):
     threads: int = Field(1, ge=1, description="torch threads a unit; results depend on it by bits, so it is fixed here")
     workers: int = Field(0, ge=0, description="worker processes; 0 takes one a core")
     limit: int | None = Field(None, ge=1, description="use only the first sessions of the corpus")
+    until: str | None = Field(
+        None, description="the last stage to run, e.g. 'evaluate'; the report is written of what there is"
+    )
+    skip: tuple[str, ...] = Field((), description="stages to leave out, e.g. ['align']")
     recorded: Path | None = Field(None, description="recorded LLM replies (JSONL), for provider = 'recorded'")
     record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
     llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
@@ -96,6 +100,15 @@ class Config(Settings):
         """A copy with other run settings (the command line's --workers, --limit)."""
         given = {name: value for name, value in changes.items() if value is not None}
         return self.model_copy(update={"run": self.run.model_copy(update=given)})
+
+    def with_stages(self, names: Collection[str]) -> Config:
+        """A copy that leaves none of the stages ``names`` out, whatever is configured: somebody asks for them."""
+        config = self.with_run(skip=tuple(name for name in self.run.skip if name not in names))
+        if "align" in names:
+            config = config.model_copy(update={"align": config.align.model_copy(update={"enabled": True})})
+        if self.run.until is not None and "report" not in names:
+            config = config.model_copy(update={"run": config.run.model_copy(update={"until": None})})
+        return config
 
     def with_llm(self, **changes: Any) -> Config:
         """A copy with other settings of the language model (the command line's --send-to, --pseudonyms)."""
@@ -254,5 +267,6 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
     if Path(config.align.policy).is_absolute():
         shown["align"]["policy"] = Path(config.align.policy).name
-    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit}
+    chosen = {"until": config.run.until, "skip": list(config.run.skip)}
+    shown["run"] = {"threads": config.run.threads, "limit": config.run.limit, **chosen}
     return shown

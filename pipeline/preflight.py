@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from features.emotion_model.choice import resolve_emotion_model
+from foundation.errors import InputError
 from pipeline.assembly import open_engine
 from pipeline.config import Config
+from pipeline.engine.choice import check_choice
 from pipeline.engine.stage import BeforeRun
 
 
@@ -30,14 +32,18 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     engine = open_engine(config)
     # Every record names the model, whether or not a stage will read it.
     resolve_emotion_model(config.features.emotion_model)
-    names = {name for stage in stages or engine.plan.stages for name in engine.plan.upstream(stage)}
+    plan = engine.plan
+    wanted = list(stages or plan.stages)
+    if all(name in plan.left_out for name in wanted):
+        raise InputError("; ".join(f"{name}: left out, since {plan.left_out[name]}" for name in wanted) + ".")
+    names = {name for stage in wanted for name in plan.upstream(stage)}
+    check_choice(plan, [name for name in plan.stages if name in names])
     warnings: list[str] = [*engine.facts["warnings"](engine)]
-    for name, stage in engine.plan.stages.items():
+    for name, stage in plan.stages.items():
         if name in names:
             # As it was given, not the engine's copy: of that, every setting counts as set.
-            before = BeforeRun(
-                config, engine.corpus.root, engine.sessions, engine.plan.units[name], engine.tools, sends
-            )
+            units, rating = plan.units[name], engine.config.rating
+            before = BeforeRun(config, engine.corpus.root, engine.sessions, units, engine.tools, sends, rating)
             warnings += stage.check(before)
     # Two stages can say the same: both ask the model.
     return tuple(dict.fromkeys(warnings))

@@ -15,7 +15,9 @@ from foundation.errors import InputError
 from pipeline.config import Config
 
 
-def template_for(corpus: Path, rating: str | None, called: Callable[[str], str] = str) -> tuple[str, list[str]]:
+def template_for(
+    corpus: Path, rating: str | None, called: Callable[[str], str] = str, *, align: bool = True
+) -> tuple[str, list[str]]:
     """The file for a corpus, and the names of all its ratings.
 
     Parameters
@@ -26,6 +28,8 @@ def template_for(corpus: Path, rating: str | None, called: Callable[[str], str] 
         Which rating the file chooses; None takes the first by name.
     called : callable
         What the caller calls a parameter, for errors.
+    align : bool
+        Whether a run fine-tunes a policy.
 
     Raises
     ------
@@ -35,19 +39,22 @@ def template_for(corpus: Path, rating: str | None, called: Callable[[str], str] 
     names = sorted(set(Corpus.open(corpus).ratings.column("name").to_pylist()))
     if rating is not None and rating not in names:
         raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
-    values = {
+    values: dict[str, Any] = {
         "corpus": corpus.resolve(),
         "output": f"runs/{corpus.resolve().name}",
         "rating": rating or next(iter(names), None),
     }
+    if not align:
+        values["align"] = {"enabled": False}
     return render_template(values), names
 
 
 def render_template(values: Mapping[str, Any]) -> str:
     """TOML text with every key, its default and what it means.
 
-    ``values`` replaces defaults at the top level (corpus, output, rating) and those lines are not commented out;
-    every other key is, so that the file says what can be changed and a default can improve with a new version.
+    ``values`` replaces defaults at the top level (corpus, output, rating) and, by the section's name, in a section;
+    those lines are not commented out. Every other key is, so that the file says what can be changed and a default can
+    improve with a new version.
     """
     lines = [
         "# apportion: what to do with this corpus. A line that begins with # shows a default;",
@@ -57,16 +64,16 @@ def render_template(values: Mapping[str, Any]) -> str:
     lines += _fields(Config, values)
     for name, field in Config.model_fields.items():
         if isinstance(field.default, BaseModel):
-            lines += ["", f"[{name}]", *_nested(name, field.default)]
+            lines += ["", f"[{name}]", *_nested(name, field.default, values.get(name, {}))]
     return "\n".join(lines) + "\n"
 
 
-def _nested(prefix: str, model: BaseModel) -> list[str]:
-    lines = _fields(type(model), {}, model)
+def _nested(prefix: str, model: BaseModel, values: Mapping[str, Any]) -> list[str]:
+    lines = _fields(type(model), values, model)
     for name in type(model).model_fields:
         value = getattr(model, name)
         if isinstance(value, BaseModel):
-            lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", value)]
+            lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", value, {})]
     return lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -149,6 +149,9 @@ class AlarmSettings(Settings):
 class AlignSettings(Settings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled"})
+
+    enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
     preset: Literal["paper"] | None = Field(
         default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E)"
     )

@@ -55,7 +55,7 @@ def benchmark_command(
     base = Config(corpus=corpus) if config is None else load_config(config)
     more = () if config is None else base.decompose.methods
     changes = {"corpus": corpus, "output": output, "rating": rating or base.rating, "seeds": tuple(range(seeds))}
-    base = base.model_copy(update=changes).with_run(limit=limit, workers=workers)
+    base = base.model_copy(update=changes).with_run(limit=limit, workers=workers).with_stages(["evaluate"])
     complete, choice = configure(base, methods, more, session)
     if not as_json:
         click.echo(f"methods: {', '.join(choice.methods)}; seeds {', '.join(map(str, complete.seeds))}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -14,13 +15,22 @@ from apportion.commands.places import check_place, write
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("apportion.toml"), show_default=True)
 @click.option("--rating", help="Which rating to decompose, where the corpus has several.")
+@click.option(
+    "--align/--no-align",
+    default=None,
+    help="Whether a run fine-tunes a policy, too. Asked for in a terminal; elsewhere it does.",
+)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def init_command(corpus: Path, output: Path, rating: str | None, force: bool) -> None:
+def init_command(corpus: Path, output: Path, rating: str | None, align: bool | None, force: bool) -> None:
     """Write a commented configuration for CORPUS."""
     from pipeline.template import template_for
 
     check_place(output, "--output", force=force)
-    text, names = template_for(corpus, rating, option_names())
+    if align is None:
+        align = not (sys.stdin.isatty() and sys.stderr.isatty()) or click.confirm(
+            "Fine-tune a policy against the rewards, too?", default=True, err=True
+        )
+    text, names = template_for(corpus, rating, option_names(), align=align)
     write(output, "--output", text)
     click.echo(f"wrote {output}")
     if len(names) > 1 and rating is None:

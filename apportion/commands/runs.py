@@ -2,34 +2,75 @@
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from apportion.commands.options import with_options
 from apportion.commands.running import run, with_llm_options, with_run_options
 from foundation.errors import InputError
-from pipeline.config import load_config
+from pipeline.config import Config, load_config
+from pipeline.engine.choice import stages_called
 from pipeline.stages.declared import STAGES
 
 DEMO_CONFIG = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
 
 
+def _stage(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """Find out whether each name is a stage's before the corpus is read."""
+    for name in (given,) if isinstance(given, str) else given or ():
+        try:
+            stages_called(name, STAGES)
+        except InputError as error:
+            raise InputError(f"{parameter.opts[0]} {error}") from None
+    return given
+
+
+CHOICE_OPTIONS = (
+    click.option(
+        "--until",
+        metavar="STAGE",
+        callback=_stage,
+        help="Leave out the stages after STAGE, e.g. `evaluate`, but for the report. Goes before run.until.",
+    ),
+    click.option(
+        "--skip",
+        metavar="STAGE",
+        multiple=True,
+        callback=_stage,
+        help="Leave STAGE out, e.g. `align`; more than once for several. Goes before run.skip.",
+    ),
+)
+with_choice_options = partial(with_options, CHOICE_OPTIONS)
+
+
 @click.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
+@with_choice_options
 @with_llm_options
 @with_run_options
 def run_command(config: Path, **options: Any) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice."""
-    run(load_config(config), [stage.name for stage in STAGES], str(config), "run", **options)
+    _run_all(load_config(config), str(config), **options)
 
 
 @click.command("demo")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/demo]")
+@with_choice_options
 @with_run_options
 def demo_command(output: Path | None, **options: Any) -> None:
     """Run all stages on the bundled demo corpus (synthetic) with recorded LLM replies."""
     if not DEMO_CONFIG.is_file():
         raise InputError(f"{DEMO_CONFIG} is missing, which comes with apportion: install it again.")
     config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
-    run(config, [stage.name for stage in STAGES], str(DEMO_CONFIG), "run", **options)
+    _run_all(config, str(DEMO_CONFIG), **options)
+
+
+def _run_all(config: Config, source: str, until: str | None, skip: tuple[str, ...], **options: Any) -> None:
+    config = config.with_run(until=until, skip=skip or None)
+    source += f" --until {shlex.quote(until)}" if until else ""
+    source += "".join(f" --skip {shlex.quote(name)}" for name in skip)
+    run(config, [stage.name for stage in STAGES], source, "run", **options)

@@ -84,7 +84,8 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
     @click.argument("config", type=click.Path(path_type=Path))
     @with_run_options
     def command(config: Path, sessions: int | None = None, **options: Any) -> None:
-        loaded = load_config(config)
+        # Whoever calls a stage by its own command wants it, whatever a whole run leaves out.
+        loaded = load_config(config).with_stages([*stages, name.partition(" ")[0]])
         if "audit" in stages:
             loaded = loaded.with_audit(sessions)
         if name.startswith("align "):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,14 +12,21 @@ from pipeline.engine.stage import Unit
 from pipeline.engine.store import Artifact
 
 
-def training_curves(finished: Mapping[str, Mapping[Unit, Artifact]]) -> pa.Table | None:
-    """The ``history`` tables (step, metric, value) of all trained units, in the order of ``finished``, or None."""
+def training_curves(
+    finished: Mapping[str, Mapping[Unit, Artifact]], unfinished: Sequence[Mapping[str, Any]] = ()
+) -> pa.Table | None:
+    """The ``history`` tables (step, metric, value) of all trained units, in the order of ``finished``, or None.
+
+    ``unfinished`` rows (columns of HISTORIES) of trainings that failed come last.
+    """
     tables = [
         _with_unit(artifact.table("history"), stage, unit)
         for stage, artifacts in finished.items()
         for unit, artifact in artifacts.items()
         if artifact.has("history.parquet")
     ]
+    if unfinished:
+        tables.append(pa.Table.from_pylist([dict(row) for row in unfinished], schema=HISTORIES.arrow))
     return pa.concat_tables(tables) if tables else None
 
 

@@ -7,7 +7,9 @@ import json
 import shutil
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,13 +30,19 @@ Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one unit; ``cause`` is null when it is done, ``evidence`` what a failure rests on, in full."""
+    """What became of one unit; ``cause`` is null when it is done, ``evidence`` what a failure rests on, in full.
+
+    ``measured`` is what a training that failed had measured until then: step, metric, value (None: not finite).
+    ``unusable``: it failed for an input or a setting that it cannot use, which another attempt does not change.
+    """
 
     stage: str
     unit: Unit
     status: Status
     cause: str | None = None
     evidence: str | None = None
+    measured: tuple[tuple[int, str, float | None], ...] = ()
+    unusable: bool = False
 
 
 class BlockedError(UnitError):
@@ -68,29 +76,34 @@ class Engine:
         InputError
             What makes every further unit pointless: a full disk, no permission, a missing API key.
         """
+        measured: dict[tuple[int, str], float] = {}
+        failed = partial(self._failed, stage, unit, measured=measured)
         try:
             key = self.key(stage.name, unit)
             if self.store.find(stage.name, key) is not None:
                 self.store.drop_checkpoints(stage.name, key)
                 self._forget_failure(stage.name, unit)
                 return Outcome(stage.name, unit, "reused")
-            self._make(stage, unit, key, progress)
+            self._make(stage, unit, key, progress, measured)
         except BlockedError as error:
-            return self._failed(stage, unit, "blocked", str(error))
-        except InputError:
-            raise
+            return failed("blocked", str(error))
+        except InputError as error:
+            # What one trained or judged whole cannot work on is its own failure: the report shows the others.
+            if not stage.fails_alone:
+                raise
+            return replace(failed("failed", str(error)), unusable=True)
         except StoppedError as error:
-            return self._failed(stage, unit, "stopped", str(error))
+            return failed("stopped", str(error))
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
                 raise InputError(_disk_message(error, self.config.store)) from None
-            return self._failed(stage, unit, "failed", f"{type(error).__name__}: {error}")
+            return failed("failed", f"{type(error).__name__}: {error}")
         except ApportionError as error:
-            return self._failed(stage, unit, "failed", str(error), getattr(error, "evidence", None))
+            return failed("failed", str(error), getattr(error, "evidence", None))
         except Exception as error:  # A stranger's recording can raise anything; it must not stop the others.
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"
-            return self._failed(stage, unit, "failed", f"{type(error).__name__}: {error} (at {place})")
+            return failed("failed", f"{type(error).__name__}: {error} (at {place})")
         self._forget_failure(stage.name, unit)
         return Outcome(stage.name, unit, "done")
 
@@ -153,22 +166,27 @@ class Engine:
         return {unit: artifact for unit, artifact in artifacts if artifact is not None}
 
     def failures(self) -> list[Outcome]:
-        """Every recorded failure of the planned units, in the order of the stages."""
+        """Every recorded failure of the planned units, in the order of the stages; none of a stage that is left out."""
         outcomes = []
         for name, units in self.plan.units.items():
+            if name in self.plan.left_out:
+                continue
             folder = self._failure_folder(name)
             recorded = {path.name for path in folder.glob("*.json")} if folder.is_dir() else set()
             for unit in units:
                 if f"{_unit_id(unit)}.json" in recorded:
                     note = json.loads((folder / f"{_unit_id(unit)}.json").read_text())
-                    outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence")))
+                    measured = tuple((step, metric, value) for step, metric, value in note.get("measured", ()))
+                    outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence"), measured))
         return outcomes
 
-    def _make(self, stage: Stage, unit: Unit, key: str, progress: Progress) -> None:
+    def _make(
+        self, stage: Stage, unit: Unit, key: str, progress: Progress, measured: dict[tuple[int, str], float]
+    ) -> None:
         inputs = self.inputs(stage, unit)
         out = self.store.scratch()
         try:
-            work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key))
+            work = Work(out, progress, self.tools, self.store.checkpoints(stage.name, key), measured)
             outputs: Outputs = stage.fn(inputs, self.config, work)
             self.store.commit(stage.name, key, out, outputs.tables, outputs.documents)
             self.store.drop_checkpoints(stage.name, key)
@@ -180,7 +198,7 @@ class Engine:
         upstream = {}
         for need, units in self.plan.needed(stage.name, unit).items():
             artifacts = {other: artifact for other in units if (artifact := self.artifact(need, other)) is not None}
-            if not artifacts:
+            if not artifacts and need not in stage.spares:
                 these = listed(units, separator="; ")
                 raise BlockedError(f"needs {need} ({these}), which did not succeed; its own entry says why.")
             upstream[need] = artifacts
@@ -188,9 +206,9 @@ class Engine:
 
     def _facts(self, stage: Stage) -> dict[str, Any]:
         facts = {name: self.facts[name](self) for name in stage.facts}
-        if "quarantine" in facts:
+        for name in facts.keys() & {"quarantine", "unfinished"}:
             # Its own earlier failure is forgotten once it succeeds, and may be no part of its key.
-            facts["quarantine"] = [row for row in facts["quarantine"] if row["stage"] != stage.name]
+            facts[name] = [row for row in facts[name] if row["stage"] != stage.name]
         return facts
 
     def _sessions_of(self, unit: Unit) -> tuple[Session, ...]:
@@ -201,10 +219,20 @@ class Engine:
     def _failure_folder(self, stage: str) -> Path:
         return self.config.store / "failures" / stage
 
-    def _failed(self, stage: Stage, unit: Unit, status: Status, cause: str, evidence: str | None = None) -> Outcome:
-        note = canonical_json({"status": status, "cause": cause, "evidence": evidence})
-        write_atomically(self._failure_folder(stage.name) / f"{_unit_id(unit)}.json", note)
-        return Outcome(stage.name, unit, status, cause, evidence)
+    def _failed(
+        self,
+        stage: Stage,
+        unit: Unit,
+        status: Status,
+        cause: str,
+        evidence: str | None = None,
+        *,
+        measured: Mapping[tuple[int, str], float],
+    ) -> Outcome:
+        rows = tuple((step, name, value if isfinite(value) else None) for (step, name), value in measured.items())
+        note = {"status": status, "cause": cause, "evidence": evidence, "measured": rows}
+        write_atomically(self._failure_folder(stage.name) / f"{_unit_id(unit)}.json", canonical_json(note))
+        return Outcome(stage.name, unit, status, cause, evidence, rows)
 
     def _forget_failure(self, stage: str, unit: Unit) -> None:
         (self._failure_folder(stage) / f"{_unit_id(unit)}.json").unlink(missing_ok=True)

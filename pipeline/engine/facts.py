@@ -44,6 +44,22 @@ def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
     ]
 
 
+def unfinished_curves(engine: Engine) -> list[dict[str, Any]]:
+    """What trainings that failed had measured until then: one row a step and metric, columns as in HISTORIES."""
+    return [
+        {
+            "stage": outcome.stage,
+            "method": outcome.unit.method,
+            "seed": outcome.unit.seed,
+            "step": step,
+            "metric": metric,
+            "value": value,
+        }
+        for outcome in engine.failures()
+        for step, metric, value in outcome.measured
+    ]
+
+
 def has_video(sessions: Iterable[Session]) -> bool:
     """Whether any face can be seen in the sessions."""
     return any(media.kind == "video" for session in sessions for media in session.media)

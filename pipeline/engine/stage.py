@@ -36,13 +36,15 @@ class Work:
     """What the runner lends a unit: a folder for its files, tools that outlive it, a way to tell how far it is.
 
     ``checkpoints`` is a folder of this unit alone that outlives a kill and goes when the unit is finished; it is made
-    by the unit, if at all.
+    by the unit, if at all. What a unit puts into ``measured`` (a training's curves: step and metric to value) is kept
+    with its failure, should it fail.
     """
 
     out: Path
     progress: Progress
     tools: Any = None
     checkpoints: Path | None = None
+    measured: dict[tuple[int, str], float] = field(default_factory=dict)
 
     @property
     def training_state(self) -> Path | None:
@@ -107,8 +109,8 @@ class Outputs:
 class BeforeRun:
     """What a stage's check may look at before any work is done.
 
-    ``config`` is as it was given, ``units`` are those planned of the stage. ``sends`` is False where nothing will be
-    sent, so that what requests would lack is worth a warning and no error.
+    ``config`` is as it was given, ``rating`` the one that it chooses, ``units`` are those planned of the stage.
+    ``sends`` is False where nothing will be sent, so that what requests would lack is worth a warning and no error.
     """
 
     config: Config
@@ -117,6 +119,7 @@ class BeforeRun:
     units: tuple[Unit, ...]
     tools: Any = None
     sends: bool = True
+    rating: str | None = None
 
 
 StageFunction = Callable[[Inputs, "Config", Work], Outputs]
@@ -147,10 +150,14 @@ class Stage:
     applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True
     chosen: Callable[[Config, Mapping[str, Session]], Collection[str]] = lambda config, sessions: sessions
     wants: Callable[[Unit, str], bool] = lambda unit, need: True
+    spares: tuple[str, ...] = ()
+    """The needs that all its units can do without: left out, or failed altogether, they hold nothing up."""
+    idle: Callable[[Config, Mapping[str, Session]], str | None] = lambda config, sessions: None
+    """Why a run has nothing for this stage to do although it could be called; None where it has."""
     read_as: Callable[[Unit, str], Unit] = lambda unit, need: unit
     """The unit that stands for one of this stage where ``need``'s units are looked for: another method's, say."""
     facts: tuple[str, ...] = ()
-    """Which facts of the run the stage reads: "versions", "quarantine", "warnings"."""
+    """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "left_out", "unfinished"."""
     turn_labels: bool = False
     """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
     concurrent: Callable[[Config, Unit], int] = lambda config, unit: 1
@@ -159,6 +166,14 @@ class Stage:
     """Whether its units may ask a language model."""
     check: Callable[[BeforeRun], Iterable[str]] = lambda before: ()
     """Looks before any work at what the stage would stop at: gives warnings, raises InputError."""
+
+    @property
+    def fails_alone(self) -> bool:
+        """Whether an input that it cannot use is a failure of this stage and no reason to end the run.
+
+        So it is where the whole corpus is worked on and nobody is asked: a key that is not set stops every session.
+        """
+        return self.per == "corpus" and bool(self.needs) and not self.asks
 
     @property
     def cli(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 
 from corpus.session import Session
 from decompose.audit.perturbations import PERTURBATIONS
@@ -13,10 +14,21 @@ from pipeline.engine.stage import Stage, Unit
 
 
 class Plan:
-    """All units of every stage, sorted: by session id, then method, then seed, then as the perturbations are listed."""
+    """All units of every stage, sorted: by session id, then method, then seed, then as the perturbations are listed.
 
-    def __init__(self, stages: Sequence[Stage], config: Config, sessions: Mapping[str, Session]) -> None:
+    ``left_out`` names the stages that are not to be run, and why; their units are known all the same, so that what an
+    earlier run finished of them can be read.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        config: Config,
+        sessions: Mapping[str, Session],
+        left_out: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.stages = {stage.name: stage for stage in stages}
+        self.left_out = left_out
         self.units = {stage.name: tuple(_units(stage, config, sessions)) for stage in stages}
         self._by_session: dict[str, dict[str | None, list[Unit]]] = {}
         for name, units in self.units.items():
@@ -37,13 +49,15 @@ class Plan:
     def upstream(self, stage: str) -> list[str]:
         """The stages that units of ``stage`` depend on, itself last, in the order of the declaration.
 
-        A need that no unit wants (the descriptors, where all methods read text alone) is not among them.
+        A need that no unit wants (the descriptors, where all methods read text alone) is not among them, nor is a stage
+        that is left out, and what only that one would read.
         """
-        wanted = {stage}
+        wanted = {stage} - self.left_out.keys()
         for name in reversed(self.stages):
             declared = self.stages[name]
             if name in wanted:
-                wanted.update(n for n in declared.needs if any(declared.wants(u, n) for u in self.units[name]))
+                needs = [need for need in declared.needs if need not in self.left_out]
+                wanted.update(n for n in needs if any(declared.wants(u, n) for u in self.units[name]))
         return [name for name in self.stages if name in wanted]
 
     def _matching(self, unit: Unit, need: str) -> list[Unit]:

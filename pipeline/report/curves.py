@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,9 @@ class StageCharts:
     charts: tuple[Chart, ...]
 
 
-def stage_charts(histories: pa.Table | None, colours: dict[str, str]) -> tuple[StageCharts, ...]:
+def stage_charts(
+    histories: pa.Table | None, colours: dict[str, str], unfinished: Collection[str] = ()
+) -> tuple[StageCharts, ...]:
     """One chart for each stage, method and metric; training and validation share one, so do seeds.
 
     Parameters
@@ -53,6 +55,8 @@ def stage_charts(histories: pa.Table | None, colours: dict[str, str]) -> tuple[S
         Columns stage, method, seed, step, metric, value.
     colours : dict of str to str
         Method to its colour's class.
+    unfinished : collection of str
+        Stages of which a training failed; its curves end there.
     """
     groups: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
     for row in histories.to_pylist() if histories is not None else ():
@@ -64,7 +68,7 @@ def stage_charts(histories: pa.Table | None, colours: dict[str, str]) -> tuple[S
         charts = [_chart(stage, *key, rows, colours, x_title) for key, rows in groups[stage].items()]
         drawn = sorted((chart for chart in charts if chart is not None), key=lambda chart: not chart.first)
         if drawn:
-            stages.append(StageCharts(title, tuple(drawn)))
+            stages.append(StageCharts(f"{title} (up to a failure)" if stage in unfinished else title, tuple(drawn)))
     return tuple(stages)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -14,6 +14,7 @@ import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus.schema import REWARDS
 from corpus.session import Episode
 from evaluation.evaluation import PairedDifference
 from evaluation.table import TITLES, footnotes, grids, read
@@ -44,9 +45,11 @@ class ReportInputs:
 
     Parameters
     ----------
-    evaluation : mapping
+    rating : str
+        Its name.
+    evaluation : mapping or None
         The document of ``evaluation.json``.
-    rewards : pa.Table
+    rewards : pa.Table or None
         REWARDS schema, all methods and seeds.
     episodes : Sequence of Episode
     splits : pa.Table
@@ -68,10 +71,15 @@ class ReportInputs:
         What the reader has to know of the data: that it is synthetic, that replies were recorded.
     audit : mapping or None
         The fields of ``evaluation.stability_table.StabilityTable``; None where nothing was audited.
+    missing : mapping of str to str
+        What a reader would look for and the run does not have, and why.
+    unfinished : collection of str
+        Stages whose training failed, so that ``histories`` shows it up to there.
     """
 
-    evaluation: Mapping[str, Any]
-    rewards: pa.Table
+    rating: str
+    evaluation: Mapping[str, Any] | None
+    rewards: pa.Table | None
     episodes: Sequence[Episode]
     splits: pa.Table
     descriptors: pa.Table | None = None
@@ -83,6 +91,8 @@ class ReportInputs:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     audit: Mapping[str, Any] | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+    unfinished: Collection[str] = ()
 
 
 def render_report(inputs: ReportInputs) -> str:
@@ -90,23 +100,28 @@ def render_report(inputs: ReportInputs) -> str:
 
     Every string from outside is escaped, and the page's own policy forbids scripts and requests.
     """
-    evaluation = read(inputs.evaluation)
-    methods: list[str] = sorted(pc.unique(inputs.rewards["method"]).to_pylist())
+    evaluation = read(inputs.evaluation) if inputs.evaluation is not None else None
+    rewards = REWARDS.arrow.empty_table() if inputs.rewards is None else inputs.rewards
+    methods: list[str] = sorted(pc.unique(rewards["method"]).to_pylist())
     colours = {method: colour_class(i) for i, method in enumerate(methods)}
     style = _source("page.css")
     values = {
         "style": style,
         "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        "rating": clean(evaluation.rating, 80),
+        "rating": clean(inputs.rating, 80),
         "facts": _facts(inputs, methods),
         "notes": [clean(note, 1000) for note in inputs.notes],
-        "warnings": [clean(text, 1000) for text in dict.fromkeys((*inputs.warnings, *evaluation.warnings))],
-        "grids": grids(evaluation),
-        "footnotes": footnotes(evaluation),
-        "comparisons": [_comparison(comparison) for comparison in evaluation.comparisons],
+        "warnings": [
+            clean(text, 1000)
+            for text in dict.fromkeys((*inputs.warnings, *(evaluation.warnings if evaluation else ())))
+        ],
+        "missing": [(title, clean(why, CAUSE_LIMIT)) for title, why in inputs.missing.items()],
+        "grids": grids(evaluation) if evaluation else (),
+        "footnotes": footnotes(evaluation) if evaluation else (),
+        "comparisons": [_comparison(comparison) for comparison in evaluation.comparisons] if evaluation else [],
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
-        "sessions": session_views(inputs.episodes, inputs.rewards, inputs.splits, inputs.descriptors, colours),
-        "training": stage_charts(inputs.histories, colours),
+        "sessions": session_views(inputs.episodes, rewards, inputs.splits, inputs.descriptors, colours),
+        "training": stage_charts(inputs.histories, colours, inputs.unfinished),
         "audit": _audit(inputs.audit) if inputs.audit else None,
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
         "samples_in_all": len(inputs.samples),

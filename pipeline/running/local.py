@@ -21,7 +21,7 @@ from pipeline.engine.progress import StageProgress
 from pipeline.preflight import check
 from pipeline.results.publish import publish
 from pipeline.running.runner import RunResult, run_stages
-from pipeline.running.summary import RunSummary
+from pipeline.running.summary import RunSummary, left_out_lines
 from pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
         if batch:
             described, status = _batched(config, stages, progress)
             if not status.report.finished:
-                return _summary(config, described, warnings, spending_since(config, mark), status)
+                return _summary(config, stages, described, warnings, spending_since(config, mark), status)
         result = run_stages(config, stages, progress)
         publish(open_engine(config))
         recording = _recorded(config, stages, progress)
-        return _summary(config, result, warnings, spending_since(config, mark), status, recording)
+        return _summary(config, stages, result, warnings, spending_since(config, mark), status, recording)
 
 
 def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> tuple[RunResult, BatchStatus]:
@@ -72,6 +72,11 @@ def _names(config: Config, stages: Sequence[str]) -> list[str]:
     """``stages`` and everything that they need, in the order of the declaration."""
     plan = open_engine(config).plan
     return [name for name in plan.stages if any(name in plan.upstream(stage) for stage in stages)]
+
+
+def _left_out(config: Config, stages: Sequence[str]) -> dict[str, str]:
+    """Those of ``stages`` that are left out, and why: what was asked for and is not made."""
+    return {name: why for name, why in open_engine(config).plan.left_out.items() if name in stages}
 
 
 def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) -> str | None:
@@ -95,13 +100,16 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     engine = open_engine(config)
     names = _names(config, stages)
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
+    left_out = _left_out(config, stages)
     pricing = price_requests(engine, names, batch=batch)
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
         priced = pricing.to_json() if pricing else None
-        return json.dumps({"stages": plan, "language_model": priced, "warnings": list(warnings)}, indent=1)
+        document = {"stages": plan, "left_out": left_out, "language_model": priced, "warnings": list(warnings)}
+        return json.dumps(document, indent=1)
     lines = [f"{'stage':<14}{'units':>8}{'finished':>10}"]
     lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
+    lines += left_out_lines(left_out)
     lines += [pricing.text()] if pricing else []
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
@@ -124,6 +132,7 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
 
 def _summary(
     config: Config,
+    stages: Sequence[str],
     result: RunResult,
     warnings: Sequence[str],
     spending: Spending | None,
@@ -148,7 +157,10 @@ def _summary(
     audit = None
     if any(outcome.stage == "stability" for outcome in result.outcomes):
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
-    return RunSummary(config, result, broken, tuple(warnings), table, spreads, audit, spending, batch, recording)
+    left_out = _left_out(config, stages)
+    return RunSummary(
+        config, result, broken, tuple(warnings), table, spreads, audit, spending, batch, recording, left_out
+    )
 
 
 @contextmanager

@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
 
+from foundation.errors import InputError
 from pipeline.assembly import open_engine
 from pipeline.config import Config
+from pipeline.engine.choice import REPORT
 from pipeline.engine.engine import Outcome
 from pipeline.engine.progress import StageProgress
 from pipeline.engine.units import Plan
@@ -108,7 +110,7 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
                 continue
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, size = running.pop(future)
-                outcomes += future.result()
+                outcomes += _usable(future.result(), names)
                 progress.advance(name, size)
                 left[name] -= 1
                 if left[name] == 0:
@@ -121,6 +123,14 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
         for future in running:
             future.cancel()
     return RunResult(tuple(outcomes))
+
+
+def _usable(outcomes: list[Outcome], names: list[str]) -> list[Outcome]:
+    """The outcomes; raises InputError where an input cannot be used and no report comes that would tell it."""
+    for outcome in outcomes:
+        if outcome.unusable and REPORT not in names:
+            raise InputError(outcome.cause)
+    return outcomes
 
 
 def _builds_on(plan: Plan, name: str, stopped: str) -> bool:

@@ -31,13 +31,19 @@ def prepare(config: str) -> None:
     """Check the configuration and the corpus; raises InputError before any work is done, logs warnings."""
     from pipeline.preflight import check
 
-    for warning in check(load_config(config)):
-        logging.getLogger("apportion").warning(warning)
+    loaded = load_config(config)
+    log = logging.getLogger("apportion")
+    for warning in check(loaded):
+        log.warning(warning)
+    for name, why in open_engine(loaded).plan.left_out.items():
+        log.warning("left out: %s (%s)", name, why)
 
 
 def list_shards(config: str, stage: str, shards: int) -> list[int]:
-    """Indices of the non-empty shards of a stage, at most ``shards`` of them."""
+    """Indices of the non-empty shards of a stage, at most ``shards`` of them; none of a stage that is left out."""
     engine = open_engine(load_config(config))
+    if stage in engine.plan.left_out:
+        return []
     return list(range(len(_split(engine, _stage(stage), shards))))
 
 

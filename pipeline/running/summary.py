@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ class RunSummary:
     spending: Spending | None = None
     batch: BatchStatus | None = None
     recording: str | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Stages that were not run though the command has them, and why."""
 
     @property
     def quarantined(self) -> int:
@@ -51,6 +54,7 @@ class RunSummary:
             "language_model": self.spending.to_json() if self.spending else None,
             "batch": self.batch.to_json() if self.batch else None,
             "stopped": self.result.stopped,
+            "left_out": dict(self.left_out),
             "consistency": [asdict(spread) for spread in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
@@ -71,6 +75,7 @@ class RunSummary:
         lines = [self.evaluation, ""] if self.evaluation else []
         lines += [self.audit] if self.audit else []
         lines += [f"warning: {warning}" for warning in self.warnings]
+        lines += left_out_lines(self.left_out)
         lines += self._failures()
         if self.spending is not None:
             lines.append(f"{'language model':<14} {self.spending.text()}")
@@ -110,9 +115,10 @@ class RunSummary:
 
     @property
     def _without_result(self) -> set[str]:
-        """The stages that were to be run and have finished nothing."""
+        """The stages that were to be run and have finished nothing, and those that were left out."""
         counts = self.result.counts()
-        return {stage for stage, statuses in counts.items() if not statuses.keys() & {"done", "reused"}}
+        nothing = {stage for stage, statuses in counts.items() if not statuses.keys() & {"done", "reused"}}
+        return nothing | self.left_out.keys()
 
     def _failures(self) -> list[str]:
         causes = [f"check: {cause}" for cause in self.broken_sessions]
@@ -137,3 +143,8 @@ class RunSummary:
             "splits": output / "splits.parquet",
         }
         return {name: path for name, path in candidates.items() if path.exists()}
+
+
+def left_out_lines(left_out: Mapping[str, str]) -> list[str]:
+    """A line for each stage that is left out."""
+    return [f"{'left out':<14} {stage} ({why})" for stage, why in left_out.items()]

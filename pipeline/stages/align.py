@@ -9,12 +9,13 @@ from typing import Any
 from corpus.session import Session
 from foundation.errors import InputError
 from foundation.extras import check_extra
-from pipeline.config import Config, settings_of
+from pipeline.config import Config, key_of
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import fix_threads, seed_of
 from rlhf.launch.config import check_config
 from rlhf.policy.loading import check_whole
 from rlhf.policy.opening import policy_digest
+from rlhf.training.curves_until import measured_until
 from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
 from rlhf.training.weights_and_biases import check_wandb, wandb_run
 
@@ -27,6 +28,12 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
     (trained,) = inputs.artifacts("train-reward")
     seed = seed_of(inputs.unit)
+    if work.checkpoints is not None:
+        work.measured.update(measured_until(work.checkpoints))
+
+    def note(step: int, metrics: Mapping[str, float]) -> None:
+        work.measured.update({(step, name): value for name, value in metrics.items()})
+
     with (
         event_files(config.run.tensorboard, "run.tensorboard") as events,
         wandb_run(config.run.wandb, config.output / "wandb", config.align, seed, "run.wandb") as sent,
@@ -41,7 +48,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
             checkpoints=work.checkpoints,
             called="align",
         )
-        history, samples = align(job, work.progress, (*events, *sent))
+        history, samples = align(job, work.progress, (note, *events, *sent))
     return Outputs({"history": history, "samples": samples})
 
 
@@ -54,12 +61,22 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """A policy's folder enters by its path, which the adapters name, and by its content."""
     policy = config.align.policy
     files = {"policy_files": policy_digest(policy)} if Path(policy).is_absolute() else {}
-    return {"rating": config.rating, "align": settings_of(config.align), "threads": config.run.threads, **files}
+    return {"rating": config.rating, "align": key_of(config.align), "threads": config.run.threads, **files}
 
 
 def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
     """One policy a run: against the chosen method's reward model, with the first seed."""
     return unit.method == aligned_method(config) and unit.seed == config.seeds[0]
+
+
+def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | None:
+    if not config.align.enabled:
+        return "align.enabled = false"
+    if config.split.policy > 0 or config.align.algorithm == "sft":
+        return None
+    if all(session.episodes(config.rating) for session in sessions.values()):
+        return "split.policy = 0, and every session has a score: no dialogue is left for the policy to answer in"
+    return None
 
 
 def _check(before: BeforeRun) -> Iterator[str]:
@@ -107,5 +124,6 @@ ALIGN = Stage(
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,
+    idle=_nothing_to_align,
     check=_check,
 )

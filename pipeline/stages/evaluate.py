@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from corpus.session import Session
 from pipeline.config import Config, settings_of
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.stages.shared import name_of
@@ -29,6 +32,10 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     return Outputs(documents={"evaluation": evaluation.to_json()})
 
 
+def _nothing_held_out(config: Config, sessions: Mapping[str, Session]) -> str | None:
+    return "split.test = 0: no session is held out to judge the methods on" if config.split.test == 0 else None
+
+
 EVALUATE = Stage(
     "evaluate",
     _evaluate,
@@ -38,4 +45,6 @@ EVALUATE = Stage(
     version=3,
     settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
     turn_labels=True,
+    spares=("features",),
+    idle=_nothing_held_out,
 )

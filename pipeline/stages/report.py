@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pipeline.config import Config, shown_config
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 
+SHOWN = {
+    "rewards": "rewards",
+    "train-reward": "reward models",
+    "evaluate": "evaluation",
+    "align": "aligned policy",
+}
+"""The stages whose results a reader looks for, and what the results are called."""
+
 
 def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
-    """Everything a run made to one HTML page."""
+    """Everything a run made to one HTML page, and why the rest is missing."""
     from pipeline.engine.curves import training_curves
     from pipeline.report.page import ReportInputs, Sample, render_report
 
-    (evaluated,) = inputs.artifacts("evaluate")
+    evaluations = [artifact.document("evaluation") for artifact in inputs.artifacts("evaluate")]
     samples = inputs.table("align", "samples")
     audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
     page = render_report(
         ReportInputs(
-            evaluation=evaluated.document("evaluation"),
-            rewards=inputs.required("rewards", "rewards"),
+            rating=str(config.rating),
+            evaluation=evaluations[0] if evaluations else None,
+            rewards=inputs.table("rewards", "rewards"),
             episodes=inputs.episodes(config.rating),
             splits=inputs.required("split", "splits"),
             descriptors=inputs.table("describe", "descriptors"),
-            histories=training_curves(inputs.upstream),
+            histories=training_curves(inputs.upstream, inputs.facts["unfinished"]),
             samples=tuple(Sample(**row) for row in samples.to_pylist()) if samples is not None else (),
             quarantine=tuple(inputs.facts["quarantine"]),
             warnings=tuple(inputs.facts["warnings"]),
@@ -31,10 +42,29 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             versions=inputs.facts["versions"],
             notes=config.notes,
             audit=audits[0]["table"] if audits else None,
+            missing=missing(inputs),
+            unfinished=frozenset(row["stage"] for row in inputs.facts["unfinished"]),
         )
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
     return Outputs()
+
+
+def missing(inputs: Inputs) -> dict[str, str]:
+    """What a reader looks for and the run does not have, each with why, in the order of the chain."""
+    left_out = inputs.facts["left_out"]
+    return {
+        title: f"left out: {left_out[stage]}" if stage in left_out else _why(stage, inputs.facts["quarantine"])
+        for stage, title in SHOWN.items()
+        if not inputs.artifacts(stage)
+    }
+
+
+def _why(stage: str, quarantine: Sequence[Mapping[str, Any]]) -> str:
+    causes = [f"{row['status']}: {row['cause']}" for row in quarantine if row["stage"] == stage]
+    if not causes:
+        return "there was nothing to make it of"
+    return causes[0] + (f" ({len(causes) - 1} more below)" if len(causes) > 1 else "")
 
 
 REPORT = Stage(
@@ -44,5 +74,6 @@ REPORT = Stage(
     per="corpus",
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
-    facts=("versions", "quarantine", "warnings"),
+    spares=("describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
+    facts=("versions", "quarantine", "warnings", "left_out", "unfinished"),
 )

@@ -89,7 +89,7 @@ Reply with temperature {settings.temperature:g} and without top-p, as in trainin
 ## Settings
 
 ```json
-{json.dumps(settings.model_dump(mode="json"), indent=1, sort_keys=True)}
+{json.dumps(settings.model_dump(mode="json", exclude=set(settings.NOT_IN_KEY)), indent=1, sort_keys=True)}
 ```
 """
 

@@ -17,7 +17,8 @@ from torch import Tensor
 from foundation.processes import Processes
 from rlhf.policy.loading import Policy
 from rlhf.policy.writing import write_adapter
-from rlhf.training.checkpoint_folders import STATE, StepFolders
+from rlhf.training.checkpoint_folders import StepFolders
+from rlhf.training.curves_until import STATE
 from rlhf.training.metrics import Metrics
 
 TRAINER, VALUES = "trainer.pt", "value_head.safetensors"

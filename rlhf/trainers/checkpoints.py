@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 from transformers import TrainerState
 from transformers.trainer_pt_utils import safe_globals
 
-from rlhf.training.checkpoint_folders import STATE, StepFolders
+from rlhf.training.checkpoint_folders import StepFolders
+from rlhf.training.curves_until import STATE
 
 
 def tensor_files(processes: int) -> tuple[str, ...]:

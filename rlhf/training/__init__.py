@@ -3,6 +3,7 @@
 From the ground up:
 
 - `job`: what is to be aligned
+- `curves_until`: what a training had measured at its newest checkpoint
 - `metrics`: what was measured, step by step
 - `run`: settings, seed, and where metrics, progress and checkpoints go
 - `reward`: the reward of a reply, checked before it is learned from

@@ -13,9 +13,9 @@ from torch import nn
 
 from foundation.errors import UnitError
 from foundation.files import place_folder
+from rlhf.training.curves_until import STATE, STEP
 
-BASE, STEP = "base", "step-"
-STATE = "state.json"
+BASE = "base"
 
 Loaded = TypeVar("Loaded")
 

@@ -145,4 +145,5 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
         "versions": {"apportion": "0.1.0", "torch": "2.13.0"},
         "notes": ("The data is made up for a test.", "LLM replies are recorded, not asked for anew."),
     }
+    plain.setdefault("rating", "satisfaction")
     return ReportInputs(**{**plain, **(changes or {})})  # type: ignore[arg-type]

@@ -42,3 +42,19 @@ def test_init_refuses_an_unknown_rating_and_an_impossible_place(tmp_path, capsys
     (tmp_path / "file").write_text("")
     code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "file" / "a.toml")
     assert (code, "cannot be written" in err) == (2, True)
+
+
+def test_init_asks_whether_to_align_where_somebody_can_answer(tmp_path, capsys, monkeypatch):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+
+    def enabled(*options) -> bool:
+        assert run(capsys, "init", corpus, "-o", tmp_path / "a.toml", "--force", *options)[0] == 0
+        return load_config(tmp_path / "a.toml").align.enabled
+
+    assert enabled() and enabled("--align") and not enabled("--no-align")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    asked = []
+    monkeypatch.setattr("click.confirm", lambda text, **options: asked.append(text))
+    assert not enabled() and asked == ["Fine-tune a policy against the rewards, too?"]
+    assert enabled("--align") and len(asked) == 1
