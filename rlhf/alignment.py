@@ -121,7 +121,7 @@ def _train(
     if by:
         model = attach_sharded(policy.model, run.settings, run.processes, by)
     else:
-        model = attach_adapter(policy.model, run.settings.lora)
+        model = attach_adapter(policy.model, run.settings.adapter)
     dialogues = _dialogues(learned_from, policy, run.settings)
     checkpoints = Checkpoints(run.checkpoints, policy, model, run.processes) if run.checkpoints else None
     ppo = PPO(policy, model, contexts, reward, run.settings, partner, dialogues, run.processes)

@@ -98,7 +98,12 @@ class LoraSettings(Settings):
 
     r: int = Field(default=24, ge=1, description="rank of an adapter")
     alpha: int = Field(default=48, ge=1, description="an adapter's output is scaled by alpha / r")
-    dropout: float = Field(default=0.05, ge=0, lt=1, description="dropout before an adapter, in the PPO updates only")
+    dropout: float = Field(
+        default=0.05,
+        ge=0,
+        lt=1,
+        description="sft: dropout before an adapter; others compare log-probabilities, and have none",
+    )
     targets: tuple[str, ...] = Field(
         default=("q_proj", "v_proj"), min_length=1, description="names of the linear layers that get an adapter"
     )
@@ -338,11 +343,20 @@ class AlignSettings(Settings):
         return Placement.model_construct(**{name: getattr(self, name) for name in Placement.model_fields})
 
     @property
+    def adapter(self) -> LoraSettings:
+        """The adapters as the algorithm trains them: with dropout in sft alone.
+
+        The ratio of ppo, grpo and rloo is to compare two policies, not one policy with and without dropout.
+        """
+        return self.lora if self.algorithm == "sft" else self.lora.model_copy(update={"dropout": 0.0})
+
+    @property
     def unread(self) -> tuple[str, ...]:
         """Settings that were given and that the algorithm does not read, in order of the alphabet."""
-        return tuple(
-            sorted(name for name in self.model_fields_set & set(READ_BY) if self.algorithm not in READ_BY[name])
-        )
+        unread = [name for name in self.model_fields_set & set(READ_BY) if self.algorithm not in READ_BY[name]]
+        if self.adapter != self.lora and "dropout" in self.lora.model_fields_set and self.preset is None:
+            unread.append("lora.dropout")
+        return tuple(sorted(unread))
 
     @property
     def at_once(self) -> int:

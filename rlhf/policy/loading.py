@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
+from rlhf.policy.dropout import without_dropout
 from rlhf.policy.out_of_memory import is_allocation
 from rlhf.settings import Placement, Window
 
@@ -33,9 +34,10 @@ class Policy:
 
     @classmethod
     def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
-        """Wrap a loaded model; from here on it samples from its plain distribution, without top-p or penalties."""
+        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p."""
         from transformers import GenerationConfig
 
+        without_dropout(model)
         eos_ids = _eos_ids(model, tokenizer)
         pad_id = eos_ids[0] if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
         # What a checkpoint adds to sampling would make the log-probabilities those of another policy.

@@ -59,8 +59,8 @@ def attach_sharded(model: Any, settings: AlignSettings, processes: Processes, by
     if by == "deepspeed":
         # Before there are adapters: DeepSpeed shards all that is there.
         shard(model)
-        return attach_adapter(model, settings.lora)
-    adapted = attach_adapter(model, settings.lora)
+        return attach_adapter(model, settings.adapter)
+    adapted = attach_adapter(model, settings.adapter)
     _shard_fsdp(adapted, settings, processes)
     return adapted
 

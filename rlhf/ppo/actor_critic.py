@@ -9,6 +9,7 @@ import torch
 from peft import PeftModel
 from torch import Tensor, nn
 
+from rlhf.policy.dropout import without_dropout
 from rlhf.sampling.rollout import Rollout
 
 
@@ -44,6 +45,8 @@ class ActorCritic(nn.Module):
 
     def __init__(self, model: PeftModel, temperature: float) -> None:
         super().__init__()
+        # With dropout the ratio to the sampled policy would be another one's: 0 in adapters that were given any.
+        without_dropout(model)
         self.model = model
         self.temperature = temperature
         head: Any = model.get_base_model()

@@ -44,7 +44,7 @@ from rlhf.training.shuffled import Shuffled
 class PPO:
     """Everything that changes while a policy is trained: adapters, value head, optimizer, running score moments.
 
-    Random numbers (sampling, dropout, order) come from torch's global generators, which the caller seeds.
+    Random numbers (sampling, order) come from torch's global generators, which the caller seeds.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class _Group(AdapterSaving):
             model=policy.model,
             reward_funcs=[reward],
             processing_class=policy.tokenizer,
-            peft_config=adapter_config(policy.model, settings.lora),
+            peft_config=adapter_config(policy.model, settings.adapter),
             **trainer,
         )
 

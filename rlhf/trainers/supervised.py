@@ -64,7 +64,7 @@ def train_supervised(
             args=supervised_arguments(run, folder),
             train_dataset=Dataset.from_list(examples).select([next(order) for _ in range(steps)]),
             processing_class=policy.tokenizer,
-            peft_config=adapter_config(policy.model, run.settings.lora),
+            peft_config=adapter_config(policy.model, run.settings.adapter),
         )
         carry_out(trainer, run, _SFTHooks(), checkpoints, watched=False)
     model: PeftModel = trainer.model

@@ -10,8 +10,8 @@ through the model at once, in each process):
 - adapters and value head: weight, gradient and AdamW's two moments, 4 bytes each;
 - sampling: keys and values of all layers for the process' share of ``batch``, and one layer's work on the prompts;
 - an update: what autograd keeps of each layer and token (3 m + 4 h in w: the three wide products, and query, key, value
-  and attention's result; 8 h for the two norms; for each target of the adapters its input, 4 h, and with dropout the
-  mask, 4 h on a CPU and h on a GPU; S in w for the attention mask), or with ``gradient_checkpointing`` its input alone
+  and attention's result; 8 h for the two norms; for each target of the adapters its input, 4 h; S in w for the
+  attention mask), or with ``gradient_checkpointing`` its input alone
   and one whole layer; and what is larger of one layer's gradients and the vocabulary's part, the logits of the replies
   in w and four arrays in float32.
 
@@ -121,9 +121,7 @@ def _weights(shape: Shape, settings: AlignSettings) -> float:
 
 def _kept(shape: Shape, settings: AlignSettings, wide: int, mask: int) -> tuple[int, int]:
     """Bytes a token that all layers keep for the gradient, and that the one being computed again adds to them."""
-    dropout = 0 if not settings.lora.dropout else shape.hidden * (1 if settings.device == "cuda" else 4)
-    inputs = len(settings.lora.targets) * (4 * shape.hidden + dropout)
-    layer = wide + 8 * shape.hidden + inputs + mask
+    layer = wide + 8 * shape.hidden + len(settings.lora.targets) * 4 * shape.hidden + mask
     if not settings.gradient_checkpointing:
         return shape.layers * layer, 0
     return shape.layers * shape.hidden * (2 if settings.dtype == "bfloat16" else 4), layer

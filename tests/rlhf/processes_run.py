@@ -28,7 +28,7 @@ SETTINGS = SMALL.model_copy(
         "minibatch": 5,
         "micro_batch": 2,
         "lr": 5e-3,
-        "lora": LoraSettings(r=4, alpha=8, dropout=0.0),
+        "lora": LoraSettings(r=4, alpha=8, dropout=0.5),
         "pretrain_coefficient": 0.1,
         "pretrain_batch": 3,
         "target_kl": 1e3,

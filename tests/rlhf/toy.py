@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
 from corpus.schema import SPLITS
 from corpus.session import Episode, Rating, Turn
@@ -83,6 +83,18 @@ def small_policy(seed: int = 0, dtype: torch.dtype = torch.float32) -> Policy:
         eos_token_id=tokenizer.eos_token_id,
     )
     return Policy.of("small", LlamaForCausalLM(config).to(dtype).eval(), tokenizer)
+
+
+def dropping_policy() -> Policy:
+    """An OPT, whose layers drop activations in training, as few models of today do."""
+    small = small_policy()
+    torch.manual_seed(0)
+    config = OPTConfig(
+        vocab_size=len(small.tokenizer), hidden_size=32, word_embed_proj_dim=32, ffn_dim=64, num_hidden_layers=2,
+        num_attention_heads=2, max_position_embeddings=128, init_std=0.2, dropout=0.3, attention_dropout=0.3,
+        pad_token_id=small.pad_id, bos_token_id=small.tokenizer.bos_token_id, eos_token_id=small.eos_ids[0],
+    )  # fmt: skip
+    return Policy.of("dropping", OPTForCausalLM(config), small.tokenizer)
 
 
 def contexts(policy: Policy, count: int = 4) -> tuple[DialogueContext, ...]:

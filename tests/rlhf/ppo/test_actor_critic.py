@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
 from rlhf.policy.lora import attach_adapter
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import LoraSettings
-from tests.rlhf.toy import contexts, small_policy
+from tests.rlhf.toy import contexts, dropping_policy, small_policy
 
 
 def test_before_training_policy_and_reference_are_exactly_the_same_and_values_are_zero():
@@ -31,18 +32,17 @@ def test_adapters_move_the_policy_and_not_the_reference():
     assert not torch.allclose(actor(rollout).logp, before)
 
 
-def test_dropout_works_in_the_updates_alone():
-    policy = small_policy()
+@pytest.mark.parametrize("made", [small_policy, dropping_policy])
+def test_an_update_reads_the_policy_that_was_sampled_without_dropout(made):
+    policy = made()
     model = attach_adapter(policy.model, LoraSettings(r=2, alpha=4, dropout=0.5))
     for name, weight in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(weight)
     actor = ActorCritic(model, temperature=1.0)
     rollout = sample_replies(policy, model, contexts(policy), max_new_tokens=8, temperature=1.0)
-    actor.eval()
-    assert torch.equal(actor(rollout).logp, actor(rollout).logp)
-    actor.train()
-    assert not torch.equal(actor(rollout).logp, actor(rollout).logp)
+    sampled = actor.eval()(rollout).logp
+    assert torch.equal(actor.train()(rollout).logp, sampled)
 
 
 def test_only_adapters_and_value_head_are_trained():

@@ -8,9 +8,10 @@ import torch
 from foundation.errors import UnitError
 from rlhf.policy.lora import attach_adapter
 from rlhf.ppo.ppo import PPO
+from rlhf.sampling.partner import RecordedPartner
 from rlhf.settings import LoraSettings
 from tests.rlhf.ppo.test_ppo import by_length, no_reward, trainer
-from tests.rlhf.toy import SMALL, contexts, small_policy
+from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, no_history, small_policy
 
 
 def test_the_learning_rate_falls_to_zero_or_stays():
@@ -57,11 +58,30 @@ def test_what_saves_memory_changes_nothing_but_rounding(saver):
         assert float(((one - other).abs() > 1e-4).float().mean()) < 0.02
 
 
-def test_checkpointed_activations_are_made_again_with_the_same_dropout():
-    lora = {"lora": LoraSettings(r=4, alpha=8, dropout=0.5)}
+def test_checkpointing_is_on_where_it_is_asked_for():
     assert trainer(by_length, gradient_checkpointing=True).actor.model.get_base_model().is_gradient_checkpointing
-    for one, other in zip(updated(**lora), updated(**lora, gradient_checkpointing=True), strict=True):
-        torch.testing.assert_close(one, other)
+
+
+WAYS = [{}, {"micro_batch": 1}, {"gradient_checkpointing": True}, {"length_buckets": True}, {"reply_turns": 2}]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_before_any_update_no_token_leaves_the_clip_range(way):
+    policy = dropping_policy()
+    settings = SMALL.model_copy(
+        update={"lora": LoraSettings(r=4, alpha=8, dropout=0.5), "lr": 1e-30, "clip": 1e-3, "target_kl": 1.0, **way}
+    )
+    torch.manual_seed(0)
+    model = attach_adapter(policy.model, settings.lora)
+    # Adapters that change something: what they drop would show.
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.3)
+    partner = RecordedPartner(chats(4), no_history)
+    ppo = PPO(policy, model, contexts(policy), by_length, settings, partner if settings.reply_turns > 1 else None)
+    measured = ppo.step(1)
+    assert measured["updates"] == 4 and measured["kl"] != 0.0
+    assert measured["clip_fraction"] == 0.0 and measured["sampled_kl"] < 1e-9
 
 
 def test_updates_end_early_where_the_policy_has_moved_far():

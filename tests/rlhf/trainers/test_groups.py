@@ -17,10 +17,11 @@ from rlhf.trainers.checkpoints import tensor_files
 from rlhf.trainers.groups import train_groups
 from rlhf.trainers.turn_advantages import spread_over_tokens, turn_advantages
 from rlhf.training.alarms import sameness
+from rlhf.training.metrics import Metrics
 from rlhf.training.run import Run
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import by_length, digest, run
-from tests.rlhf.toy import SMALL, chats, contexts, episode, no_history, quiet, small_policy
+from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_history, quiet, small_policy
 
 TENSORS = tensor_files(1)
 METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "policy_loss", "clip_fraction"}
@@ -83,6 +84,19 @@ def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, al
     assert f"lora, {algorithm}, tiny" in card and f"trained with {algorithm.upper()} against" in card
     assert (tmp_path / "adapter_model.safetensors").exists() and (tmp_path / "base").is_dir()
     assert [line.split(":")[0] for line in lines] == [f"{algorithm.upper()} step {step}" for step in (1, 2)]
+
+
+@pytest.mark.parametrize("way", ["grpo", "grpo, several turns", "rloo"])
+@pytest.mark.parametrize("saver", [{}, {"gradient_checkpointing": True}], ids=str)
+def test_before_any_update_no_token_leaves_the_clip_range(way, saver):
+    policy = dropping_policy()
+    lora = SMALL.lora.model_copy(update={"dropout": 0.5})
+    still = {"lr": 1e-30, "steps": 1, "inner_epochs": 2, "minibatch": 2, "micro_batch": 1, "clip": 1e-3, "lora": lora}
+    settings = SMALL.model_copy(update={**WAYS[way], **still, **saver})
+    partner = RecordedPartner(chats(4), no_history) if settings.reply_turns > 1 else None
+    measured = Metrics()
+    train_groups(policy, contexts(policy), by_length, Run(settings, 0, measured), partner)
+    assert measured.at(1)["clip_fraction"] == 0.0
 
 
 def test_no_run_is_reported_to_the_hub(monkeypatch):

@@ -38,7 +38,7 @@ def by_length(contexts, histories, replies):
     return [float(len(reply)) for reply in replies]
 
 def train(policy, settings, contexts):
-    model = attach_adapter(policy.model, settings.lora)
+    model = attach_adapter(policy.model, settings.adapter)
     ppo = PPO(policy, model, contexts, by_length, settings)
     for step in range(1, int(sys.argv[2]) + 1):
         ppo.step(step)
