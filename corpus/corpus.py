@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus.moments import mean
 from corpus.schema import CORPUS_TABLES, TableSchema
 from corpus.session import Media, Rating, Session, Turn
 from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
@@ -95,6 +96,10 @@ class Corpus:
                 "Free some space or name a folder that you may write to."
             ) from None
 
+    def rating_names(self) -> list[str]:
+        """The names of all ratings, sorted; a row without one is a fault that validation names."""
+        return sorted(set(self.ratings.column("name").drop_null().to_pylist()))
+
     def session_ids(self) -> list[str]:
         """All session ids, sorted."""
         return list(self._positions)
@@ -174,19 +179,10 @@ def _mean_ratings(rows: list[tuple[Any, ...]]) -> tuple[Rating, ...]:
     ratings = []
     for (rater, target, name), group in groupby(rows, key=lambda row: row[:3]):
         annotators = list(group)
-        mean = _mean([_number(row[4]) for row in annotators])
+        score = mean([_number(row[4]) for row in annotators])
         low, high, higher_is_better = annotators[0][5:]
-        ratings.append(Rating(rater, target, name, mean, _number(low), _number(high), higher_is_better))
+        ratings.append(Rating(rater, target, name, score, _number(low), _number(high), higher_is_better))
     return tuple(ratings)
-
-
-def _mean(scores: list[float]) -> float:
-    try:
-        return math.fsum(scores) / len(scores)
-    except OverflowError:  # The sum is beyond any float, the mean is not.
-        return math.ldexp(math.fsum(math.ldexp(score, -64) for score in scores) / len(scores), 64)
-    except ValueError:  # Both infinities: no mean; validation names the rows.
-        return math.nan
 
 
 def _number(value: float | None) -> float:

@@ -31,7 +31,7 @@ def histogram(scores: Sequence[float], low: float, high: float) -> tuple[Bin, ..
         The ends of the scale.
     """
     width = high - low
-    if not width > 0:
+    if not 0 < width < math.inf:
         return (Bin(low, high, len(scores)),)
     if float(low).is_integer() and float(high).is_integer() and width <= MOST_STEPS:
         steps, start, step = int(width) + 1, low - 0.5, 1.0

@@ -6,11 +6,15 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from statistics import fmean, pstdev, quantiles
+from statistics import quantiles
 from typing import Any
 
+import pyarrow.compute as pc
+
+from corpus.checks.scores import outside_scale
 from corpus.corpus import Corpus
 from corpus.histogram import Bin, draw, histogram
+from corpus.moments import mean, spread, total
 from corpus.session import Rating, Session
 from corpus.validate import validate
 from corpus.weak_ratings import weak_ratings
@@ -21,7 +25,10 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class RatingSummary:
-    """One rating's name: its scale, how many episodes and scores it has, and how the episodes' scores lie."""
+    """One rating's name: its scale, how many episodes and scores it has, and how the episodes' scores lie.
+
+    ``off_scale`` scores lie outside of their scale: they are no part of any other figure.
+    """
 
     name: str
     low: float
@@ -29,6 +36,7 @@ class RatingSummary:
     higher_is_better: bool
     episodes: int
     scores: int
+    off_scale: int
     mean: float
     sd: float
     bins: tuple[Bin, ...]
@@ -36,12 +44,16 @@ class RatingSummary:
 
 @dataclass(frozen=True)
 class LabelSummary:
-    """One name of turn labels."""
+    """One name of turn labels; ``off_scale`` of them lie outside of their scale and are no part of the mean.
+
+    ``mean`` is None where no label has a value that counts.
+    """
 
     name: str
     labels: int
     sessions: int
-    mean: float
+    off_scale: int
+    mean: float | None
 
 
 @dataclass(frozen=True)
@@ -82,22 +94,25 @@ def inspect(corpus: Corpus) -> Inspection:
     """Count what ``corpus`` holds and look for what is wrong, missing or odd."""
     sessions = list(corpus.iter_sessions())
     problems = validate(corpus)
-    durations = [session.duration_s for session in sessions if session.duration_s is not None]
+    durations = [s.duration_s for s in sessions if s.duration_s is not None and math.isfinite(s.duration_s)]
     return Inspection(
         corpus=str(corpus.root),
         sessions=len(sessions),
         rated_sessions=sum(bool(session.ratings) for session in sessions),
         utterances=corpus.utterances.num_rows,
         speakers=len(set(corpus.utterances.column("speaker").to_pylist())),
-        duration_s=math.fsum(durations) if durations else None,
+        duration_s=total(durations) if durations else None,
         sources=_counted(session.source for session in sessions),
         languages=_counted(session.language for session in sessions),
         turn_quantiles=_five_numbers([len(session.turns) for session in sessions]),
-        ratings=_ratings(corpus, sessions),
+        ratings=_ratings(corpus),
         labels=_labels(corpus),
         recordings=_counted(corpus.media.column("kind").to_pylist()),
         problems=tuple(str(problem) for problem in problems if problem.severity == "error"),
-        warnings=(*(str(problem) for problem in problems if problem.severity == "warning"), *weak_ratings(corpus)),
+        warnings=(
+            *(str(problem) for problem in problems if problem.severity == "warning"),
+            *weak_ratings(corpus, problems),
+        ),
         odd=tuple(_oddities(sessions)),
     )
 
@@ -111,16 +126,20 @@ def _five_numbers(values: Sequence[int]) -> tuple[float, ...]:
     return (min(values), *middle, max(values))
 
 
-def _ratings(corpus: Corpus, sessions: Sequence[Session]) -> tuple[RatingSummary, ...]:
-    rows = Counter(corpus.ratings.column("name").to_pylist())
+def _ratings(corpus: Corpus) -> tuple[RatingSummary, ...]:
+    off_scale = outside_scale(corpus.ratings, "score")
+    usable = corpus.ratings.filter(pc.invert(off_scale))
+    rows = Counter(usable.column("name").to_pylist())
+    strays = Counter(corpus.ratings.filter(off_scale).column("name").to_pylist())
     by_name: dict[str, list[Rating]] = defaultdict(list)
-    for rating in (rating for session in sessions for rating in session.ratings):
-        if math.isfinite(rating.score) and math.isfinite(rating.low) and math.isfinite(rating.high):
+    kept = Corpus.of(corpus.root, {**corpus.tables, "ratings": usable})
+    for rating in (rating for session in kept.iter_sessions() for rating in session.ratings):
+        if rating.name is not None and all(map(math.isfinite, (rating.score, rating.low, rating.high))):
             by_name[rating.name].append(rating)
-    return tuple(_rating(name, ratings, rows[name]) for name, ratings in sorted(by_name.items()))
+    return tuple(_rating(name, ratings, rows[name], strays[name]) for name, ratings in sorted(by_name.items()))
 
 
-def _rating(name: str, ratings: Sequence[Rating], rows: int) -> RatingSummary:
+def _rating(name: str, ratings: Sequence[Rating], rows: int, off_scale: int) -> RatingSummary:
     scores = [rating.score for rating in ratings]
     low, high = min(rating.low for rating in ratings), max(rating.high for rating in ratings)
     return RatingSummary(
@@ -130,20 +149,23 @@ def _rating(name: str, ratings: Sequence[Rating], rows: int) -> RatingSummary:
         higher_is_better=ratings[0].higher_is_better,
         episodes=len(scores),
         scores=rows,
-        mean=fmean(scores),
-        sd=pstdev(scores),
+        off_scale=off_scale,
+        mean=mean(scores),
+        sd=spread(scores),
         bins=histogram(scores, low, high),
     )
 
 
 def _labels(corpus: Corpus) -> tuple[LabelSummary, ...]:
-    groups = corpus.turn_labels.group_by("name", use_threads=False).aggregate(
-        [("value", "count"), ("session_id", "count_distinct"), ("value", "mean")]
-    )
-    rows = sorted(groups.to_pylist(), key=lambda row: str(row["name"]))
+    off_scale = outside_scale(corpus.turn_labels, "value")
+    strays = Counter(corpus.turn_labels.filter(off_scale).column("name").to_pylist())
+    groups = corpus.turn_labels.filter(pc.invert(off_scale)).group_by("name", use_threads=False)
+    counts = groups.aggregate([("value", "count"), ("session_id", "count_distinct"), ("value", "mean")])
     return tuple(
-        LabelSummary(row["name"], row["value_count"], row["session_id_count_distinct"], row["value_mean"])
-        for row in rows
+        LabelSummary(
+            row["name"], row["value_count"], row["session_id_count_distinct"], strays[row["name"]], row["value_mean"]
+        )
+        for row in sorted(counts.to_pylist(), key=lambda row: str(row["name"]))
     )
 
 
@@ -200,12 +222,13 @@ def render(inspection: Inspection) -> str:
         lines += [
             "",
             f"{rating.name}: {rating.low:g} to {rating.high:g}{good}; {rating.episodes:,} episodes, "
-            f"{rating.scores:,} scores; mean {rating.mean:.2f}, sd {rating.sd:.2f}",
+            f"{rating.scores:,} scores{_strays(rating.off_scale)}; mean {rating.mean:.2f}, sd {rating.sd:.2f}",
             *draw(rating.bins),
         ]
     lines += [""] * bool(i.labels)
     lines += [
-        f"turn labels {label.name!r}: {label.labels:,} on {label.sessions:,} sessions, mean {label.mean:.2f}"
+        f"turn labels {label.name!r}: {label.labels:,} on {label.sessions:,} sessions{_strays(label.off_scale)}"
+        + ("" if label.mean is None else f", mean {label.mean:.2f}")
         for label in i.labels
     ]
     findings = [
@@ -217,6 +240,10 @@ def render(inspection: Inspection) -> str:
         ),
     ]
     return "\n".join([*lines, "", *(findings or ["nothing is wrong or odd"])])
+
+
+def _strays(many: int) -> str:
+    return f" ({many:,} off the scale {'is' if many == 1 else 'are'} left out of all figures)" if many else ""
 
 
 def _listed(counts: Sequence[tuple[str, int]], most: int = 5) -> str:

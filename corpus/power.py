@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from corpus.settings import SplitSettings
+from corpus.splits import counts_if_enough
+
 SMALLEST_GAIN = 0.10
 """The difference that a comparison should be able to show: an MSE 10 % lower than that of the Mean."""
 
@@ -50,26 +53,27 @@ def smallest_gain(sessions: int, power: float = 0.8, alpha: float = 0.05) -> flo
     return 4 * z2 / (sessions + 2 * z2)
 
 
-def too_few_sessions_warning(scores: Sequence[float], test_share: float) -> str | None:
+def too_few_sessions_warning(sessions: int, settings: SplitSettings) -> str | None:
     """A sentence with the number that would do, where the test split cannot show a 10 % lower MSE; else None.
 
     Parameters
     ----------
-    scores : Sequence of float, shape (S,)
-        One score a rated session.
-    test_share : float
-        Share of the sessions that go to the test split; with 0 there is no comparison to warn of.
+    sessions : int
+        How many sessions have the rating and can be used.
+    settings : SplitSettings
+        How they are shared out; with no share for the test there is no comparison to warn of.
     """
     needed = sessions_needed()
-    test = round(len(scores) * test_share)
-    if test_share == 0 or test >= needed:
+    test = sizes["test"] if (sizes := counts_if_enough(sessions, settings)) else 0
+    if settings.test == 0 or test >= needed:
         return None
     seen = smallest_gain(test)
     reach = f"this corpus shows only gains of {seen:.0%} or more" if seen < 1 else "this corpus cannot show any"
     return (
-        f"{len(scores)} scores give {test} test session{'' if test == 1 else 's'}, too few to tell methods apart: "
+        f"{sessions} rated session{'' if sessions == 1 else 's'} give{'s' if sessions == 1 else ''} {test} test "
+        f"session{'' if test == 1 else 's'}, too few to tell methods apart: "
         f"a {SMALLEST_GAIN:.0%} lower MSE than the Mean needs about {needed} test sessions "
-        f"({math.ceil(needed / test_share):,} in all) at 80 % power; {reach}."
+        f"({math.ceil(needed / settings.test):,} in all) at 80 % power; {reach}."
     )
 
 

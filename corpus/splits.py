@@ -94,13 +94,22 @@ def counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
     return sizes
 
 
+def counts_if_enough(total: int, settings: SplitSettings) -> dict[str, int] | None:
+    """`counts`, or None where ``total`` sessions are too few for every share that is not zero."""
+    return None if total < len(_wanted(settings)) else counts(total, settings.shares)
+
+
+def _wanted(settings: SplitSettings) -> list[str]:
+    return [name for name, share in settings.shares.items() if share > 0]
+
+
 def _cut(ranked: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
     names = [name for name, many in counts(len(ranked), shares).items() for _ in range(many)]
     return dict(zip(ranked, names, strict=True))
 
 
 def _check_enough(rated: int, settings: SplitSettings) -> None:
-    wanted = [name for name, share in settings.shares.items() if share > 0]
+    wanted = _wanted(settings)
     if rated < len(wanted):
         raise InputError(
             f"{rated} rated session{'' if rated == 1 else 's'} cannot be shared out among {', '.join(wanted)}: "
@@ -109,7 +118,7 @@ def _check_enough(rated: int, settings: SplitSettings) -> None:
 
 
 def _check_every_split(split_of: Mapping[str, str], settings: SplitSettings) -> None:
-    empty = [name for name, share in settings.shares.items() if share > 0 and name not in split_of.values()]
+    empty = [name for name in _wanted(settings) if name not in split_of.values()]
     if empty:
         raise InputError(
             f"split by person leaves no session for {', '.join(empty)}: too many sessions share persons. "

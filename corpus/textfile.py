@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import json
+import stat
 import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corpus.jsontext import JsonError, kind_of, parse
 from foundation.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -20,9 +23,12 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     InputError
-        The file is missing, a folder, not readable, or a damaged gzip file.
+        The file is missing, a folder, a pipe or a device, not readable, or a damaged gzip file.
     """
     try:
+        if path.exists() and not (stat.S_ISREG(path.stat().st_mode) or path.is_dir()):
+            # A pipe would be waited for, for ever where nobody writes into it.
+            raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
         data = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path.") from None
@@ -75,39 +81,58 @@ def read_json(path: Path) -> Any:
 def parse_json(text: str, path: Path) -> Any:
     """The value of a JSON text that was read from ``path``; an InputError names file, line and column."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
+        return parse(text)
+    except JsonError as fault:
+        if not fault.line:
+            raise InputError(f"{path}: JSON that is {fault}. Flatten it.") from None
         raise InputError(
-            f"{path}, line {error.lineno}, column {error.colno}: not valid JSON ({error.msg}). Correct that line."
+            f"{path}, line {fault.line}, column {fault.column}: not valid JSON ({fault}). Correct that line."
         ) from None
-    except RecursionError:
-        raise InputError(f"{path}: JSON nested too deeply to read. Flatten it.") from None
+
+
+@dataclass(frozen=True)
+class BrokenLine:
+    """A line of a JSON Lines file that holds no object: its number in the file, its text, and what is wrong with it."""
+
+    line: int
+    text: str
+    message: str
 
 
 def read_jsonl(path: Path, *, allow_empty: bool = False) -> list[tuple[int, dict[str, Any]]]:
     """(line number from 1, object) of every line of a JSON Lines file; blank lines are passed over.
+
+    For files of our own, where a line that is broken is no stranger's: characters stay as they are.
 
     Raises
     ------
     InputError
         As `read_text`, and for a line that is not a JSON object (file and line).
     """
-    rows: list[tuple[int, dict[str, Any]]] = []
-    # Split at "\n" alone: JSON strings may hold the other line separators that str.splitlines knows.
-    for number, line in enumerate(read_text(path, allow_empty=allow_empty).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else "too deep"
-            raise InputError(f"{path}, line {number}: not valid JSON ({reason}). Correct that line.") from None
-        if not isinstance(value, dict):
-            raise InputError(f"{path}, line {number}: a JSON object {{…}} is needed, got {_kind(value)}.")
+    rows = []
+    for number, value in parse_lines(read_text(path, allow_empty=allow_empty), mend=False):
+        if isinstance(value, BrokenLine):
+            raise InputError(f"{path}, line {number}: {value.message}")
         rows.append((number, value))
     return rows
 
 
-def _kind(value: Any) -> str:
-    names = {list: "a list", str: "a string", bool: "true/false", type(None): "null"}
-    return names.get(type(value), "a number")
+def parse_lines(text: str, *, mend: bool = True) -> Iterator[tuple[int, dict[str, Any] | BrokenLine]]:
+    """(line number from 1, object) of every line of JSON Lines that is not blank; a line that holds none is told.
+
+    ``mend`` is that of `jsontext.parse`.
+    """
+    # Split at "\n" alone: JSON strings may hold the other line separators that str.splitlines knows.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, _object(number, line, mend)
+
+
+def _object(number: int, line: str, mend: bool) -> dict[str, Any] | BrokenLine:
+    try:
+        value = parse(line, mend=mend)
+    except JsonError as fault:
+        return BrokenLine(number, line, f"not valid JSON ({fault.reason}). Correct that line.")
+    if not isinstance(value, dict):
+        return BrokenLine(number, line, f"a JSON object {{…}} is needed, got {kind_of(value)}.")
+    return value

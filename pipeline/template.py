@@ -36,7 +36,7 @@ def template_for(
     InputError
         A corpus that cannot be read, or that does not have the rating.
     """
-    names = sorted(set(Corpus.open(corpus).ratings.column("name").to_pylist()))
+    names = Corpus.open(corpus).rating_names()
     if rating is not None and rating not in names:
         raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
     values: dict[str, Any] = {

@@ -186,7 +186,7 @@ def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[st
 
 
 def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called: Callable[[str], str]) -> None:
-    names = sorted(set(corpus.ratings.column("name").to_pylist()))
+    names = corpus.rating_names()
     if target is not None:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         if target not in speakers:

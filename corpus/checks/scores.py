@@ -27,7 +27,7 @@ def check_ratings(corpus: Corpus) -> Iterator[Problem]:
     yield from _off_scale(table, "ratings", "score")
     yield from _absent_people(corpus)
     yield from _differing_scales(table)
-    yield from _no_variance(table)
+    yield from _no_variance(corpus)
 
 
 def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
@@ -69,9 +69,8 @@ def _scale_ends(table: pa.Table, name: str) -> Iterator[Problem]:
 
 
 def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[Problem]:
-    value = table.column(column)
-    outside = pc.or_(pc.less(value, table.column("low")), pc.greater(value, table.column("high")))
-    for number, row in rows_where(table, pc.and_(outside, pc.is_finite(value))):
+    outside = pc.and_(outside_scale(table, column), pc.is_finite(table.column(column)))
+    for number, row in rows_where(table, outside):
         yield Problem(
             name,
             number,
@@ -81,6 +80,13 @@ def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[Problem]:
             f"{row['low']:g} to {row['high']:g}",
             f"Correct the {column}, or the ends of its scale (low, high).",
         )
+
+
+def outside_scale(table: pa.Table, column: str) -> pa.ChunkedArray:
+    """True where a value lies beyond the ends of its scale (``low``, ``high``); false where one of them is null."""
+    value = table.column(column)
+    beyond = pc.or_(pc.less(value, table.column("low")), pc.greater(value, table.column("high")))
+    return pc.fill_null(beyond, False)
 
 
 def _absent_people(corpus: Corpus) -> Iterator[Problem]:
@@ -139,8 +145,9 @@ def _differing_scales(table: pa.Table) -> Iterator[Problem]:
             )
 
 
-def _no_variance(table: pa.Table) -> Iterator[Problem]:
-    for name in sorted(set(table.column("name").to_pylist()) - {None}):
+def _no_variance(corpus: Corpus) -> Iterator[Problem]:
+    table = corpus.ratings
+    for name in corpus.rating_names():
         scores = table.filter(pc.equal(table.column("name"), name)).column("score").drop_null().to_pylist()
         warning = score_variance_warning(scores)
         if warning:

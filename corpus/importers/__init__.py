@@ -1,9 +1,10 @@
 """Importers from other people's formats, a file each: ``import_corpus(src, options) -> NewCorpus``.
 
-From the ground up: `options` and `sources` (what an importer is given), `tally` (what it left out), `labels` (said of
-an earlier turn), `recordings`, `transcripts` and `ratings_csv` (whose files are whose); `chat`, `media`, `uss`,
-`conture`, `esconv`, `convokit`, `soda` and `candor` (with `candor_folders`, `candor_survey`, `candor_transcripts`,
-`candor_people`, `candor_media`); `run` (an importer found by name, its corpus written).
+From the ground up: `options`, `sources` and `json_items` (what an importer is given), `tally` (what it left out),
+`labels` (said of an earlier turn), `recordings`, `transcripts` and `ratings_csv` (whose files are whose); `chat`,
+`media`, `uss`, `conture`, `esconv`, `convokit` (with `convokit_utterances`), `soda` and `candor` (with
+`candor_folders`, `candor_survey`, `candor_transcripts`, `candor_people`, `candor_media`); `run` (an importer found by
+name, its corpus written).
 """
 
 from corpus.importers.run import ImportReport, import_to

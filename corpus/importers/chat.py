@@ -7,22 +7,24 @@ functions are nobody's utterance: they are left out and counted.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from corpus.importers.json_items import Item, first_fault, json_items
 from corpus.importers.options import check_options, scale_options
 from corpus.importers.sources import numbered, source_files, stem
+from corpus.jsontext import identifier, kind_of, number, shown
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.textfile import parse_json, read_jsonl, read_text
 from foundation.errors import InputError, UnitError
+from foundation.listing import listed
 
 RATER, TARGET = "user", "assistant"
 SPEAKERS = {"user": RATER, "human": RATER, "assistant": TARGET, "gpt": TARGET}
 NOBODY = ("system", "developer", "tool", "function", "function_call", "observation")
 SHAPES = {"messages": ("role", "content"), "conversations": ("from", "value")}
+MOST_KEYS = 12
 Scale = tuple[float, float]
 
 
@@ -68,34 +70,31 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     for path in source_files(src, (".jsonl", ".json")):
         chats = _chats(path)
         _check_scale(path, chats, log.scale)
-        for number, (place, chat) in enumerate(chats, start=1):
-            session_id = str(chat.get("id") or numbered(stem(path), number))
+        for position, item in enumerate(chats, start=1):
+            session_id = numbered(stem(path), position)
             try:
+                chat = item.value()
+                if chat.get("id") not in (None, ""):
+                    session_id = identifier(chat["id"], "id")
                 _session(log, session_id, chat, stem(path))
             except UnitError as error:
-                left_out.append(LeftOut(session_id, f"{path.name}, {place}: {error}"))
+                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
     return NewCorpus(log.rows.tables(), log.notes(), tuple(left_out))
 
 
-def _chats(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """(place in the file, chat) of every chat."""
-    text = read_text(path)
-    if text.lstrip().startswith("["):
-        array = parse_json(text, path)
-        chats = [(f"item {i}", item if isinstance(item, dict) else {}) for i, item in enumerate(array, start=1)]
-    else:
-        chats = [(f"line {line}", row) for line, row in read_jsonl(path)]
-    if not any(shape in chat for _, chat in chats for shape in SHAPES):
-        keys = sorted({key for _, chat in chats for key in chat})
+def _chats(path: Path) -> list[Item]:
+    chats = json_items(path)
+    if not any(shape in chat.found for chat in chats for shape in SHAPES):
+        keys = sorted({key for chat in chats for key in chat.found})
         raise InputError(
             f'{path}: no chat in it: each object needs "messages" (OpenAI) or "conversations" (ShareGPT). '
-            f"Found the keys: {', '.join(keys) or 'none'}."
+            f"Found the keys: {listed(keys, MOST_KEYS) or 'none'}.{first_fault(chats)}"
         )
     return chats
 
 
-def _check_scale(path: Path, chats: list[tuple[str, dict[str, Any]]], scale: Scale | None) -> None:
-    scored = [chat for _, chat in chats if chat.get("score") is not None]
+def _check_scale(path: Path, chats: list[Item], scale: Scale | None) -> None:
+    scored = [chat.found for chat in chats if chat.found.get("score") is not None]
     if scored and scale is None and not any("low" in chat and "high" in chat for chat in scored):
         raise InputError(
             f"{path}: the scores have no scale. Give its ends for all: -o low=1 -o high=5, "
@@ -109,13 +108,14 @@ def _session(log: _Log, session_id: str, chat: Mapping[str, Any], source: str) -
         raise UnitError(f"the id {session_id!r} is there already. Give each chat an id of its own, or none.")
     spoken = _spoken(log, chat)
     rating = _rating(chat, log.scale)
+    name = log.name or _name(chat)
     log.ids.add(session_id)
     log.rows.session(session_id, f"chat/{source}")
     for turn, (speaker, text) in enumerate(spoken):
         log.rows.utterance(session_id, turn, speaker, text)
     if rating is not None:
         score, scale = rating
-        log.rows.rating(session_id, (RATER, TARGET), log.name or str(chat.get("name") or "score"), score, scale)
+        log.rows.rating(session_id, (RATER, TARGET), name, score, scale)
 
 
 def _spoken(log: _Log, chat: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -124,15 +124,17 @@ def _spoken(log: _Log, chat: Mapping[str, Any]) -> list[tuple[str, str]]:
         raise UnitError('no list "messages" or "conversations".')
     who, what = SHAPES[shape]
     spoken = []
-    for number, message in enumerate(chat[shape], start=1):
+    for position, message in enumerate(chat[shape], start=1):
         if not isinstance(message, dict) or who not in message:
-            raise UnitError(f'message {number}: an object with "{who}" and "{what}" is needed.')
-        role = message[who]
+            raise UnitError(f'message {position}: an object with "{who}" and "{what}" is needed.')
+        role = message[who] if isinstance(message[who], str) else None
         if role in NOBODY:
             log.not_spoken += 1
             continue
         if role not in SPEAKERS:
-            raise UnitError(f"message {number}: role {role!r}; allowed: {', '.join((*SPEAKERS, *NOBODY))}.")
+            raise UnitError(
+                f"message {position}: role {shown(message[who])}; allowed: {', '.join((*SPEAKERS, *NOBODY))}."
+            )
         text = _text(message.get(what))
         if text is None:
             log.without_text += 1
@@ -153,16 +155,16 @@ def _rating(chat: Mapping[str, Any], scale: Scale | None) -> tuple[float, Scale]
     """The score and its scale, or None for a chat without a score."""
     if chat.get("score") is None:
         return None
-    score = _number(chat, "score")
+    score = number(chat["score"], "score")
     if scale is None:
         if chat.get("low") is None or chat.get("high") is None:
             raise UnitError('its score has no scale. Add "low" and "high" to the row, or -o low=1 -o high=5 for all.')
-        scale = (_number(chat, "low"), _number(chat, "high"))
+        scale = (number(chat["low"], "low"), number(chat["high"], "high"))
     return score, scale
 
 
-def _number(chat: Mapping[str, Any], key: str) -> float:
-    value = chat[key]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise UnitError(f"{key} = {value!r}: a finite number is needed.")
-    return float(value)
+def _name(chat: Mapping[str, Any]) -> str:
+    name = chat.get("name") or "score"
+    if not isinstance(name, str):
+        raise UnitError(f"name = {shown(name)}: a text is needed, got {kind_of(name)}.")
+    return name

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from corpus.importers.json_items import SHAPE_ERRORS, not_in_shape
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered
+from corpus.jsontext import identifier, number, shown
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.textfile import read_json
 from foundation.errors import InputError, UnitError
@@ -37,18 +39,29 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     """
     check_options("conture", options, ())
     dialogs = read_json(src)
-    if not (isinstance(dialogs, list) and dialogs and all(isinstance(d, dict) and "turns" in d for d in dialogs)):
+    if not (isinstance(dialogs, list) and any(isinstance(d, dict) and "turns" in d for d in dialogs)):
         raise InputError(f'{src}: not ConTurE\'s data.json, which is a list of {{"dialog_id", "turns", ...}}.')
     rows, left_out, skipped = CorpusRows(), [], 0
+    ids: set[str] = set()
     for position, dialog in enumerate(dialogs):
-        number = dialog.get("dialog_id", position)
-        session_id = numbered("conture", number) if isinstance(number, int) else f"conture-{number}"
+        session_id = numbered("conture", position)
         try:
+            if not isinstance(dialog, dict):
+                raise UnitError(f"an object is needed, got {shown(dialog)}.")
+            session_id = _session_id(dialog.get("dialog_id", position))
+            if session_id in ids:
+                raise UnitError(f"the dialog_id {session_id!r} is there already. Give each dialogue one of its own.")
             skipped += _session(rows, session_id, dialog)
+            ids.add(session_id)
         except UnitError as error:
-            left_out.append(LeftOut(session_id, str(error)))
+            left_out.append(LeftOut(session_id, f"{src.name}, item {position + 1}: {error}"))
     notes = (f"{skipped} ratings are {NOT_GIVEN} and were skipped",) if skipped else ()
     return NewCorpus(rows.tables(), notes, tuple(left_out))
+
+
+def _session_id(dialog_id: Any) -> str:
+    plain = identifier(dialog_id, "dialog_id")
+    return numbered("conture", dialog_id) if isinstance(dialog_id, int) else f"conture-{plain}"
 
 
 def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> int:
@@ -57,13 +70,13 @@ def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> in
         turns = [(_said(turn["user"], "User:"), _said(turn["chatbot"], "Chatbot:")) for turn in dialog["turns"]]
         labels = [turn.get(LABEL) for turn in dialog["turns"]]
         scores = [
-            (str(annotator), name, None if value == NOT_GIVEN else float(value))
+            (str(annotator), name, None if value == NOT_GIVEN else number(value, name, texts=True))
             for annotator, ratings in enumerate(dialog.get("dialog_ratings", ()))
             for name, value in ratings.items()
         ]
-        values = [None if label is None else float(label) for label in labels]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnitError(f"not in ConTurE's shape ({type(error).__name__}: {error}). Compare with its README.") from None
+        values = [None if label is None else number(label, LABEL, texts=True) for label in labels]
+    except SHAPE_ERRORS as error:
+        raise not_in_shape("ConTurE", error) from None
     rows.session(session_id, "conture", language="en")
     for i, ((user, chatbot), value) in enumerate(zip(turns, values, strict=True)):
         rows.utterance(session_id, 2 * i, RATER, user)

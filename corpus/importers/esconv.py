@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from corpus.importers.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
 from corpus.importers.labels import LabelsOfEarlierTurns
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered, source_files, stem
+from corpus.jsontext import number, shown
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.textfile import parse_json, read_jsonl, read_text
 from foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
@@ -42,37 +43,38 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     rows, left_out, skipped = CorpusRows(), [], 0
     labels = LabelsOfEarlierTurns(FEEDBACK, SCALE)
     for path in source_files(src, (".jsonl",)):
-        for number, dialogue in enumerate(_dialogues(path), start=1):
-            session_id = numbered(stem(path), number)
+        for position, item in enumerate(_dialogues(path), start=1):
+            session_id = numbered(stem(path), position)
             try:
-                skipped += _session(rows, labels, session_id, dialogue)
+                skipped += _session(rows, labels, session_id, item.value())
             except UnitError as error:
                 labels.discard()
-                left_out.append(LeftOut(session_id, f"{path.name}, {error}"))
+                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
     notes = (f"{skipped:,} answers of the survey are missing and were skipped",) if skipped else ()
     return NewCorpus(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
 
 
-def _dialogues(path: Path) -> list[dict[str, Any]]:
-    text = read_text(path)
-    dialogues = parse_json(text, path) if text.lstrip().startswith("[") else [row for _, row in read_jsonl(path)]
-    if not any(isinstance(item, dict) and "dialog" in item for item in dialogues):
-        raise InputError(f'{path}: not ESConv: no object has a "dialog". Use ESConv.json or a split of it.')
-    return [item if isinstance(item, dict) else {} for item in dialogues]
+def _dialogues(path: Path) -> list[Item]:
+    dialogues = json_items(path)
+    if not any("dialog" in item.found for item in dialogues):
+        raise InputError(
+            f'{path}: not ESConv: no object has a "dialog". Use ESConv.json or a split of it.{first_fault(dialogues)}'
+        )
+    return dialogues
 
 
 def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> int:
     """Add one dialogue, all or nothing; returns how many of the seeker's answers are missing."""
     try:
-        spoken = [
-            (ROLES[turn["speaker"]], turn.get("text", turn.get("content")).strip()) for turn in dialogue["dialog"]
-        ]
+        spoken = [(ROLES[turn["speaker"]], _text(turn).strip()) for turn in dialogue["dialog"]]
         answers = (dialogue.get("survey_score") or {}).get(SEEKER) or {}
-        scores = {name: float(answers[name]) for name in NAMES if answers.get(name) not in (None, "")}
+        scores = {
+            name: number(answers[name], name, texts=True) for name in NAMES if answers.get(name) not in (None, "")
+        }
         stars = [(turn.get("annotation") or {}).get(FEEDBACK) for turn in dialogue["dialog"]]
-        feedback = [float(value) if value else None for value in stars]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnitError(f"not in ESConv's shape ({type(error).__name__}: {error}). Compare with its README.") from None
+        feedback = [number(value, FEEDBACK, texts=True) if value else None for value in stars]
+    except SHAPE_ERRORS as error:
+        raise not_in_shape("ESConv", error) from None
     rows.session(session_id, "esconv", language="en")
     target_turn = None
     for turn, ((speaker, text), value) in enumerate(zip(spoken, feedback, strict=True)):
@@ -85,3 +87,10 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         rows.rating(session_id, (SEEKER, SUPPORTER), name, score, SCALE, higher_is_better=NAMES[name])
     labels.flush(rows, session_id)
     return len(NAMES) - len(scores)
+
+
+def _text(turn: Mapping[str, Any]) -> str:
+    text = turn.get("text", turn.get("content"))
+    if not isinstance(text, str):
+        raise UnitError(f"text = {shown(text)}: a text is needed.")
+    return text

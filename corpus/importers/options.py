@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from foundation.errors import InputError
 from foundation.nearest import did_you_mean
 
+MOST = 10**9
+"""The largest number of anything that an option may ask for."""
+
 
 def check_options(kind: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:
     """Refuse an option that the importer ``kind`` does not know, with the nearest that it does."""
@@ -29,6 +32,17 @@ def number_option(kind: str, options: Mapping[str, str], key: str) -> float | No
     if not math.isfinite(value):
         raise InputError(f"import {kind}: option {key}={options[key]}: a number is needed, for example -o {key}=1.")
     return value
+
+
+def count_option(kind: str, options: Mapping[str, str], key: str) -> int | None:
+    """The option as a whole number from 1, None where it is not given."""
+    value = number_option(kind, options, key)
+    if value is not None and not (value.is_integer() and 1 <= value <= MOST):
+        raise InputError(
+            f"import {kind}: option {key}={options[key]}: a whole number from 1 to {MOST} is needed, "
+            f"for example -o {key}=100."
+        )
+    return None if value is None else int(value)
 
 
 def scale_options(kind: str, options: Mapping[str, str]) -> tuple[float, float] | None:

@@ -189,5 +189,5 @@ def _report(kind: str, out: Path, corpus: Corpus, imported: NewCorpus) -> Import
         imported.notes,
         imported.left_out,
         tuple(problem for problem in problems if problem.severity == "error"),
-        (*warnings, *weak_ratings(corpus)),
+        (*warnings, *weak_ratings(corpus, problems)),
     )

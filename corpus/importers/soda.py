@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpus.importers.options import check_options, number_option
+from corpus.importers.json_items import first_fault, json_items
+from corpus.importers.options import check_options, count_option
 from corpus.importers.sources import numbered, source_files, stem
 from corpus.rows import LeftOut, NewCorpus
 from corpus.schema import SESSIONS, UTTERANCES
-from corpus.textfile import read_jsonl
 from foundation.errors import InputError
+from foundation.listing import listed
 
 COLUMNS = ("dialogue", "speakers")
+MOST_COLUMNS = 12
 TEXTS = pa.list_(pa.string())
 
 
@@ -36,19 +39,31 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
         A file that cannot be read, or without the columns ``dialogue`` and ``speakers``.
     """
     check_options("soda", options, ("limit",))
-    limit = number_option("soda", options, "limit")
+    limit = count_option("soda", options, "limit")
     sessions, utterances, left_out = [], [], []
     for path in source_files(src, (".parquet", ".jsonl")):
-        table = (_parquet(path) if path.suffix == ".parquet" else _jsonl(path)).slice(0, limit and int(limit))
+        table, faults = _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
+        table = table.slice(0, limit)
         texts, speakers = (table.column(name).combine_chunks() for name in COLUMNS)
         ids = pa.array([numbered(stem(path), number) for number in range(1, table.num_rows + 1)], pa.string())
-        good = pc.fill_null(pc.equal(pc.list_value_length(texts), pc.list_value_length(speakers)), False)
-        for session_id in ids.filter(pc.invert(good)).to_pylist():
-            left_out.append(LeftOut(session_id, f"{path.name}: dialogue and speakers are not of the same length."))
+        good = _whole(texts, speakers)
+        for position, is_good in enumerate(good.to_pylist()):
+            if not is_good:
+                reason = faults.get(position, "dialogue and speakers are not of the same length, or hold nulls.")
+                left_out.append(LeftOut(ids[position].as_py(), f"{path.name}: {reason}"))
         sessions.append(_sessions(ids.filter(good)))
         utterances.append(_utterances(ids.filter(good), texts.filter(good), speakers.filter(good)))
     tables = {"sessions": pa.concat_tables(sessions), "utterances": pa.concat_tables(utterances)}
     return NewCorpus(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
+
+
+def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
+    """True where a dialogue has as many texts as speakers, and none of them is missing."""
+    good = pc.fill_null(pc.equal(pc.list_value_length(texts), pc.list_value_length(speakers)), False)
+    if texts.flatten().null_count == speakers.flatten().null_count == 0:
+        return good
+    rows = zip(good.to_pylist(), texts.to_pylist(), speakers.to_pylist(), strict=True)
+    return pa.array([is_good and None not in (*said, *who) for is_good, said, who in rows], pa.bool_())
 
 
 def _sessions(ids: pa.Array) -> pa.Table:
@@ -66,31 +81,41 @@ def _utterances(ids: pa.Array, texts: pa.Array, speakers: pa.Array) -> pa.Table:
     return pa.table(columns, schema=UTTERANCES.arrow)
 
 
-def _parquet(path: Path) -> pa.Table:
+def _parquet(path: Path) -> tuple[pa.Table, dict[int, str]]:
     try:
         with pa.OSFile(str(path)) as file:  # not a Python file: see corpus/tablefile.py
             parquet = pq.ParquetFile(file)
             _check_columns(path, parquet.schema_arrow.names)
             table = parquet.read(columns=list(COLUMNS))
-        return pa.table([table.column(name).cast(TEXTS) for name in COLUMNS], names=list(COLUMNS))
+        table = pa.table([table.column(name).cast(TEXTS) for name in COLUMNS], names=list(COLUMNS))
+        table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         cause = str(error).split("\n", 1)[0]
         raise InputError(f"{path}: not a readable Parquet file of texts ({cause}). Download it again.") from None
+    return table, {}
 
 
-def _jsonl(path: Path) -> pa.Table:
-    rows = read_jsonl(path)
-    _check_columns(path, sorted({key for _, row in rows for key in row}))
-    for line, row in rows:
-        for name in COLUMNS:
-            if not isinstance(row.get(name), list) or not all(isinstance(text, str) for text in row[name]):
-                raise InputError(f"{path}, line {line}: {name!r} must be a list of texts.")
-    return pa.table({name: pa.array([row[name] for _, row in rows], TEXTS) for name in COLUMNS})
+def _jsonl(path: Path) -> tuple[pa.Table, dict[int, str]]:
+    """The dialogues, null where a line is broken, and by row what is wrong with it."""
+    items = json_items(path)
+    _check_columns(path, sorted({key for item in items for key in item.found}), first_fault(items))
+    faults, rows = dict[int, str](), list[dict[str, Any]]()
+    for position, item in enumerate(items):
+        wrong = next((name for name in COLUMNS if not _is_texts(item.found.get(name))), None)
+        if wrong is not None:
+            faults[position] = f"{item.place}: {item.fault or f'{wrong!r} must be a list of texts.'}"
+        rows.append(item.found if wrong is None else {})
+    return pa.table({name: pa.array([row.get(name) for row in rows], TEXTS) for name in COLUMNS}), faults
 
 
-def _check_columns(path: Path, present: list[str]) -> None:
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _check_columns(path: Path, present: list[str], fault: str = "") -> None:
     missing = [name for name in COLUMNS if name not in present]
     if missing:
         raise InputError(
-            f"{path}: no column {missing[0]!r}; SODA has dialogue and speakers. Found: {', '.join(present)}."
+            f"{path}: no column {missing[0]!r}; SODA has dialogue and speakers. "
+            f"Found: {listed(present, MOST_COLUMNS) or 'none'}.{fault}"
         )

@@ -7,10 +7,12 @@ Source: github.com/sunnweiwei/user-satisfaction-simulation, dataset/README.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from corpus.csvfile import shortened
 from corpus.importers.labels import LabelsOfEarlierTurns
 from corpus.importers.options import check_options
 from corpus.importers.sources import numbered, source_files, stem
@@ -105,8 +107,15 @@ def _parse(number: int, line: str) -> tuple[str, str, list[float]]:
         )
     role, text, _, scores = fields[:4]
     if role not in (RATER, TARGET):
-        raise UnitError(f"line {number}: role {role!r}; allowed: {RATER}, {TARGET}.")
+        raise UnitError(f"line {number}: role {shortened(role)!r}; allowed: {RATER}, {TARGET}.")
+    return role, text, _scores(number, scores)
+
+
+def _scores(number: int, scores: str) -> list[float]:
     try:
-        return role, text, [float(score) for score in scores.split(",")] if scores.strip() else []
+        values = [float(score) for score in scores.split(",")] if scores.strip() else []
     except ValueError:
-        raise UnitError(f"line {number}: scores {scores!r}; numbers with commas between them are needed.") from None
+        values = [math.nan]
+    if not all(map(math.isfinite, values)):
+        raise UnitError(f"line {number}: scores {shortened(scores)!r}; numbers with commas between them are needed.")
+    return values

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corpus.corpus import Corpus
 from corpus.power import too_few_sessions_warning
+from corpus.problem import broken_sessions
 from corpus.session import Session
+from corpus.settings import SplitSettings
 from corpus.validate import Problem, validate
 from foundation.errors import InputError
 from foundation.listing import indented
@@ -44,27 +46,27 @@ def take_in(config: Config) -> Intake:
     if fatal:
         raise InputError("\n".join([f"{config.corpus}: the corpus cannot be used.", *indented(fatal, MOST_PROBLEMS)]))
     rating = _rating(config, corpus)
-    broken = {problem.session_id for problem in faults}
+    broken = broken_sessions(problems)
     usable = [session_id for session_id in corpus.session_ids() if session_id not in broken]
     if not usable:
         raise InputError("\n".join([f"{config.corpus}: no session can be used.", *indented(faults, MOST_PROBLEMS)]))
     sessions = {session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]}
-    scores = [episode.score for session in sessions.values() for episode in session.episodes(rating)]
-    if not scores:
+    rated = sum(bool(session.episodes(rating)) for session in sessions.values())
+    if not rated:
         raise InputError(f"{config.corpus}: none of the {len(sessions)} sessions used has a rating {rating!r}.")
     odd = [str(problem) for problem in problems if problem.severity == "warning" and problem.session_id is None]
-    weak = _power_warning(scores, config.split.test)
+    weak = _power_warning(rated, config.split)
     return Intake(corpus, sessions, rating, tuple(faults), (*odd, *([weak] if weak else [])))
 
 
-def _power_warning(scores: Sequence[float], test_share: float) -> str | None:
-    if test_share == 0:
+def _power_warning(rated: int, split: SplitSettings) -> str | None:
+    if split.test == 0:
         return "split.test = 0: no session is held out, so the reward models cannot be evaluated."
-    return too_few_sessions_warning(scores, test_share)
+    return too_few_sessions_warning(rated, split)
 
 
 def _rating(config: Config, corpus: Corpus) -> str:
-    names = sorted(set(corpus.ratings.column("name").to_pylist()))
+    names = corpus.rating_names()
     if not names:
         raise InputError(
             f"{config.corpus}: no ratings, so there is no score to turn into rewards. Add a ratings table, "

@@ -88,6 +88,63 @@ def test_a_corpus_with_missing_values_can_still_be_looked_at():
     assert "problem" in render(found)
 
 
+def test_rows_without_a_name_or_a_speaker_are_told_and_in_no_figure():
+    corpus = corpus_of(
+        "c",
+        sessions=[
+            session("a", duration_s=float("inf")),
+            session("b", duration_s=1e308),
+            session("c", duration_s=1e308),
+        ],
+        utterances=[*turns("a", "XY"), turns("b", "X")[0] | {"speaker": None}],
+        ratings=[rating("a", name=None), rating("a", score=4.0), rating("b", name=None, rater=None, target=None)],
+        turn_labels=[{"session_id": "a", "turn": 0, "annotator": None, "name": None, "value": None}],
+    )
+    found = inspect(corpus)
+    assert [(summary.name, summary.scores, summary.mean) for summary in found.ratings] == [("overall", 1, 4.0)]
+    assert sum("column name" in problem and "no value" in problem for problem in found.problems) == 3
+    assert "turn labels None: 0 on 1 sessions" in render(found)
+
+
+def test_values_off_their_scale_are_named_and_in_no_figure():
+    corpus = corpus_of(
+        "c",
+        sessions=[session(id_) for id_ in "abc"],
+        utterances=[row for id_ in "abc" for row in turns(id_, "XY")],
+        ratings=[
+            rating("a", score=5.0, low=1.0, high=9.0, annotator="1"),
+            rating("a", score=11.0, low=1.0, high=9.0, annotator="2"),
+            rating("b", score=7.0, low=1.0, high=9.0),
+            rating("c", score=11.0, low=1.0, high=9.0),
+        ],
+        turn_labels=[
+            {"session_id": "a", "turn": t, "name": "q", "value": v, "low": 0.0, "high": 2.0}
+            for t, v in enumerate((1, 7))
+        ],
+    )
+    found = inspect(corpus)
+    (overall,), (label,) = found.ratings, found.labels
+    assert (overall.mean, overall.episodes, overall.scores, overall.off_scale) == (6.0, 2, 2, 2)
+    assert sum(bin_.count for bin_ in overall.bins) == 2
+    assert (label.mean, label.labels, label.off_scale) == (1.0, 1, 1)
+    text = render(found)
+    assert "2 scores (2 off the scale are left out of all figures); mean 6.00" in text
+    assert "session c: 11 is outside its scale; allowed: 1 to 9" in text
+    assert "turn labels 'q': 1 on 1 sessions (1 off the scale is left out of all figures), mean 1.00" in text
+
+
+def test_the_largest_numbers_have_figures_too():
+    values = [
+        rating(id_, score=score, low=-1.7e308, high=1.7e308) for id_, score in zip("ab", (1e308, -1e308), strict=True)
+    ]
+    corpus = corpus_of(
+        "c", sessions=[session("a"), session("b")], utterances=[*turns("a", "XY"), *turns("b", "XY")], ratings=values
+    )
+    (overall,) = inspect(corpus).ratings
+    assert (overall.mean, overall.sd, [bin_.count for bin_ in overall.bins]) == (0.0, 1e308, [2])
+    assert render(inspect(corpus))
+
+
 def test_nothing_to_say():
     ids = [f"s{i:04d}" for i in range(1500)]
     corpus = corpus_of(

@@ -1,8 +1,14 @@
+import re
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from corpus.power import score_variance_warning, sessions_needed, smallest_gain, too_few_sessions_warning
+from corpus.settings import SPLITS, SplitSettings
+from corpus.splits import counts_if_enough
 
 
 @pytest.mark.parametrize("gain", [0.1, 0.3])
@@ -45,9 +51,21 @@ def test_variance_warning():
 
 
 def test_too_few_sessions_says_the_number_that_would_do():
-    warning = too_few_sessions_warning([1.0, 2.0] * 500, 0.2)
-    assert "1000 scores give 200 test sessions" in warning
+    warning = too_few_sessions_warning(1000, SplitSettings())
+    assert "1000 rated sessions give 200 test sessions" in warning
     assert "299 test sessions (1,495 in all)" in warning and "gains of 15% or more" in warning
-    assert "cannot show any" in too_few_sessions_warning([1.0, 2.0], 0.5)
-    assert too_few_sessions_warning([1.0, 2.0] * 800, 0.2) is None
-    assert too_few_sessions_warning([1.0, 2.0], 0.0) is None
+    assert "1 rated session gives 0 test sessions" in too_few_sessions_warning(1, SplitSettings())
+    assert "cannot show any" in too_few_sessions_warning(4, SplitSettings())
+    assert too_few_sessions_warning(1600, SplitSettings()) is None
+    assert too_few_sessions_warning(2, SplitSettings(train=0.9, test=0.0, policy=0.0)) is None
+
+
+@given(st.integers(1, 2000), st.sampled_from([(0.6, 0.1, 0.2, 0.1), (0.8, 0.0, 0.2, 0.0), (0.5, 0.1, 0.33, 0.07)]))
+def test_the_number_of_test_sessions_is_that_of_the_split(sessions, shares):
+    settings = SplitSettings(**dict(zip(SPLITS, shares, strict=True)))
+    warning = too_few_sessions_warning(sessions, settings)
+    sizes = counts_if_enough(sessions, settings)
+    if warning:
+        assert re.search(r"gives? (\d+) test", warning)[1] == str(sizes["test"] if sizes else 0)
+    else:
+        assert sizes["test"] >= sessions_needed()

@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import pytest
 
@@ -19,6 +20,12 @@ def test_missing(tmp_path):
 def test_folder(tmp_path):
     with pytest.raises(InputError, match="is a folder"):
         read_bytes(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a")
+    with pytest.raises(InputError, match="a pipe or a device, and only files are read"):
+        read_bytes(tmp_path / "a")
 
 
 def test_unreadable(tmp_path, monkeypatch):

@@ -140,7 +140,7 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
                 "cause": "chat-777: left.mp4 ends after 0 bytes. Copy the recording again.",
             },
         ),
-        "warnings": ("60 scores give 9 test sessions, too few to tell methods apart.",),
+        "warnings": ("60 rated sessions give 9 test sessions, too few to tell methods apart.",),
         "config": '{\n "seeds": [0]\n}',
         "versions": {"apportion": "0.1.0", "torch": "2.13.0"},
         "notes": ("The data is made up for a test.", "LLM replies are recorded, not asked for anew."),

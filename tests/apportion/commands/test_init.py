@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
@@ -58,3 +60,17 @@ def test_init_asks_whether_to_align_where_somebody_can_answer(tmp_path, capsys, 
     monkeypatch.setattr("click.confirm", lambda text, **options: asked.append(text))
     assert not enabled() and asked == ["Fine-tune a policy against the rewards, too?"]
     assert enabled("--align") and len(asked) == 1
+
+
+def test_a_rating_without_a_name_is_none_that_can_be_chosen(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    table = pq.read_table(corpus / "ratings.parquet")
+    rows = table.to_pylist()
+    rows[0]["name"] = None
+    columns = [pa.array([row[name] for row in rows], table.schema.field(name).type) for name in table.column_names]
+    pq.write_table(pa.table(columns, names=table.column_names), corpus / "ratings.parquet")
+    code, _, err = run(capsys, "init", corpus, "-o", tmp_path / "a.toml")
+    assert (code, err) == (0, "")
+    assert load_config(tmp_path / "a.toml").rating == "satisfaction"
+    code, out, _ = run(capsys, "inspect", corpus)
+    assert code == 0 and "ratings, row 1, column name, session s00: no value" in out

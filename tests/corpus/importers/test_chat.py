@@ -109,6 +109,11 @@ def test_bad_options(tmp_path, options, words):
         ({"messages": ["hi"]}, 'message 1: an object with "role" and "content"'),
         ({"messages": [{"role": "boss", "content": "x"}]}, "message 1: role 'boss'; allowed: user, human"),
         (OPENAI | {"id": "a"}, "the id 'a' is there already"),
+        ({"messages": [{"role": ["user"], "content": "x"}]}, "message 1: role ['user']; allowed: user, human"),
+        ({"messages": [{"role": None, "content": "x"}]}, "message 1: role None; allowed"),
+        (OPENAI | {"score": 10**400}, "score = inf: a finite number"),
+        (OPENAI | {"score": 4, "id": ["a"]}, "id = ['a']: a text or a whole number"),
+        (OPENAI | {"name": ["csat"]}, "name = ['csat']: a text is needed, got a list"),
     ],
 )
 def test_a_broken_chat_is_left_out_and_the_others_stay(tmp_path, chat, words):
@@ -116,6 +121,31 @@ def test_a_broken_chat_is_left_out_and_the_others_stay(tmp_path, chat, words):
     (left_out,) = imported.left_out
     assert words in left_out.message and "line 2" in left_out.message
     assert imported.tables["sessions"].num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (json.dumps(OPENAI)[:-3], "line 2: not valid JSON (Expecting"),
+        ('{"score": ' + "9" * 5_000 + "}", 'line 2: no list "messages"'),
+        ('{"messages": ' + "[" * 100_000, "line 2: not valid JSON"),
+        ("[1, 2]", "line 2: a JSON object {…} is needed, got a list"),
+        ("\0", "line 2: not valid JSON"),
+    ],
+)
+def test_a_broken_line_costs_itself_alone_and_no_other_its_number(tmp_path, line, words):
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join([json.dumps(OPENAI), line, json.dumps(OPENAI)]))
+    report = import_to("chat", path, tmp_path / "corpus", SCALE)
+    (left_out,) = report.left_out
+    assert left_out.session_id == "log-0002" and words in left_out.message
+    assert Corpus.open(tmp_path / "corpus").session_ids() == ["log-0001", "log-0003"]
+
+
+def test_a_file_in_which_no_line_can_be_read_says_why(tmp_path):
+    (tmp_path / "a.jsonl").write_text("Dear diary,\ntoday\n")
+    with pytest.raises(InputError, match=r"no chat in it.*Found the keys: none. line 1: not valid JSON"):
+        import_corpus(tmp_path / "a.jsonl", SCALE)
 
 
 def test_a_row_without_the_scale_that_others_have(tmp_path):

@@ -47,6 +47,20 @@ def test_a_broken_dialogue_is_left_out(tmp_path, change):
     assert imported.tables["sessions"].num_rows == 1
 
 
+def test_items_and_ids_that_are_none_cost_themselves_alone(tmp_path):
+    items = [DIALOG, 3, DIALOG | {"dialog_id": [1]}, DIALOG, DIALOG | {"dialog_id": 9}]
+    imported = import_corpus(write(tmp_path, items), {})
+    assert imported.tables["sessions"].column("session_id").to_pylist() == ["conture-0007", "conture-0009"]
+    assert [(item.session_id, item.message) for item in imported.left_out] == [
+        ("conture-0001", "data.json, item 2: an object is needed, got 3."),
+        ("conture-0002", "data.json, item 3: dialog_id = [1]: a text or a whole number is needed."),
+        (
+            "conture-0007",
+            "data.json, item 4: the dialog_id 'conture-0007' is there already. Give each dialogue one of its own.",
+        ),
+    ]
+
+
 @pytest.mark.parametrize("value", [{}, [], [3], [{"messages": []}]])
 def test_another_file(tmp_path, value):
     with pytest.raises(InputError, match=r"not ConTurE's data.json"):

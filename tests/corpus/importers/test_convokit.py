@@ -130,11 +130,55 @@ def test_turn_labels(folder):
         ({"stars": {"w": 2}}, None, "'w'"),
         ({"stars": 4}, [utterance("a", "u")], "who rates whom"),
         ({"stars": 4}, [utterance("a", "u"), utterance("b", None)], "no speaker or no text"),
+        ({"stars": 10**400}, None, "answer inf: a number is needed"),
+        ({"stars": 4}, [utterance("a", "u"), utterance(["b"], "v")], "id = ['b']: a text or a whole number"),
+        ({"stars": 4}, [utterance("a", "u"), utterance("b", "v", {"a": 1})], "reply-to = {'a': 1}: a text"),
+        ({"stars": 4}, [utterance("a", "u", meta=[1]), utterance("b", "v")], "its meta is a list, [1]; an object"),
     ],
 )
 def test_a_broken_conversation_is_left_out(folder, meta, said, words):
     imported = import_corpus(folder(meta, said), {"score": "stars"} | SCALE)
     assert words in imported.left_out[0].message and imported.tables["sessions"].num_rows == 0
+
+
+@pytest.mark.parametrize("meta", [[1], "x", 3])
+def test_metadata_of_a_conversation_that_is_no_object_costs_that_one_alone(folder, meta):
+    path = folder(utterances=[utterance("a", "u"), utterance("b", "v", "a"), utterance("c", "u", conversation_id="c")])
+    (path / "conversations.json").write_text(json.dumps({"a": {"meta": meta}, "c": {"meta": {"stars": 1}}}))
+    imported = import_corpus(path, {"score": "stars", "rater": "u", "target": "u"} | SCALE)
+    (left_out,) = imported.left_out
+    assert left_out.session_id == "a" and "its metadata in conversations.json is a" in left_out.message
+
+
+@pytest.mark.parametrize("meta", [[1], "user", None, {"role": ["user"]}])
+def test_metadata_of_a_speaker_that_are_no_object_say_nothing_of_a_role(folder, meta):
+    path = folder({"stars": 4}, speakers={"u": {"meta": meta}, "v": {"meta": {"role": "bot"}}})
+    imported = import_corpus(path, {"score": "stars", "rater": "bot"} | SCALE)
+    assert ratings(imported)[0][:2] == ("v", "u")
+
+
+def test_a_broken_line_costs_the_conversations_that_it_names(folder):
+    said = [utterance(f"{id_}{turn}", "uv"[turn % 2], conversation_id=id_) for id_ in "abc" for turn in range(3)]
+    path = folder(utterances=said)
+    lines = (path / "utterances.jsonl").read_text().splitlines()
+    lines[4] = lines[4][:-4]
+    (path / "utterances.jsonl").write_text("\n".join([*lines, "3", '{"text": "x"}', '{"id": []}']))
+    imported = import_corpus(path, {})
+    assert imported.tables["sessions"].column("session_id").to_pylist() == ["a", "c"]
+    assert {item.session_id: item.message.partition(" (")[0].partition(",")[0] for item in imported.left_out} == {
+        "utterances.jsonl, line 5": "not valid JSON",
+        "b": "utterances.jsonl",
+        "utterances.jsonl, line 10": "a JSON object {…} is needed",
+        "utterances.jsonl, line 11": "no conversation_id",
+        "utterances.jsonl, line 12": "id = []: a text or a whole number is needed.",
+    }
+
+
+def test_a_folder_in_which_no_utterance_can_be_read(folder):
+    path = folder()
+    (path / "utterances.jsonl").write_text("x\n")
+    with pytest.raises(InputError, match=r"no utterance in it can be read. utterances.jsonl, line 1: not valid JSON"):
+        import_corpus(path, {})
 
 
 def test_a_role_that_nobody_has(folder):

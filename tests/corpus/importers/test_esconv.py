@@ -49,7 +49,6 @@ def test_no_survey_at_all(tmp_path):
 @pytest.mark.parametrize(
     "broken",
     [
-        3,
         HF | {"dialog": [{"speaker": "boss", "text": "x"}]},
         HF | {"dialog": [{"speaker": "usr"}]},
         HF | {"survey_score": {"seeker": {"empathy": "much"}}},
@@ -59,6 +58,19 @@ def test_a_broken_dialogue_is_left_out(tmp_path, broken):
     (tmp_path / "a.json").write_text(json.dumps([RELEASE, broken]))
     imported = import_corpus(tmp_path / "a.json", {})
     assert "not in ESConv's shape" in imported.left_out[0].message and imported.tables["sessions"].num_rows == 1
+
+
+def test_an_item_or_a_line_that_is_no_object_costs_itself_alone(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps([RELEASE, 3]))
+    (left_out,) = import_corpus(tmp_path / "a.json", {}).left_out
+    assert left_out.message == "a.json, item 2: an object is needed, got a number."
+    (tmp_path / "b.jsonl").write_text(f"{json.dumps(HF)}\n{json.dumps(HF)[:-9]}\n{json.dumps(HF)}\n")
+    imported = import_corpus(tmp_path / "b.jsonl", {})
+    assert imported.tables["sessions"].column("session_id").to_pylist() == ["b-0001", "b-0003"]
+    assert (
+        imported.left_out[0].session_id == "b-0002"
+        and "b.jsonl, line 2: not valid JSON" in imported.left_out[0].message
+    )
 
 
 def test_another_file(tmp_path):

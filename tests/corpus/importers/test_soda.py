@@ -37,7 +37,7 @@ def test_dialogues_without_scores(source, tmp_path):
     ]
     assert sessions[0].ratings == () and "no scores" in report.notes[0]
     assert [str(item) for item in report.left_out] == [
-        f"session train-0002: {source.name}: dialogue and speakers are not of the same length."
+        f"session train-0002: {source.name}: dialogue and speakers are not of the same length, or hold nulls."
     ]
 
 
@@ -62,10 +62,33 @@ def test_missing_column_of_jsonl(tmp_path):
         import_corpus(tmp_path / "a.jsonl", {})
 
 
-def test_wrong_type_in_jsonl(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"dialogue": ["a"], "speakers": [1]}\n')
-    with pytest.raises(InputError, match="line 1: 'speakers' must be a list of texts"):
-        import_corpus(tmp_path / "a.jsonl", {})
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"dialogue": ["a"], "speakers": [1]}', "line 2: 'speakers' must be a list of texts"),
+        ('{"dialogue": ["a"], "spea', "line 2: not valid JSON"),
+        ("[1]", "line 2: a JSON object {…} is needed, got a list"),
+    ],
+)
+def test_a_broken_line_of_jsonl_costs_itself_alone(tmp_path, line, words):
+    (tmp_path / "a.jsonl").write_text(f"{json.dumps(ROWS[0])}\n{line}\n{json.dumps(ROWS[2])}\n")
+    imported = import_corpus(tmp_path / "a.jsonl", {})
+    assert imported.tables["sessions"].column("session_id").to_pylist() == ["a-0001", "a-0003"]
+    (left_out,) = imported.left_out
+    assert left_out.session_id == "a-0002" and words in left_out.message
+
+
+def test_a_missing_text_in_parquet_costs_its_dialogue_alone(tmp_path):
+    rows = [ROWS[0], {"dialogue": ["a", None], "speakers": ["x", "y"]}, {"dialogue": None, "speakers": ["x"]}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    imported = import_corpus(tmp_path / "a.parquet", {})
+    assert [item.session_id for item in imported.left_out] == ["a-0002", "a-0003"]
+
+
+@pytest.mark.parametrize("limit", ["0", "-3", "1.5", "1e300", "nan"])
+def test_a_limit_that_is_no_number_of_dialogues(source, limit):
+    with pytest.raises(InputError, match=f"option limit={limit}: a (whole )?number"):
+        import_corpus(source, {"limit": limit})
 
 
 def test_damaged_parquet(tmp_path):

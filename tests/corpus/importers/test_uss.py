@@ -70,6 +70,8 @@ def test_windows_line_ends(source):
         ("USER\tHi", "line 2: 2 tab-separated fields"),
         ("ROBOT\tHi\t\t", "line 2: role 'ROBOT'; allowed: USER, SYSTEM"),
         ("USER\tHi\t\t3,x", "line 2: scores '3,x'"),
+        ("USER\tHi\t\tinf,-inf", "line 2: scores 'inf,-inf'"),
+        ("USER\tHi\t\t1e999", "line 2: scores '1e999'"),
     ],
 )
 def test_a_broken_session_is_left_out_whole_and_the_others_stay(source, line, words):

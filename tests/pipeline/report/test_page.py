@@ -83,7 +83,7 @@ def test_the_page_is_well_formed_and_asks_nobody_for_anything(page: str) -> None
 def test_everything_that_a_report_promises_is_there(page: str) -> None:
     text = outline(page).text
     for part in (
-        "The data is made up for a test.", "LLM replies are recorded", "60 scores give 9 test sessions",
+        "The data is made up for a test.", "LLM replies are recorded", "60 rated sessions give 9 test sessions",
         "Global loss", "Mean", "Mode", "Random", "One annotator", "95% percentile bootstrap", "Paired differences",
         "chat-000", "smiles, looks away", "the customer warms up", "Reward models", "Policy", "KL divergence",
         "I am sorry, I will help.", "left.mp4 ends after 0 bytes", '"seeds": [0]', "2.13.0",
