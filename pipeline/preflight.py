@@ -29,6 +29,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
         Nothing can be done: see ``pipeline.engine.intake.take_in`` and the ``check`` of each stage (an unset key, a
         method that looks at faces where none is filmed, a model that does not load, an extra that is not installed).
     """
+    check_output(config)
     engine = open_engine(config)
     # Every record names the model, whether or not a stage will read it.
     resolve_emotion_model(config.features.emotion_model)
@@ -47,3 +48,17 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
             warnings += stage.check(before)
     # Two stages can say the same: both ask the model.
     return tuple(dict.fromkeys(warnings))
+
+
+def check_output(config: Config) -> None:
+    """Raise InputError where the run folder and the corpus are one, or one lies in the other."""
+    output, corpus = config.output.resolve(), config.corpus.resolve()
+    if output == corpus:
+        where = "the corpus itself, whose tables a run would write over"
+    elif output.is_relative_to(corpus):
+        where = f"inside the corpus {config.corpus}"
+    elif corpus.is_relative_to(output):
+        where = f"around the corpus {config.corpus}, so that deleting the run would delete it"
+    else:
+        return
+    raise InputError(f"output = '{config.output}': {where}. Set output to a folder beside the corpus.")

@@ -62,10 +62,12 @@ class Engine:
     plan: Plan
     tools: Any = None
     facts: Mapping[str, Callable[[Engine], Any]] = field(default_factory=dict)
+    looks_only: bool = False
+    """Whether nothing may be written: not even the hash of a recording, for the next time."""
 
     def __post_init__(self) -> None:
         self.store = Store(self.config.store)
-        self._hashes = InputHashes(self.corpus.root, self.config.store)
+        self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}
 
     def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:

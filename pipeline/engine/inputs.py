@@ -15,10 +15,14 @@ from foundation.files import canonical_json, file_digest, write_atomically
 
 
 class InputHashes:
-    """Hashes of sessions and files; a file's hash is remembered in the store by its size and modification time."""
+    """Hashes of sessions and files.
 
-    def __init__(self, root: Path, store: Path) -> None:
+    A file's hash is remembered in the store by its size and modification time, where ``remembers`` says so.
+    """
+
+    def __init__(self, root: Path, store: Path, *, remembers: bool = True) -> None:
         self.root = root
+        self.remembers = remembers
         self._remembered = store / "inputs"
         self._sessions: dict[tuple[str, tuple[str, ...]], str] = {}
 
@@ -50,7 +54,8 @@ class InputHashes:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         sha256 = file_digest(path)
-        write_atomically(note, canonical_json({"stamp": stamp, "sha256": sha256}))
+        if self.remembers:
+            write_atomically(note, canonical_json({"stamp": stamp, "sha256": sha256}))
         return sha256
 
     def _recording(self, media: Media) -> Path:

@@ -88,22 +88,16 @@ class Store:
         return self.root / stage / key[:2] / key
 
     def find(self, stage: str, key: str) -> Artifact | None:
-        """The artifact of this key if it is complete and intact; each is verified once a process."""
-        if key in self._verified:
-            return self._verified[key]
-        folder = self.folder(stage, key)
-        try:
-            files = json.loads((folder / MANIFEST).read_text())["files"]
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (ValueError, KeyError, TypeError):
-            files = None
-        artifact = Artifact(folder, files) if isinstance(files, dict) else None
-        if artifact is None or not artifact.intact():
-            shutil.rmtree(folder, ignore_errors=True)
-            return None
-        self._verified[key] = artifact
-        return artifact
+        """The artifact of this key if it is complete and intact; each is verified once a process.
+
+        A damaged one is as good as none, and stays until `commit` replaces it: whoever only looks changes nothing.
+        """
+        if key not in self._verified:
+            artifact = _intact(self.folder(stage, key))
+            if artifact is None:
+                return None
+            self._verified[key] = artifact
+        return self._verified[key]
 
     def checkpoints(self, stage: str, key: str) -> Path:
         """Where an unfinished unit keeps what it needs to go on after a kill."""
@@ -151,7 +145,7 @@ class Store:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            if (folder / MANIFEST).exists():
+            if _intact(folder) is not None:
                 # Another process made the same artifact first; equal keys have equal content.
                 shutil.rmtree(scratch)
             else:
@@ -159,6 +153,15 @@ class Store:
                 scratch.rename(folder)
         sync(folder.parent)
         return Artifact(folder, files)
+
+
+def _intact(folder: Path) -> Artifact | None:
+    try:
+        files = json.loads((folder / MANIFEST).read_text())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    artifact = Artifact(folder, files) if isinstance(files, dict) else None
+    return artifact if artifact is not None and artifact.intact() else None
 
 
 def _is_alive(process: int) -> bool:

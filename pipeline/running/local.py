@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from pipeline.asking.spending import Spending, newest_reply, spending_since
 from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.progress import StageProgress
-from pipeline.preflight import check
+from pipeline.preflight import check, check_output
 from pipeline.results.publish import publish
 from pipeline.running.runner import RunResult, run_stages
 from pipeline.running.summary import RunSummary, left_out_lines
@@ -44,6 +45,7 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     if batch:
         check_batch(config)
     check_record(config)
+    check_output(config)  # before the lock, which makes the folder
     with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
         warnings = check(config, stages)
         for warning in warnings:
@@ -97,7 +99,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     No key and no consent is needed for that; what the run itself would lack is among the warnings.
     """
     warnings = check(config, stages, sends=False)
-    engine = open_engine(config)
+    engine = replace(open_engine(config), looks_only=True)
     names = _names(config, stages)
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
     left_out = _left_out(config, stages)
@@ -124,7 +126,7 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
     """
     from pipeline.asking.preview import preview
 
-    engine = open_engine(config)
+    engine = replace(open_engine(config), looks_only=True)
     names = {name for stage in stages for name in engine.plan.upstream(stage)}
     shown = preview(engine, names, count)
     return json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text()

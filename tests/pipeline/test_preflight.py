@@ -13,7 +13,7 @@ from tests.behaviour.small import write_small_corpus
 
 
 def config(corpus, **values) -> Config:
-    return Config.model_validate({"corpus": corpus, "output": corpus / "run", **values})
+    return Config.model_validate({"corpus": corpus, "output": corpus.parent / "run", **values})
 
 
 @pytest.fixture
