@@ -21,13 +21,19 @@ from apportion.commands import init as init_commands
 from apportion.commands import machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
+from apportion.commands.in_order import CommandsInOrder
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=CommandsInOrder,
+    epilog="Completion in bash, zsh and fish: docs/install.md, or for this bash: eval "
+    '"$(_APPORTION_COMPLETE=bash_source apportion)"',
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="apportion")
 def cli() -> None:
     """Turn one score per conversation into a reward for every turn.
@@ -38,23 +44,22 @@ def cli() -> None:
     """
 
 
-for _command in (
-    corpus_commands.import_command,
-    corpus_commands.inspect_command,
-    init_commands.init_command,
-    runs.run_command,
-    runs.demo_command,
-    *stages.stage_commands(),
-    benchmark_commands.benchmark_command,
-    score_commands.score_command,
-    generate_commands.generate_command,
-    compare_commands.compare_command,
-    export_commands.export_command,
-    probe_commands.probe_command,
-    models.models_group,
-    machine.doctor_command,
-):
-    cli.add_command(_command)
+cli.add_section("Look around", (machine.doctor_command, runs.demo_command, probe_commands.probe_command))
+cli.add_section(
+    "Your data", (corpus_commands.import_command, corpus_commands.inspect_command, init_commands.init_command)
+)
+cli.add_section("The whole chain", (runs.run_command, benchmark_commands.benchmark_command))
+cli.add_section("Its stages, one by one", stages.stage_commands())
+cli.add_section(
+    "With what came of it",
+    (
+        score_commands.score_command,
+        generate_commands.generate_command,
+        compare_commands.compare_command,
+        export_commands.export_command,
+    ),
+)
+cli.add_section("Models", (models.models_group,))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

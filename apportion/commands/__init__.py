@@ -2,6 +2,7 @@
 
 From the ground up:
 
+- `in_order`: commands listed in the order of their use
 - `options`: groups of options, and what each is called; `places`: where a file is written; `progress`: how far it is
 - `corpus`: `import` and `inspect`; `init`: a configuration; `machine`: `doctor`; `models`: emotion models
 - `running`: what every command has that runs stages; `runs`: `run` and `demo`; `stages`: one command a stage

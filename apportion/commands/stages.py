@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from apportion.commands.options import with_options
 from apportion.commands.running import run, with_llm_options, with_run_options
@@ -56,6 +57,14 @@ class CommandWithMore(click.Command):
                 formatter.write_dl(rows)
 
 
+def _below_or_file(context: click.Context, argument: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What Tab offers in place of CONFIG: the names of the commands below, and files."""
+    more = getattr(context.command, "more", {})
+    names = [CompletionItem(name) for name in more if name.startswith(incomplete)]
+    # Files first: bash's script begins anew where it is told to offer them.
+    return argument.type.shell_complete(context, argument, incomplete) + names
+
+
 def stage_commands() -> list[click.Command]:
     """One command for each name in the tuple of stages; those of one name run together."""
     names: dict[str, list[str]] = {}
@@ -81,7 +90,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         cls=CommandWithMore,
         help=f"{text}\n\nStages that it reads are run first where their output is missing.",
     )
-    @click.argument("config", type=click.Path(path_type=Path))
+    @click.argument("config", type=click.Path(path_type=Path), shell_complete=_below_or_file)
     @with_run_options
     def command(config: Path, sessions: int | None = None, **options: Any) -> None:
         # Whoever calls a stage by its own command wants it, whatever a whole run leaves out.

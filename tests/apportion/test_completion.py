@@ -1,0 +1,69 @@
+"""Completion in a real bash, set up as docs/install.md says, and the order in which commands are listed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import cli
+from apportion.commands.in_order import CommandsInOrder
+from tests.behaviour.command import ROOT, environment
+
+BASH = shutil.which("bash")
+COMPLETES = """
+eval "$(_APPORTION_COMPLETE=bash_source apportion)"
+COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=()
+_apportion_completion apportion "${{COMP_WORDS[$COMP_CWORD]}}" ""
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.skipif(BASH is None, reason="no bash on this machine")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("apportion al", {"align"}),
+        ("apportion align pp", {"ppo"}),
+        ("apportion run --unt", {"--until"}),
+        ("apportion align ppo c.toml --dry", {"--dry-run"}),
+    ],
+)
+def test_bash_completes_commands_and_options(tmp_path: Path, words: str, expected: set[str]) -> None:
+    command = tmp_path / "apportion"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m apportion "$@"\n')
+    command.chmod(0o755)
+    settings = environment()
+    settings["PATH"] = f"{tmp_path}:{settings['PATH']}"
+    script = COMPLETES.format(words=words)
+    done = subprocess.run([str(BASH), "-c", script], cwd=ROOT, env=settings, capture_output=True, text=True)
+    assert set(done.stdout.split()) == expected, done.stderr
+
+
+def test_commands_are_listed_in_the_order_of_their_use_under_headings() -> None:
+    import click
+
+    assert isinstance(cli, CommandsInOrder)
+    with click.Context(cli, info_name="apportion", max_content_width=110) as context:
+        text = cli.get_help(context)
+        names = cli.list_commands(context)
+    order = ["doctor", "import", "inspect", "init", "run", "features", "decompose", "align", "report", "score"]
+    assert [name for name in names if name in order] == order
+    assert sorted(names) == sorted(cli.commands)
+    places = [text.index(f"\n  {name} ") for name in names]
+    assert places == sorted(places)
+    assert "Your data:" in text and "_APPORTION_COMPLETE=bash_source" in text
+
+
+def test_a_command_without_a_heading_is_listed_with_the_others() -> None:
+    import click
+
+    group = CommandsInOrder("g")
+    group.add_section("First", [click.Command("one")])
+    group.add_command(click.Command("more"))
+    with click.Context(group) as context:
+        assert group.list_commands(context) == ["one", "more"]
+        assert "Others:\n  more" in group.get_help(context)
