@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import nn
-from torch.nn.modules.dropout import _DropoutNd
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def without_dropout(model: nn.Module) -> None:
@@ -15,6 +15,8 @@ def without_dropout(model: nn.Module) -> None:
     numbers that layers give to functions (OPT's ``dropout`` and ``layerdrop``, LLaMA's ``attention_dropout``), and in
     the configuration, which some layers read when they are called.
     """
+    from torch.nn.modules.dropout import _DropoutNd
+
     for module in model.modules():
         if isinstance(module, _DropoutNd):
             module.p = 0.0
