@@ -18,7 +18,7 @@ from apportion.commands import corpus as corpus_commands
 from apportion.commands import export as export_commands
 from apportion.commands import generate as generate_commands
 from apportion.commands import init as init_commands
-from apportion.commands import machine, models, runs, stages
+from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands.in_order import CommandsInOrder
@@ -59,7 +59,7 @@ cli.add_section(
         export_commands.export_command,
     ),
 )
-cli.add_section("Models", (models.models_group,))
+cli.add_section("Models and replies", (models.models_group, llm_cache.llm_cache_group))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

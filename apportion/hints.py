@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from foundation.errors import ApportionError
-from llm_client.errors import ConsentError, InBatchError, LostBatchError, RouteError
+from llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError, RouteError
 
 HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
     ConsentError: {
@@ -22,8 +22,18 @@ HINTS: Mapping[type[ApportionError], Mapping[str, str]] = {
 """By error, what each option would do about it."""
 
 
+COMMANDS: Mapping[type[ApportionError], str] = {
+    DamagedCacheError: "apportion llm-cache check FILE says what is left, apportion llm-cache repair FILE saves it",
+}
+"""By error, the other command that helps, whichever is running."""
+
+
 def hint_for(error: ApportionError, options: Collection[str]) -> str:
-    """A line, with its break before it, on those of the running command's ``options`` that help; else nothing."""
+    """A line, with its break before it, on what helps: those of the running command's ``options``, or another command.
+
+    Nothing where nothing does.
+    """
     helping = next((texts for kind, texts in HINTS.items() if isinstance(error, kind)), {})
     texts = [text for option, text in helping.items() if option in options]
+    texts += [text for kind, text in COMMANDS.items() if isinstance(error, kind)]
     return f"\nhint: {'; '.join(texts)}." if texts else ""

@@ -15,7 +15,7 @@ from typing import TypeVar
 from llm_client.errors import DamagedCacheError, SetupError
 from llm_client.kept.claims import set_aside
 from llm_client.kept.reading import read_reply
-from llm_client.kept.schema import bring_up_to_date
+from llm_client.kept.schema import bring_up_to_date, check_kind
 from llm_client.request import ChatReply
 from llm_client.usage import Overrun, Usage
 
@@ -165,6 +165,7 @@ class ReplyCache:
         deadline_s = time.monotonic() + _LOCK_WAIT_S
         while True:
             try:
+                check_kind(connection, self._path)  # Another program's file is left as it is.
                 connection.execute("PRAGMA journal_mode = WAL")
                 bring_up_to_date(connection)
                 return connection

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from pathlib import Path
 
+from foundation.listing import listed
 from llm_client.errors import SetupError
 
 VERSION = 3
@@ -36,11 +38,12 @@ _TABLES = (
     # Replies for which a server counted more tokens than it was asked for at most.
     "CREATE TABLE IF NOT EXISTS overruns (key TEXT PRIMARY KEY, usd REAL NOT NULL, asked INTEGER NOT NULL, "
     "counted INTEGER NOT NULL)",
-    # What all replies cost, so that a reservation need not add them up.
-    "CREATE TABLE IF NOT EXISTS account (id INTEGER PRIMARY KEY CHECK (id = 1), paid_usd REAL NOT NULL)",
-    "INSERT OR REPLACE INTO account SELECT 1, total(usd) FROM replies",
-    "CREATE TRIGGER IF NOT EXISTS paid AFTER INSERT ON replies WHEN new.usd IS NOT NULL BEGIN "
-    "UPDATE account SET paid_usd = paid_usd + new.usd; END",
+    # How many replies there are and what they cost, so that a reservation need not add it up, and so that what a
+    # damaged file has lost can be told.
+    "CREATE TABLE IF NOT EXISTS account (name TEXT PRIMARY KEY, replies INTEGER NOT NULL, paid_usd REAL NOT NULL)",
+    "INSERT OR REPLACE INTO account SELECT 'all', count(*), total(usd) FROM replies",
+    "CREATE TRIGGER IF NOT EXISTS paid AFTER INSERT ON replies BEGIN "
+    "UPDATE account SET replies = replies + 1, paid_usd = paid_usd + coalesce(new.usd, 0); END",
     "CREATE TRIGGER IF NOT EXISTS paid_again AFTER UPDATE OF usd ON replies BEGIN "
     "UPDATE account SET paid_usd = paid_usd + coalesce(new.usd, 0) - coalesce(old.usd, 0); END",
 )
@@ -50,11 +53,6 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
     """Make the tables, or add what is new to those of an older version; no reply is touched.
 
     All in one transaction: a kill leaves the file as it was, and of two processes the second finds it done.
-
-    Raises
-    ------
-    SetupError
-        The file is of a newer version than this program.
     """
     if _version(connection) == VERSION:
         return
@@ -67,13 +65,30 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _upgrade(connection: sqlite3.Connection) -> None:
+def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether anything was ever written into the file ``path``.
+
+    Raises
+    ------
+    SetupError
+        It is of a newer version than this program, or of another program.
+    """
+    tables = sorted(name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+    if tables and "replies" not in tables:
+        raise SetupError(
+            f"{path} is an SQLite file of another program (its tables: {listed(tables)}) and no reply cache. Name "
+            "another file with run.llm_cache."
+        )
     version = _version(connection)
     if version > VERSION:
         raise SetupError(
-            f"the reply cache is of version {version}, and this program knows up to {VERSION}. Use the newer program "
-            "that wrote it, or name another file with run.llm_cache."
+            f"the reply cache {path} is of version {version}, and this program knows up to {VERSION}. Use the newer "
+            "program that wrote it, or name another file with run.llm_cache."
         )
+    return bool(tables)
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
     _add_columns(connection, "replies", _COLUMNS)
     # Replies of version 0 have their tokens in the reply's own text; what they cost then is not known.

@@ -3,7 +3,7 @@ import pytest
 from apportion.cli import _options
 from apportion.hints import HINTS, hint_for
 from foundation.errors import InputError
-from llm_client.errors import ConsentError, InBatchError, LostBatchError
+from llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError
 
 
 def test_a_command_s_own_options_are_told():
@@ -28,3 +28,8 @@ def test_each_option_stands_in_its_text(kind):
 
 def test_another_error_says_all_itself():
     assert hint_for(InputError("x"), {"--send-to"}) == ""
+
+
+@pytest.mark.parametrize("options", [set(), {"--send-to"}])
+def test_another_command_that_helps_is_told_whichever_is_running(options):
+    assert "apportion llm-cache repair FILE saves it." in hint_for(DamagedCacheError("x"), options)

@@ -1,0 +1,85 @@
+"""`apportion llm-cache`: whether a file of replies is sound, and how to save what a damaged one still holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from llm_client.kept.inspection import Contents
+
+_DEFAULT = "llm_cache.sqlite"
+_place = click.argument("place", type=click.Path(path_type=Path), metavar="FILE|RUN_FOLDER")
+
+
+@click.group("llm-cache")
+def llm_cache_group() -> None:
+    """Check and repair the file that keeps a language model's paid replies (run.llm_cache)."""
+
+
+@llm_cache_group.command("check")
+@_place
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def check_command(place: Path, as_json: bool) -> int:
+    """Count the replies that can be read and those that cannot. Changes nothing; the file may be in use.
+
+    Exit code 0: the file is sound; 1: it is damaged.
+    """
+    from llm_client.kept.inspection import inspect
+
+    path = _file(place)
+    contents = inspect(path)
+    if as_json:
+        values = {"path": str(path), "sound": contents.sound, "readable": len(contents.replies), "lost": contents.lost}
+        values |= {"lost_usd": contents.lost_usd, "only_by_pages": contents.by_pages, "problems": contents.problems}
+        click.echo(json.dumps(values, indent=1, sort_keys=True))
+        return 0 if contents.sound else 1
+    click.echo(f"{path}: {len(contents.replies):,} replies can be read, {_lost(contents)}")
+    if contents.sound:
+        click.echo("the file is sound")
+        return 0
+    if contents.by_pages:
+        click.echo(f"{contents.by_pages:,} of them SQLite does not find any more; they are read page by page")
+    for problem in contents.problems:
+        click.echo(f"  SQLite: {problem}")
+    click.echo(f"the file is damaged; next: apportion llm-cache repair {place}")
+    return 1
+
+
+@llm_cache_group.command("repair")
+@_place
+def repair_command(place: Path) -> None:
+    """Save all that can be read into a new file of the same name; the damaged one stays beside it.
+
+    Refused while another process uses the file.
+    """
+    from llm_client.kept.salvage import repair
+
+    path = _file(place)
+    done = repair(path)
+    if done.damaged is None:
+        click.echo(f"{path}: nothing to repair, {len(done.contents.replies):,} replies can be read")
+        return
+    click.echo(f"{path}: saved {len(done.contents.replies):,} replies, {_lost(done.contents)}")
+    if done.contents.lost_usd:
+        click.echo("what was paid for lost replies stays counted against budgets")
+    click.echo(f"the damaged file is kept: {done.damaged}")
+    click.echo("next: the run's own command again; it asks only for what is missing")
+
+
+def _file(place: Path) -> Path:
+    return place / _DEFAULT if place.is_dir() and (place / _DEFAULT).exists() else place
+
+
+def _lost(contents: Contents) -> str:
+    from llm_client.usage import usd_text
+
+    if not contents.lost and not contents.sound and contents.account is None:
+        return "and how many are lost is not known"
+    if not contents.lost:
+        return "none is lost"
+    cost = f", which cost {usd_text(contents.lost_usd)}" if contents.lost_usd else ""
+    return f"{contents.lost:,} are lost{cost}"
