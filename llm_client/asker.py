@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from foundation.errors import UnitError
 from llm_client.errors import ContextLengthError, RequestError, prefixed
+from llm_client.prompts.reasoning import answer_of
 from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from llm_client.client import Client
 
 _Answer = TypeVar("_Answer")
+_SENT_BACK = 32 * 1024
+"""Characters of a bad reply that a model is shown, and the question pays for, at most."""
+_KEPT = 64 * 1024
+"""Characters of a bad reply that are kept as evidence; the cache has it whole."""
 
 ANSWER_AGAIN = "Answer again with one JSON object of the given form."
 IN_PARTS = "Long dialogues are asked in parts where decompose.llm.context_tokens says what the model takes."
@@ -140,7 +145,7 @@ class BadReply:
 
 
 class NoUsableReplyError(RequestError):
-    """Every reply to a request was bad; ``replies`` has them, the last one last, and ``evidence`` the same as JSON."""
+    """Every reply to a request was bad; ``replies`` has them, the last one last, ``evidence`` at most 64 Ki of each."""
 
     def __init__(self, message: str, replies: Sequence[BadReply] = ()) -> None:
         super().__init__(message, _evidence(replies))
@@ -185,24 +190,45 @@ def ask_until_usable(
         if len(bad) == attempts:
             raise NoUsableReplyError(
                 f"{request.subject}: no usable reply of {reply.model} in {attempts} attempts. "
-                f"Last mistake: {bad[-1].mistake}.",
+                f"Last mistake: {bad[-1].mistake}.{_remedy(bad[-1])}",
                 bad,
             )
         asked = _with_mistake(request, bad[-1], again)
 
 
 def _with_mistake(request: ChatRequest, bad: BadReply, again: str) -> ChatRequest:
-    answer = ChatMessage("assistant", bad.reply.strip() or "(empty)")
+    answer = ChatMessage("assistant", _shortened(answer_of(bad.reply)) or "(empty)")
     correction = ChatMessage("user", f"That reply cannot be used: {bad.mistake}. {again}")
     return replace(request, messages=(*request.messages, answer, correction))
+
+
+def _shortened(text: str) -> str:
+    left_out = len(text) - _SENT_BACK
+    if left_out <= 0:
+        return text
+    half = _SENT_BACK // 2
+    return f"{text[:half]}… ({left_out:,} characters left out) …{text[-half:]}"
+
+
+def _remedy(last: BadReply) -> str:
+    """What a person can do about a reply that was cut off, which asking again seldom mends."""
+    if last.finish_reason != "length":
+        return ""
+    if answer_of(last.reply):
+        return " Raise max_tokens."
+    return " The model's reasoning took all tokens: raise max_tokens, or lower reasoning_effort."
 
 
 def _with_bad_replies(bad: Sequence[BadReply], evidence: str | None) -> str | None:
     """One JSON list of the bad replies and of what the server gave as the last answer, which is such a list, too."""
     if not bad or evidence is None:
         return _evidence(bad) or evidence
-    return json.dumps([*map(asdict, bad), *json.loads(evidence)], ensure_ascii=False)
+    return json.dumps([*_documents(bad), *json.loads(evidence)], ensure_ascii=False)
 
 
 def _evidence(bad: Sequence[BadReply]) -> str | None:
-    return json.dumps([asdict(reply) for reply in bad], ensure_ascii=False) if bad else None
+    return json.dumps(_documents(bad), ensure_ascii=False) if bad else None
+
+
+def _documents(bad: Sequence[BadReply]) -> list[dict[str, str]]:
+    return [asdict(replace(reply, reply=reply.reply[:_KEPT])) for reply in bad]

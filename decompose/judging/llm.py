@@ -142,7 +142,7 @@ def _advice(last: BadReply) -> str:
     if len(shown) > _SHOWN_OF_A_REPLY:
         shown = f"{shown[:_SHOWN_OF_A_REPLY]}… ({len(last.reply)} characters)"
     return (
-        "Ask more often with decompose.llm.attempts, or use another model or prompt. All replies are kept whole in the "
+        "Ask more often with decompose.llm.attempts, or use another model or prompt. All replies are kept in the "
         f"column `evidence` of quarantine.parquet. Request {last.request}; its reply was: {shown!r}"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +36,9 @@ REPLY_SCHEMA: dict[str, Any] = {
 LARGEST = 1e6
 """Values beyond this are a mistake on any scale, and would cost the sums their exactness."""
 
+_WHOLE = re.compile("0|[1-9][0-9]{0,8}")
+_LAST_TURN = 10**9
+
 TOKENS_A_TURN, TOKENS_A_REPLY = 40, 10
 """About what a turn's number, value and one line of evidence take as JSON, and what stands around them."""
 
@@ -54,8 +57,8 @@ def parse_reply(
 ) -> list[TurnAnswer]:
     """The answers to ``turns`` (T), in that order.
 
-    Text is taken as it stands, but for one code fence around the whole; nothing is searched for in prose, and
-    nothing that is missing is made up. ``whole`` asks for whole numbers without null.
+    Text is taken as it stands, but for a model's reasoning before it and one code fence around it; nothing is searched
+    for in prose, and nothing that is missing is made up. ``whole`` asks for whole numbers without null.
 
     Raises
     ------
@@ -87,9 +90,7 @@ def _entries(text: str) -> list[Any]:
 def _answer(entry: Any) -> TurnAnswer:
     if not isinstance(entry, dict) or not {"turn", "value"} <= entry.keys():
         raise ReplyMistakeError(f'every entry needs "turn" and "value"; this one does not: {short_json(entry)}')
-    turn, value, evidence = entry["turn"], entry["value"], entry.get("evidence")
-    if isinstance(turn, bool) or not isinstance(turn, int):
-        raise ReplyMistakeError(f'"turn" must be an integer, not {short_json(turn)}')
+    turn, value, evidence = _turn(entry["turn"]), entry["value"], entry.get("evidence")
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise ReplyMistakeError(f'the "value" of turn {turn} must be a number or null, not {short_json(value)}')
     if evidence is not None and not isinstance(evidence, str):
@@ -98,8 +99,20 @@ def _answer(entry: Any) -> TurnAnswer:
     return TurnAnswer(turn, None if value is None else _finite(value, turn), whole_text(evidence) if evidence else None)
 
 
+def _turn(value: Any) -> int:
+    """A turn's number; models without structured output write it as "3" or 3.0 too, which leaves nothing to guess."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value // 1:
+        raise ReplyMistakeError(f'"turn" must be an integer, not {short_json(value)}')
+    if abs(value) > _LAST_TURN:
+        raise ReplyMistakeError(f"no turn has the number {short_json(value)}")
+    return int(value)
+
+
 def _finite(value: int | float, turn: int) -> float:
-    if not math.isfinite(value) or abs(value) > LARGEST:
+    # Compared before it becomes a float: an integer of 400 digits is none.
+    if not abs(value) <= LARGEST:
         raise ReplyMistakeError(f"the value of turn {turn} is too large to be used")
     return float(value)
 

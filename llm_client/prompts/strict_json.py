@@ -1,4 +1,4 @@
-"""A model's reply as JSON, taken as it stands: nothing is searched for in prose, and nothing is guessed."""
+"""A model's answer as JSON, taken as it stands: nothing is searched for in prose, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from typing import Any
 
+from llm_client.prompts.reasoning import answer_of
 from llm_client.request import ChatReply, whole_text
 
-FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
-"""One code fence around a whole reply."""
+_LANGUAGE = re.compile(r"json\w{0,2}", re.IGNORECASE)
+_LONGEST = 256 * 1024
+"""Characters of an answer; as values, they can take twenty times their bytes."""
 
 
 class ReplyMistakeError(ValueError):
@@ -19,6 +21,8 @@ class ReplyMistakeError(ValueError):
 
 def check_finished(reply: ChatReply, advice: str) -> None:
     """Raise ReplyMistakeError where the model was cut off, with ``advice`` how to be shorter, or has declined."""
+    if reply.finish_reason == "length" and not answer_of(reply.text):
+        raise ReplyMistakeError("the limit of tokens was reached before the answer began; reason less")
     if reply.finish_reason == "length":
         raise ReplyMistakeError(f"the reply was cut off at the limit of tokens; {advice}")
     if reply.finish_reason in ("refusal", "content_filter"):
@@ -26,7 +30,7 @@ def check_finished(reply: ChatReply, advice: str) -> None:
 
 
 def strict_json(text: str) -> Any:
-    """The one JSON value that ``text`` is, but for one code fence around the whole.
+    """The one JSON value that ``text`` is, but for a model's reasoning before it and one code fence around it.
 
     >>> strict_json('{"turn": 3}')
     {'turn': 3}
@@ -34,12 +38,16 @@ def strict_json(text: str) -> Any:
     Raises
     ------
     ReplyMistakeError
-        Not JSON, nested too deeply, a key that stands twice in one object, or a number that is not finite.
+        Not JSON, longer than 256 Ki characters, nested too deeply, a key that stands twice in one object, or a number
+        that is not finite.
     """
-    text = text.strip()
-    fenced = FENCED.match(text)
+    given, text = text, answer_of(text)
+    if given.strip() and not text:
+        raise ReplyMistakeError("the reply is reasoning alone, without an answer after it")
+    if len(text) > _LONGEST:
+        raise ReplyMistakeError(f"the reply has {len(text):,} characters, more than the {_LONGEST:,} that are read")
     try:
-        return json.loads(fenced[1] if fenced else text, parse_constant=_no_number, object_pairs_hook=once)
+        return json.loads(_unfenced(text), parse_constant=_no_number, object_pairs_hook=once)
     except RecursionError:
         raise ReplyMistakeError("the reply is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -50,6 +58,15 @@ def strict_json(text: str) -> Any:
         raise
     except ValueError as error:  # NaN, Infinity, or an integer of thousands of digits
         raise ReplyMistakeError(f"the reply holds a number that cannot be used: {error}") from None
+
+
+def _unfenced(text: str) -> str:
+    """``text`` without one code fence around the whole."""
+    if not (text.startswith("```") and text.endswith("```") and len(text) > 6):
+        return text
+    inside = text[3:-3]
+    language = _LANGUAGE.match(inside)
+    return inside[language.end() if language else 0 :].strip()
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -69,7 +86,10 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def short_json(value: Any) -> str:
     """``value`` as JSON of at most 80 characters, to be named in a mistake."""
-    text = whole_text(json.dumps(value, ensure_ascii=False))
+    try:
+        text = whole_text(json.dumps(value, ensure_ascii=False))
+    except RecursionError:  # What could just be read may be too deep to be written.
+        return "something nested too deeply"
     return text if len(text) <= 80 else text[:79] + "…"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,7 +14,7 @@ from foundation.errors import UnitError
 from foundation.progress import Progress
 from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
 from llm_client.prompts.data import data_json
-from llm_client.prompts.strict_json import FENCED, ReplyMistakeError, check_finished, once
+from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from llm_client.request import ChatMessage, ChatReply, ChatRequest, whole_text
 from llm_client.settings import LLMSettings
 from rlhf.compare.disguise import Disguised
@@ -174,14 +173,7 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
         The reply cannot be used; the text says why.
     """
     check_finished(reply, "give a shorter reason")
-    text = reply.text.strip()
-    fenced = FENCED.match(text)
-    try:
-        document = json.loads(fenced[1] if fenced else text, object_pairs_hook=once)
-    except ReplyMistakeError:
-        raise
-    except (ValueError, RecursionError):
-        raise ReplyMistakeError("the reply is not one JSON object") from None
+    document = strict_json(reply.text)
     if not isinstance(document, dict) or document.get("better") not in ANSWERS:
         raise ReplyMistakeError('the reply is not an object whose "better" is "first", "second" or "tie"')
     reason = document.get("reason")

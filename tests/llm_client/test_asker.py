@@ -6,7 +6,7 @@ import pytest
 from foundation.errors import InputError, UnitError
 from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
 from llm_client.errors import RequestError
-from llm_client.prompts.strict_json import ReplyMistakeError, strict_json
+from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -105,6 +105,39 @@ def test_what_the_server_gave_instead_of_a_reply_stands_after_the_bad_replies():
         ask_until_usable(Replies("no", failed), QUESTION, number, 3)
     bad, came = json.loads(caught.value.evidence)
     assert (bad["reply"], came["body"]) == ("no", "<html>")
+
+
+def test_a_long_bad_reply_is_neither_paid_again_nor_kept_whole():
+    long = "a" * 20_000 + "b" * 1_000_000
+    replies = Replies(long, "7")
+    assert ask_until_usable(replies, QUESTION, number, 3) == 7
+    shown = replies.asked[1].messages[1].content
+    assert len(shown) < 33_000
+    assert shown == "a" * 16_384 + "… (987,232 characters left out) …" + "b" * 16_384
+    with pytest.raises(NoUsableReplyError) as caught:
+        ask_until_usable(Replies(long), QUESTION, number, 1)
+    assert json.loads(caught.value.evidence)[0]["reply"] == long[: 64 * 1024]
+
+
+def test_a_model_is_shown_its_answer_and_not_its_reasoning():
+    replies = Replies("<think>7? No.</think> seven", "<think>7", "7")
+    assert ask_until_usable(replies, QUESTION, number, 3) == 7
+    _, second, third = (request.messages for request in replies.asked)
+    assert (second[1].content, third[1].content) == ("seven", "(empty)")
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("", "before the answer began; reason less. The model's reasoning took all tokens: raise max_tokens"),
+    ("<think>7", "before the answer began; reason less. The model's reasoning took all tokens: raise max_tokens"),
+    ("sev", "at the limit of tokens; be short. Raise max_tokens"),
+])  # fmt: skip
+def test_a_reply_that_the_limit_of_tokens_cut_off_says_what_to_change(text, words):
+    def read(reply):
+        check_finished(reply, "be short")
+        return number(reply)
+
+    with pytest.raises(NoUsableReplyError, match=words):
+        ask_until_usable(lambda request: ChatReply(text, "served", finish_reason="length"), QUESTION, read, 2)
 
 
 def test_a_mistake_of_ours_is_not_taken_for_the_model_s():

@@ -25,13 +25,67 @@ def test_a_fence_around_the_whole_is_taken_off(wrap):
     assert parse_reply(wrap.replace("{}", text_of(1, 2)), (1, 3))[1].value == 2.0
 
 
+REASONED = {
+    "think": "<think>\nIs turn 1 good? {}\n</think>\n\n{answer}",
+    "thinking": "<thinking>Is turn 1 good?</thinking>{answer}",
+    "twice": "<think>Good?</think>\n<think></think>{answer}",
+    "opened in the question": "Turn 1 is good.</think>\n{answer}",
+    "not closed": "<think>\n\n{answer}",
+    "fenced": "<think>Good?</think>\n```json\n{answer}\n```",
+    "byte order mark": "\ufeff{answer}",
+    "harmony": "<|channel|>analysis<|message|>?<|end|><|start|>assistant<|channel|>final<|message|>{answer}<|return|>",
+    "harmony, constrained": "<|channel|>final <|constrain|>json<|message|>{answer}<|end|>",
+    "harmony, bare": "analysisTurn 1 is good.assistantfinal{answer}",
+    "fence without lines": "```JSON{answer}```",
+    "fence of another name": "```json5\n{answer}\n```",
+}
+
+
+@pytest.mark.parametrize("reply", REASONED.values(), ids=REASONED)
+def test_reasoning_before_the_answer_is_no_part_of_it(reply):
+    assert parse_reply(reply.replace("{answer}", text_of(1, 2)), (1, 3))[1].value == 2.0
+
+
+@pytest.mark.parametrize("mark", ["</think>", "<think>", "<|channel|>final<|message|>", "assistantfinal"])
+def test_what_an_answer_quotes_is_not_taken_for_reasoning(mark):
+    quoted = mark + text_of(5, 5)
+    text = json.dumps({"turns": [{"turn": 1, "value": -1, "evidence": quoted}]})
+    assert parse_reply(text, [1]) == [TurnAnswer(1, -1.0, quoted)]
+    # Nor can what somebody said in the dialogue become the answer where the model quotes it before its own.
+    with pytest.raises(ReplyMistakeError):
+        parse_reply(f"<think>They say </think>{text_of(5, 5)}, hm.</think>{text}", [1])
+
+
+@pytest.mark.parametrize("turn", ["3", 3.0, 3])
+def test_a_turn_is_known_by_its_number_however_it_is_written(turn):
+    assert parse_reply(json.dumps({"turns": [{"turn": turn, "value": 1}]}), [3]) == [TurnAnswer(3, 1.0, None)]
+
+
+@pytest.mark.parametrize("depth", range(900, 1000, 5))
+def test_a_value_that_is_nested_almost_too_deeply_is_told(depth):
+    with pytest.raises(ReplyMistakeError):
+        parse_reply('{"turns": [{"turn": 1, "value": ' + "[" * depth + "]" * depth + "}]}", [1])
+
+
 @given(st.lists(st.none() | st.floats(-LARGEST, LARGEST), max_size=8))
 def test_what_the_schema_allows_is_read_as_it_is(values):
     turns = tuple(range(0, 2 * len(values), 2))
     assert [answer.value for answer in parse_reply(text_of(*values, turns=turns), turns)] == values
 
 
-@given(st.text() | st.builds(lambda text: text_of(1, 2)[: len(text)], st.text()))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.integers(10**300, 10**400),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["turn", "value", "x"]), inner),
+    max_leaves=8,
+)
+documents = st.builds(
+    lambda turn, value, other: json.dumps({"turns": [{"turn": turn, "value": value}, other]}),
+    json_values, json_values, json_values,
+)  # fmt: skip
+marks = st.lists(st.sampled_from(["<think>", "</think>", "<|channel|>final<|message|>", "```", "\ufeff", "{", "a"]))
+
+
+@given(st.text() | st.builds(lambda text: text_of(1, 2)[: len(text)], st.text()) | documents | marks.map("".join))
 def test_any_text_is_read_or_refused(text):
     try:
         answers = parse_reply(text, (1, 3), -5, 5)
@@ -55,9 +109,18 @@ def test_any_text_is_read_or_refused(text):
         ('{"scores": []}', "not an object of the form"),
         ('{"turns": [3]}', 'every entry needs "turn" and "value"'),
         ('{"turns": [{"turn": 1}]}', 'every entry needs "turn" and "value"'),
-        ('{"turns": [{"turn": "1", "value": 0}]}', '"turn" must be an integer, not "1"'),
+        ('{"turns": [{"turn": "one", "value": 0}]}', '"turn" must be an integer, not "one"'),
+        ('{"turns": [{"turn": "1.0", "value": 0}]}', '"turn" must be an integer, not "1.0"'),
+        ('{"turns": [{"turn": "01", "value": 0}]}', '"turn" must be an integer, not "01"'),
+        ('{"turns": [{"turn": "١", "value": 0}]}', '"turn" must be an integer, not "١"'),
+        ('{"turns": [{"turn": "1.5", "value": 0}]}', '"turn" must be an integer, not "1.5"'),
+        ('{"turns": [{"turn": 1e999, "value": 0}]}', '"turn" must be an integer, not Infinity'),
+        ('{"turns": [{"turn": ' + "9" * 400 + ', "value": 0}]}', "no turn has the number 999"),
+        ('{"turns": [{"turn": 1e300, "value": 0}]}', "no turn has the number 1e+300"),
+        ('{"turns": [{"turn": "1", "value": 0}, {"turn": 1, "value": 0}]}', "turns given more than once: 1"),
+        ('{"turns": [{"turn": 1, "turn": 3, "value": 0}]}', 'the key "turn" stands twice in one object'),
         ('{"turns": [{"turn": true, "value": 0}]}', '"turn" must be an integer, not true'),
-        ('{"turns": [{"turn": 1.0, "value": 0}]}', '"turn" must be an integer'),
+        ('{"turns": [{"turn": 1.5, "value": 0}]}', '"turn" must be an integer, not 1.5'),
         ('{"turns": [{"turn": 1, "value": "2"}]}', 'the "value" of turn 1 must be a number or null, not "2"'),
         ('{"turns": [{"turn": 1, "value": true}]}', "must be a number or null"),
         ('{"turns": [{"turn": 1, "value": [2]}]}', "must be a number or null"),
@@ -67,6 +130,12 @@ def test_any_text_is_read_or_refused(text):
         ('{"turns": [{"turn": 1, "value": 1e999}]}', "the value of turn 1 is too large"),
         ('{"turns": [{"turn": 1, "value": 1000001}]}', "the value of turn 1 is too large"),
         ('{"turns": [{"turn": 1, "value": ' + "9" * 5000 + "}]}", "number that cannot be used"),
+        ('{"turns": [{"turn": 1, "value": ' + "9" * 400 + "}]}", "the value of turn 1 is too large"),
+        ('{"turns": [{"turn": 1, "value": 1e' + "9" * 400 + "}]}", "the value of turn 1 is too large"),
+        ("<think>The user is annoyed.", "the reply is reasoning alone"),
+        ("<think>Hm.</think> Turn 1 is bad.", "not one JSON object"),
+        ("<think>Hm.</think>" + text_of(1, 2)[:-5], "not one JSON object"),
+        ("[" * 300_000, "the reply has 300,000 characters"),
         ("[" * 100_000, "nested too deeply"),
         (text_of(1, turns=(1,)), "turns missing: 3"),
         (text_of(1, 2, 3, turns=(1, 3, 5)), "turns not asked for: 5"),
