@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from corpus.schema import CORPUS_TABLES, TableSchema
 from corpus.session import Media, Rating, Session, Turn
 from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from foundation.errors import InputError
-from foundation.files import sync
+from foundation.files import sync, temporary_name
 from foundation.nearest import did_you_mean
 
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
@@ -226,7 +225,7 @@ def _write_tables(folder: Path, tables: Mapping[str, pa.Table], kind: Format) ->
     # Optional tables without rows leave no file; a stale one of an older corpus goes away.
     kept = [name for name in tables if name in REQUIRED_TABLES or tables[name].num_rows]
     finals = {name: folder / f"{name}.{kind}" for name in reversed(kept)}  # ``sessions`` last
-    temporary = {name: folder / f".{os.getpid()}.{path.name}" for name, path in finals.items()}
+    temporary = {name: temporary_name(path) for name, path in finals.items()}
     try:
         for name, path in temporary.items():
             write_table(tables[name], path, SCHEMAS[name])

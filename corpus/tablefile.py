@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,19 +54,39 @@ def read_table(path: Path, schema: TableSchema) -> pa.Table:
     return _read_jsonl(path, schema) if path.suffix == ".jsonl" else _read_parquet(path, schema)
 
 
-def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:
+def read_parquet(path: Path, columns: Callable[[list[str]], list[str]], again: str) -> pa.Table:
+    """The wanted columns of a Parquet file, every value checked.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : callable
+        From the names of the columns that are there to those to read, or an error of its own.
+    again : str
+        What to do about a file that is damaged, for the error.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or is damaged in any way.
+    """
     try:
         # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
         # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
         with pa.OSFile(str(path)) as file:
-            table = pq.ParquetFile(file).read()
+            parquet = pq.ParquetFile(file)
+            table = parquet.read(columns=columns(parquet.schema_arrow.names))
         table.validate(full=True)
     except PermissionError:
         raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"{path}: not a readable Parquet file ({_first_line(error)}). It may be truncated: write it again."
-        ) from None
+    except (pa.ArrowException, OSError, ValueError) as error:  # The last: names that are not UTF-8.
+        raise InputError(f"{path}: not a readable Parquet file ({_first_line(error)}). {again}") from None
+    return table
+
+
+def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:
+    table = read_parquet(path, list, "It may be truncated: write it again.")
     _check_columns(path, table.column_names, schema)
     columns = [
         _cast(table.column(field.name), field, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,10 +24,8 @@ def read_bytes(path: Path) -> bytes:
     InputError
         The file is missing, a folder, a pipe or a device, not readable, or a damaged gzip file.
     """
+    check_regular(path)
     try:
-        if path.exists() and not (stat.S_ISREG(path.stat().st_mode) or path.is_dir()):
-            # A pipe would be waited for, for ever where nobody writes into it.
-            raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
         data = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path.") from None
@@ -42,6 +39,18 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(data)
     except (EOFError, OSError, zlib.error) as error:
         raise InputError(f"{path}: damaged or truncated gzip file ({error}). Download or copy it again.") from None
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a pipe, a socket or a device: a pipe would be waited for, for ever where nobody writes into it.
+
+    Raises
+    ------
+    InputError
+        It is one. What is missing, a folder or a file is none.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
 
 
 def read_text(path: Path, *, allow_empty: bool = False) -> str:

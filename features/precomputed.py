@@ -89,16 +89,13 @@ def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[
     Raises
     ------
     UnitError
-        As `read_precomputed`, and for an address (only files of the corpus folder are read) or a path that leaves it.
+        As `read_precomputed`, and for an address or a path that leaves the corpus folder.
     """
     from features.recording.media import locate
 
     by_person = {}
     for row in sorted((m for m in media if m.kind == KIND), key=lambda m: m.speaker):
-        place = locate(root, row.path)
-        if not isinstance(place, Path):
-            raise UnitError(f"{row.path}: features are read from files alone. Copy it into the corpus folder.")
-        by_person[row.speaker] = read_precomputed(place, row.speaker, row.offset_s)
+        by_person[row.speaker] = read_precomputed(locate(root, row.path), row.speaker, row.offset_s)
     return by_person
 
 
@@ -115,8 +112,7 @@ def _has_emotions(root: Path, path: str) -> bool:
     from features.recording.media import locate
 
     try:
-        place = locate(root, path)
-        header, _ = read_head(place, path) if isinstance(place, Path) else ((), False)
+        header, _ = read_head(locate(root, path), path)
     except UnitError:
         return False
     return set(EMOTION_COLUMNS.values()) <= set(header)

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -68,7 +69,7 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]
         What it is to hold, or a function that writes a file at the path that it is called with.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     try:
         if callable(content):
             content(temporary)
@@ -77,6 +78,41 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]
         place_file(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+TEMPORARY = re.compile(r"\.(?P<process>[0-9]{1,9})\.tmp\..+")
+
+
+def temporary_name(path: Path) -> Path:
+    """Where this process writes what is to be ``path``: a hidden file beside it that ends as it does."""
+    return path.with_name(f".{os.getpid()}.tmp.{path.name}")
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether ``path`` is called as a file that some process is writing, or was when it was killed."""
+    return TEMPORARY.fullmatch(path.name) is not None
+
+
+def _is_leftover(path: Path) -> bool:
+    """Whether no process of this machine writes ``path`` any more; this one, which asks, is not writing."""
+    match = TEMPORARY.fullmatch(path.name)
+    if match is None or not path.is_file():
+        return False
+    process = int(match["process"])
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass  # Somebody else's, and alive.
+    return process == os.getpid()
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes were writing in ``folder`` (`temporary_name`); it may be missing."""
+    for path in list(folder.iterdir()) if folder.is_dir() else ():
+        if _is_leftover(path):
+            path.unlink(missing_ok=True)
 
 
 def place_file(scratch: Path, path: Path) -> None:

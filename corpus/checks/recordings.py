@@ -13,7 +13,6 @@ from corpus.schema import MEDIA
 
 KINDS = ("audio", "video", "features")
 CHANNELS = ("L", "R", "left", "right")
-REMOTE = ("s3", "gs", "gcs", "abfs", "az", "https", "memory")
 
 
 def check_media(corpus: Corpus) -> Iterator[Problem]:
@@ -61,19 +60,21 @@ def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]]
 
 def path_fault(path: str, root: Path) -> tuple[str, str] | None:
     """What is wrong with a media path and what to do, or None; ``root`` is the resolved corpus folder."""
-    scheme, separator, _ = path.partition("://")
-    if separator:
-        if scheme in REMOTE:
-            return None
-        return "is of a scheme that is not read", f"Use a relative path, or a URL of {', '.join(REMOTE)}."
+    if "://" in path:
+        return (
+            "is an address, and recordings are read from this machine alone",
+            "Download the recording into the corpus folder and give its relative path.",
+        )
     try:
         full = (root / path).resolve()
         if Path(path).is_absolute() or not full.is_relative_to(root):
             return "leaves the corpus folder", "Copy or hard-link the file into the corpus and give its relative path."
+        if full.exists() and not full.is_file():
+            return "is no file", "Name the recording itself, not a folder or a pipe."
         if not full.is_file():
             return "does not exist", "Add the file, or remove the row."
         if full.stat().st_size == 0:
             return "has zero bytes", "Copy or export the recording again."
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # The last: links in a circle.
         return f"cannot be looked at ({error})", "Correct the path."
     return None

@@ -20,6 +20,7 @@ from corpus.tablefile import FORMATS, sort_rows
 from corpus.validate import Problem, validate
 from corpus.weak_ratings import weak_ratings
 from foundation.errors import InputError
+from foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
 from foundation.listing import some
 from foundation.nearest import did_you_mean
 
@@ -81,7 +82,7 @@ def import_to(
     """
     src, out, options = Path(src), Path(out), dict(options or {})
     importer = find_importer(kind)
-    record = {"kind": kind, "source": str(src.resolve()), "options": options}
+    record = {"kind": kind, "source": os.path.realpath(src), "options": options}
     if not overwrite:
         _check_free(out, src, record)
     imported = importer(src, options)
@@ -90,13 +91,14 @@ def import_to(
         raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
     tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in imported.tables.items()}
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        remove_leftovers(out)
+        write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
         if imported.files:
             tables["media"] = _bring(imported.files, tables["media"], out)
     except OSError as error:
         raise InputError(
-            f"{out}: cannot be written ({error.strerror or error}). Free some space or name a folder you may write to."
+            f"{out}: cannot be written ({error.strerror or error}). Free some space or name a folder you may write to, "
+            "and import again."
         ) from None
     corpus = Corpus.of(out, tables)
     corpus.write(out)
@@ -126,19 +128,24 @@ def find_importer(kind: str) -> Importer:
 def _check_free(out: Path, src: Path, record: Mapping[str, Any]) -> None:
     if not out.is_dir():
         return
-    if (out / RECORD).is_file():
+    if (out / RECORD).is_file() and ((out / RECORD).stat().st_size or _has_tables(out)):
         try:
             same = json.loads((out / RECORD).read_text(encoding="utf-8")) == record
         except ValueError:
             same = False
         if same:
             return
-    elif not any(out.iterdir()) or (_inside(src, out) and not _has_tables(out)):
+    elif _is_unused(out) or (_inside(src, out) and not _has_tables(out)):
         return
     raise InputError(
         f"{out}: the folder is not empty and does not come from this import. "
         "Name another folder, or ask to overwrite its tables."
     )
+
+
+def _is_unused(out: Path) -> bool:
+    """Whether nothing lies there but what an import of ours left behind when it was stopped."""
+    return all(path.name == RECORD or is_temporary(path) for path in out.iterdir())
 
 
 def _inside(src: Path, out: Path) -> bool:
@@ -168,7 +175,8 @@ def _link_or_copy(file: Path, place: Path) -> None:
     if place.exists() and place.samefile(file):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{os.getpid()}.{place.name}")
+    remove_leftovers(place.parent)
+    temporary = temporary_name(place)
     try:
         try:
             os.link(file, temporary)

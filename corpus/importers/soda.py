@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from corpus.importers.json_items import first_fault, json_items
 from corpus.importers.options import check_options, count_option
 from corpus.importers.sources import numbered, source_files, stem
 from corpus.rows import LeftOut, NewCorpus
 from corpus.schema import SESSIONS, UTTERANCES
+from corpus.tablefile import read_parquet
 from foundation.errors import InputError
 from foundation.listing import listed
 
@@ -82,17 +82,16 @@ def _utterances(ids: pa.Array, texts: pa.Array, speakers: pa.Array) -> pa.Table:
 
 
 def _parquet(path: Path) -> tuple[pa.Table, dict[int, str]]:
+    def wanted(present: list[str]) -> list[str]:
+        _check_columns(path, present)
+        return list(COLUMNS)
+
+    table = read_parquet(path, wanted, "Download it again.")
     try:
-        with pa.OSFile(str(path)) as file:  # not a Python file: see corpus/tablefile.py
-            parquet = pq.ParquetFile(file)
-            _check_columns(path, parquet.schema_arrow.names)
-            table = parquet.read(columns=list(COLUMNS))
-        table = pa.table([table.column(name).cast(TEXTS) for name in COLUMNS], names=list(COLUMNS))
-        table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+        return pa.table([table.column(name).cast(TEXTS) for name in COLUMNS], names=list(COLUMNS)), {}
+    except pa.ArrowException as error:
         cause = str(error).split("\n", 1)[0]
-        raise InputError(f"{path}: not a readable Parquet file of texts ({cause}). Download it again.") from None
-    return table, {}
+        raise InputError(f"{path}: its columns are not lists of texts ({cause}). Download it again.") from None
 
 
 def _jsonl(path: Path) -> tuple[pa.Table, dict[int, str]]:

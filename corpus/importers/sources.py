@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from corpus.textfile import check_regular
 from foundation.errors import InputError
 
 COMPRESSED = ".gz"
@@ -16,10 +17,11 @@ def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
     Raises
     ------
     InputError
-        ``src`` is missing, the folder has no such file, or two files have the same name but for the ending.
+        ``src`` is missing or a pipe, the folder has no such file, or two files have the same name but for the ending.
     """
     if not src.exists():
         raise InputError(f"{src}: no such file or folder. Check the path.")
+    check_regular(src)
     if src.is_file():
         return [src]
     endings = tuple(suffix + gz for suffix in suffixes for gz in ("", COMPRESSED))

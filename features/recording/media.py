@@ -15,23 +15,17 @@ FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav
 """Containers that are read. Playlists (HLS, concat, DASH) are not: they can name other files and hosts."""
 HEADED = ("mov", "matroska", "avi", "flv", "asf", "wav", "w64", "aiff", "caf", "flac")
 """Containers whose header states the length; for the others FFmpeg only estimates it, and nothing is promised."""
-REMOTE_SCHEMES = ("s3", "gs", "gcs", "abfs", "az", "https", "memory")
-"""fsspec addresses that a corpus may name; ``file:`` is not one, because it could leave the corpus folder."""
 
 
-def locate(root: Path, path: str) -> Path | str:
-    """The place of a recording: a file inside ``root``, or an fsspec address as it is.
+def locate(root: Path, path: str) -> Path:
+    """The place of a recording: a file inside ``root``.
 
-    Raises ``UnitError`` for a path that leaves ``root`` (absolute, ``..`` or a link), a missing file, or an
-    address of another scheme than ``REMOTE_SCHEMES``.
+    Raises ``UnitError`` for an address, a path that leaves ``root`` (absolute, ``..`` or a link), and a missing file.
     """
     if "://" in path:
-        scheme = path.partition("://")[0]
-        if scheme in REMOTE_SCHEMES:
-            return path
         raise UnitError(
-            f"{path}: a recording's address may begin with {', '.join(s + '://' for s in REMOTE_SCHEMES)}, "
-            f"not {scheme}://. Copy the file into the corpus folder and give its path in the media table."
+            f"{path}: an address; recordings are read from the corpus folder {root} alone. "
+            "Download the file into the folder and give its relative path in the media table."
         )
     base = root.resolve()
     try:
@@ -137,31 +131,21 @@ def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Record
     Raises ``UnitError`` with file and cause when it cannot be found, is empty, or is no known container.
     """
     place = locate(root, path)
-    if isinstance(place, Path):
-        try:
-            with place.open("rb") as file:
-                head = file.read(36)
-        except OSError as error:
-            raise UnitError(
-                f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
-            ) from None
-        _check_size(place, path, head, tolerance_s)
-        with _container(str(place), path) as container:
-            yield Recording(container, path, tolerance_s)
-    else:
-        import fsspec
-
-        try:
-            file = fsspec.open(place, "rb").open()
-        except (OSError, ValueError, ImportError) as error:
-            raise UnitError(f"{path}: cannot be fetched ({error}). Check the address and the access rights.") from error
-        with file, _container(file, path) as container:
-            yield Recording(container, path, tolerance_s)
-
-
-def _container(source: Any, path: str) -> Any:
     try:
-        return av.open(source, options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
+        with place.open("rb") as file:
+            head = file.read(36)
+    except OSError as error:
+        raise UnitError(
+            f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
+        ) from None
+    _check_size(place, path, head, tolerance_s)
+    with _container(place, path) as container:
+        yield Recording(container, path, tolerance_s)
+
+
+def _container(place: Path, path: str) -> Any:
+    try:
+        return av.open(str(place), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
     except (av.FFmpegError, OSError, ValueError) as error:
         raise UnitError(
             f"{path}: cannot be opened as a recording ({reason(error)}). The file may be cut short, damaged, or in an "

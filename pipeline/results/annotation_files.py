@@ -157,9 +157,8 @@ def _media(run: RunFolder, session: Session, report: ExportReport) -> Iterable[L
                 f"{session.session_id}: {media.path} begins {media.offset_s:g} s into the session, which ELAN cannot "
                 f"show: it will play that much too early. Put {media.offset_s:g} s of silence or black before it."
             )
-        relative = isinstance(place, Path)
-        url = os.path.relpath(place, report.out.resolve()) if isinstance(place, Path) else place
-        yield LinkedMedia(url if not relative else f"./{url}", relative, max(0, round(-media.offset_s * 1000)))
+        url = os.path.relpath(place, report.out.resolve())
+        yield LinkedMedia(f"./{url}", True, max(0, round(-media.offset_s * 1000)))
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,3 +1,5 @@
+import os
+
 import pyarrow as pa
 import pytest
 
@@ -151,6 +153,10 @@ def root(tmp_path):
     (tmp_path / "corpus" / "empty.mp4").touch()
     (tmp_path / "outside.wav").write_bytes(b"RIFF")
     (tmp_path / "corpus" / "link.wav").symlink_to(tmp_path / "outside.wav")
+    (tmp_path / "corpus" / "a:b.wav").write_bytes(b"RIFF")
+    (tmp_path / "corpus" / "sub").symlink_to(tmp_path)
+    (tmp_path / "corpus" / "circle.wav").symlink_to("circle.wav")
+    os.mkfifo(tmp_path / "corpus" / "pipe.wav")
     return tmp_path / "corpus"
 
 
@@ -158,7 +164,7 @@ def media(**change):
     return [{"session_id": "a", "speaker": "X", "kind": "audio", "path": "a.wav", "channel": "L"} | change]
 
 
-@pytest.mark.parametrize("path", ["a.wav", "s3://bucket/a.wav", "./a.wav"])
+@pytest.mark.parametrize("path", ["a.wav", "./a.wav", "media/../a.wav", "a:b.wav"])
 def test_media_that_is_fine(root, path):
     assert problems(root, media=media(path=path)) == []
 
@@ -171,7 +177,13 @@ def test_media_that_is_fine(root, path):
         ({"path": "../outside.wav"}, "path", "leaves the corpus folder"),
         ({"path": "link.wav"}, "path", "leaves the corpus folder"),
         ({"path": "/etc/hostname"}, "path", "leaves the corpus folder"),
-        ({"path": "file:///etc/hostname"}, "path", "scheme that is not read"),
+        ({"path": "file:///etc/hostname"}, "path", "is an address"),
+        ({"path": "https://example.org/a.wav"}, "path", "'https://example.org/a.wav' is an address"),
+        ({"path": "s3://bucket/a.wav"}, "path", "is an address"),
+        ({"path": "sub/outside.wav"}, "path", "leaves the corpus folder"),
+        ({"path": "circle.wav"}, "path", "cannot be looked at"),
+        ({"path": "pipe.wav"}, "path", "is no file"),
+        ({"path": "."}, "path", "is no file"),
         ({"path": "a\0b"}, "path", "cannot be looked at"),
         ({"kind": "smell"}, "kind", "'smell'"),
         ({"channel": "middle"}, "channel", "'middle'"),

@@ -141,7 +141,7 @@ def test_every_person_of_a_session(tmp_path):
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("https://example.org/f.csv", "read from files alone. Copy it into the corpus folder"),
+        ("https://example.org/f.csv", "an address; recordings are read from the corpus folder"),
         ("../f.csv", "leads outside the corpus folder"),
         ("none.csv", "no such file in the corpus folder"),
     ],

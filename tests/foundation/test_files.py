@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,13 @@ from foundation.files import (
     canonical_json,
     digest,
     file_digest,
+    is_temporary,
     locked,
     place_file,
     place_folder,
     remembered_digest,
+    remove_leftovers,
+    temporary_name,
     write_atomically,
 )
 
@@ -53,6 +58,20 @@ def test_a_file_is_written_in_a_folder_that_is_made(tmp_path, content):
     write_atomically(path, content)
     assert path.read_text(encoding="utf-8") == "ä"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path):
+    finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    dead = int(finished.stdout)
+    for name in (f".{dead}.tmp.a", f".{os.getpid()}.tmp.b", f".{os.getppid()}.tmp.c", ".tmp.d", "e", f"{dead}.tmp.f"):
+        (tmp_path / name).touch()
+    (tmp_path / f".{dead}.tmp.folder").mkdir()
+    assert is_temporary(temporary_name(tmp_path / "a.parquet")) and not is_temporary(tmp_path / "e")
+    assert temporary_name(tmp_path / "a.parquet").suffix == ".parquet"
+    remove_leftovers(tmp_path)
+    left = {f".{os.getppid()}.tmp.c", ".tmp.d", "e", f"{dead}.tmp.f", f".{dead}.tmp.folder"}
+    assert {path.name for path in tmp_path.iterdir()} == left
+    remove_leftovers(tmp_path / "nowhere")
 
 
 def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,6 +90,27 @@ def test_a_missing_text_in_parquet_costs_its_dialogue_alone(tmp_path):
 def test_a_limit_that_is_no_number_of_dialogues(source, limit):
     with pytest.raises(InputError, match=f"option limit={limit}: a (whole )?number"):
         import_corpus(source, {"limit": limit})
+
+
+def test_a_column_whose_name_is_not_utf8(tmp_path):
+    rows = pa.table({"dialogue": [["a"]], "speakers": [["x"]], "headline": [1]})
+    pq.write_table(rows, tmp_path / "a.parquet", store_schema=False)
+    data = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(data.replace(b"headline", b"head\xb1ine"))
+    with pytest.raises(InputError, match="not a readable Parquet file"):
+        import_corpus(tmp_path / "a.parquet", {})
+
+
+def test_columns_of_numbers_in_parquet(tmp_path):
+    pq.write_table(pa.table({"dialogue": [{"a": 1}], "speakers": [{"a": 1}]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="its columns are not lists of texts"):
+        import_corpus(tmp_path / "a.parquet", {})
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="a pipe or a device, and only files are read"):
+        import_corpus(tmp_path / "a.parquet", {})
 
 
 def test_damaged_parquet(tmp_path):
