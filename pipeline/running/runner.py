@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from multiprocessing.queues import Queue
 
 from foundation.errors import InputError
@@ -26,7 +27,9 @@ from pipeline.engine.units import Plan
 from pipeline.running.shards import run_units, shard_sizes, stop_text
 
 SHARDS_PER_WORKER = 4
-_messages: Queue[tuple[str, str]] | None = None
+Message = tuple[str, int, int | None, str | None]
+"""From a worker: stage, shard, and how many of its units have ended or what one of them says."""
+_messages: Queue[Message] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
     waiting = list(names)
     # What a stage could read and no unit of it wants (judgements, where nothing is blended) does not hold it up.
     before = {name: set(plan.upstream(name)) & set(names) - {name} for name in names}
-    running: dict[Future[list[Outcome]], tuple[str, int]] = {}
+    running: dict[Future[list[Outcome]], tuple[str, int, int]] = {}
     left: Counter[str] = Counter()
     finished: set[str] = set()
     try:
@@ -100,7 +103,7 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
                 sizes = shard_sizes(config, name, shards)
                 progress.begin(name, sum(sizes))
                 for index, size in enumerate(sizes):
-                    running[executor.submit(run_shard_in_worker, config, name, index, shards)] = (name, size)
+                    running[executor.submit(run_shard_in_worker, config, name, index, shards)] = (name, index, size)
                     left[name] += 1
                 if not sizes:
                     finished.add(name)
@@ -109,9 +112,9 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
             if not running:
                 continue
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                name, size = running.pop(future)
+                name, index, size = running.pop(future)
                 outcomes += _usable(future.result(), names)
-                progress.advance(name, size)
+                progress.reached(name, index, size)
                 left[name] -= 1
                 if left[name] == 0:
                     finished.add(name)
@@ -147,20 +150,24 @@ def _summary(outcomes: list[Outcome]) -> str:
 
 
 def run_shard_in_worker(config: Config, stage: str, shard: int, shards: int) -> list[Outcome]:
-    """Run one shard and send what its long units say to the process that shows progress."""
+    """Run one shard and send what its long units say, and how many ended, to the process that shows progress."""
+    numbers = count(1)
+
+    def send(ended: int | None, text: str | None) -> None:
+        if _messages is not None:
+            _messages.put((stage, shard, ended, text))
 
     def tell(done: int, total: int, text: str) -> None:
-        if _messages is not None:
-            _messages.put((stage, f"{text} ({done}/{total})"))
+        send(None, f"{done}/{total} {text}")
 
-    return run_units(config, stage, shard, shards, tell)
+    return run_units(config, stage, shard, shards, tell, lambda: send(next(numbers), None))
 
 
 @contextmanager
 def _process_pool(config: Config, progress: StageProgress) -> Iterator[ProcessPoolExecutor]:
     # Spawned, not forked: torch's and OpenMP's threads do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    messages: Queue[tuple[str, str]] = context.Queue()
+    messages: Queue[Message] = context.Queue()
     pool = ProcessPoolExecutor(
         config.workers, mp_context=context, initializer=_start_worker, initargs=(messages, config.run.threads)
     )
@@ -177,16 +184,20 @@ def _process_pool(config: Config, progress: StageProgress) -> Iterator[ProcessPo
 
 
 @contextmanager
-def _listener(messages: Queue[tuple[str, str]], progress: StageProgress) -> Iterator[None]:
+def _listener(messages: Queue[Message], progress: StageProgress) -> Iterator[None]:
     stopped = threading.Event()
 
     def listen() -> None:
         while not stopped.is_set():
             try:
-                stage, text = messages.get(timeout=0.2)
+                stage, shard, ended, text = messages.get(timeout=0.2)
             except (queue.Empty, EOFError, OSError):
+                progress.pulse()
                 continue
-            progress.note(stage, text)
+            if ended is not None:
+                progress.reached(stage, shard, ended)
+            if text is not None:
+                progress.note(stage, text)
 
     thread = threading.Thread(target=listen, name="progress", daemon=True)
     thread.start()
@@ -197,7 +208,7 @@ def _listener(messages: Queue[tuple[str, str]], progress: StageProgress) -> Iter
         thread.join(timeout=2)
 
 
-def _start_worker(messages: Queue[tuple[str, str]], threads: int) -> None:
+def _start_worker(messages: Queue[Message], threads: int) -> None:
     global _messages
     _messages = messages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which stops the workers itself.

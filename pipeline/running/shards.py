@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -73,11 +73,22 @@ def finish(config: str) -> dict[str, int]:
     return publish(open_engine(load_config(config)))
 
 
-def run_units(config: Config, stage: str, shard: int, shards: int, progress: Progress) -> list[Outcome]:
-    """Run one shard of a stage in this process, several units at a time where they wait for a server."""
+def run_units(
+    config: Config, stage: str, shard: int, shards: int, progress: Progress, ended: Callable[[], None] = lambda: None
+) -> list[Outcome]:
+    """Run one shard of a stage in this process, several units at a time where they wait for a server.
+
+    ``ended`` is called behind each unit, by whatever thread.
+    """
     engine = open_engine(config)
     declared = _stage(stage)
-    return _run_side_by_side(engine, declared, _split(engine, declared, shards)[shard], progress)
+
+    def run(unit: Unit) -> Outcome:
+        outcome = engine.run(declared, unit, progress)
+        ended()
+        return outcome
+
+    return _run_side_by_side(engine, declared, _split(engine, declared, shards)[shard], run)
 
 
 def stop_text(outcomes: Sequence[Outcome]) -> str | None:
@@ -95,13 +106,15 @@ def stop_text(outcomes: Sequence[Outcome]) -> str | None:
     )
 
 
-def _run_side_by_side(engine: Engine, declared: Stage, units: list[Unit], progress: Progress) -> list[Outcome]:
+def _run_side_by_side(
+    engine: Engine, declared: Stage, units: list[Unit], run: Callable[[Unit], Outcome]
+) -> list[Outcome]:
     at_once = max(declared.concurrent(engine.config, unit) for unit in units)
     if at_once == 1:
-        return [engine.run(declared, unit, progress) for unit in units]
+        return [run(unit) for unit in units]
     with ThreadPoolExecutor(at_once, thread_name_prefix=declared.name) as pool:
         try:
-            return list(pool.map(lambda unit: engine.run(declared, unit, progress), units))
+            return list(pool.map(run, units))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -1,5 +1,7 @@
 """The local runner: any executor, any number of workers, the same artifacts; a run that cannot go on says so."""
 
+import io
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -48,3 +50,14 @@ def test_what_stops_one_unit_for_good_stops_the_run(tmp_path, monkeypatch):
         pytest.raises(InputError, match="no space left"),
     ):
         run_stages(chosen, ["rewards"], progress, executor)
+
+
+def test_workers_tell_how_many_units_have_ended_before_their_shard_has(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
+    write_small_corpus(tmp_path / "corpus", sessions=30)
+    chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=1)
+    stream = io.StringIO()
+    with StageProgress(stream=stream) as progress:
+        run_stages(chosen, ["judge"], progress)
+    counts = [int(found) for found in re.findall(r"^judge: (\d+) of 60$", stream.getvalue(), re.MULTILINE)]
+    assert counts == sorted(counts) and any(count % 15 for count in counts), stream.getvalue()
