@@ -16,6 +16,7 @@ FETCHING_ONLY = frozenset(
         "timeout_s",
         "max_retries",
         "max_reply_bytes",
+        "give_up_after_s",
         "concurrency",
         "requests_per_minute",
         "tokens_per_minute",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class ApportionError(Exception):
     """Base of every error that is shown to a person without a traceback."""
@@ -23,4 +25,9 @@ class UnitError(ApportionError):
 
 
 class StoppedError(ApportionError):
-    """A limit that a person has set ends the work; what is finished is kept (exit code 1)."""
+    """A limit that a person has set ends the work; what is finished is kept (exit code 1).
+
+    ``same_again`` says that the same command goes on later, without another limit.
+    """
+
+    same_again: ClassVar[bool] = False

@@ -40,6 +40,12 @@ class BudgetError(LLMError, StoppedError):
     """The next request could pass the budget; it was not sent."""
 
 
+class GivenUpError(LLMError, StoppedError):
+    """The server has taken nothing for so long, or is gone, that the run is stopped."""
+
+    same_again = True
+
+
 class RequestError(LLMError, UnitError):
     """This one request has failed after all retries; others may succeed."""
 

@@ -39,7 +39,13 @@ class LLMSettings(Settings):
         default=5,
         ge=0,
         le=20,
-        description="further tries on 408, 409, 429, 5xx, lost connections and answers that are no chat completion",
+        description="further tries on 408, 409, 5xx, broken connections and answers that are no chat completion",
+    )
+    give_up_after_s: float = Field(
+        default=900.0,
+        gt=0,
+        description="seconds without any reply, for which a server may say that there are too many requests, before "
+        "the run is stopped",
     )
     concurrency: int = Field(default=16, ge=1, le=1024, description="requests under way at once")
     requests_per_minute: int | None = Field(

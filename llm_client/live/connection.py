@@ -15,15 +15,17 @@ from llm_client.live.body import ENCODINGS, KEPT, Answer, keeper_of_bodies, libr
 from llm_client.live.completion import NoCompletionError, ToldError
 from llm_client.live.consent import is_encrypted, read_key, readers, require_consent
 from llm_client.live.route import proxy_address, tls_context
+from llm_client.live.unreached import distrusted, is_distrusted, is_unreached, said_by_proxy, why_unreached
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     import ssl
 
-    from openai import APIStatusError, AsyncOpenAI, OpenAI
+    from openai import APIStatusError, AsyncOpenAI, OpenAI, Timeout
 
 _log = logging.getLogger(__name__)
 _SHOWN_OF_AN_ERROR = 300
+_LONGEST_CONNECTING_S = 20.0
 _TOO_LONG = ("context_length_exceeded", "context length", "context window", "maximum context", "too many tokens")
 
 
@@ -71,16 +73,21 @@ class Connection:
         settings = self.settings
         if is_status(error):
             return self._status_failure(error, tries)
-        if (said := _said_by_proxy(error)) is not None:
+        if (said := said_by_proxy(error)) is not None:
             return self._proxy_failure(said, tries)
+        if (flaw := distrusted(error, settings)) is not None:
+            return SetupError(flaw)
         if isinstance(error, (openai.APITimeoutError, TimeoutError)):
             return RequestError(
                 f"{settings.host} gave no answer within {settings.timeout_s:g} s, {tries} times. "
                 "Raise timeout_s or lower concurrency."
             )
         if isinstance(error, openai.APIConnectionError):
+            if not is_unreached(error):
+                return RequestError(f"the connection to {settings.url} broke off in the middle, {tries} times.")
+            why = why_unreached(error, settings)
             return RequestError(
-                f"no connection to {settings.url} in {tries} tries. Is the server running and base_url right?"
+                f"no connection to {settings.url} in {tries} tries: {why}. Is the server running and base_url right?"
             )
         words = self.clean(error)
         evidence = self.evidence(error.answer, words) if isinstance(error, NoCompletionError) else None
@@ -150,6 +157,11 @@ class Connection:
             return SetupError(f"{answer}. Check model = {self.settings.model!r} and base_url.")
         if error.code == "insufficient_quota":
             return SetupError(f"{answer}. The account needs credit.")
+        if _alone_too_much(error):
+            return RequestError(
+                f"{answer}. This request alone is more than the account may send in a minute: send less at once, or "
+                "lower max_tokens. It was not sent again."
+            )
         evidence = self.evidence(Answer.of(error.response), self.clean(error))
         return RequestError(f"{answer} (after {tries - 1} retries where they help)", evidence)
 
@@ -160,8 +172,14 @@ class Connection:
         return {
             "api_key": self._key or "none",
             "base_url": self.settings.url,
-            "timeout": self.settings.timeout_s,
+            "timeout": self._timeout(),
         }
+
+    def _timeout(self) -> Timeout:
+        """Whole answers take long, a connection does not: a server that is silent is known as such soon."""
+        import openai
+
+        return openai.Timeout(self.settings.timeout_s, connect=min(self.settings.timeout_s, _LONGEST_CONNECTING_S))
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:
@@ -174,7 +192,7 @@ class Connection:
             "trust_env": False,
             "proxy": self._proxy,
             "verify": self._trusted,
-            "timeout": self.settings.timeout_s,
+            "timeout": self._timeout(),
         }
 
 
@@ -213,19 +231,24 @@ def may_pass(error: Exception) -> bool:
     import openai
 
     if is_status(error):
-        return retry.helps(error.status_code, error.code, error.response.headers)
-    if (_said_by_proxy(error) or "").startswith("4"):
+        return retry.helps(error.status_code, error.code, error.response.headers) and not _alone_too_much(error)
+    if (said_by_proxy(error) or "").startswith("4") or is_distrusted(error):
         return False
     return isinstance(error, (openai.APIConnectionError, TimeoutError, NoCompletionError))
 
 
+def is_refusal(error: Exception) -> TypeGuard[APIStatusError]:
+    """Whether the server says that it gets too many requests now, and that the same one may come later."""
+    if not is_status(error) or not may_pass(error):
+        return False
+    told = retry.told_wait_s(error.response.headers) is not None
+    return error.status_code == 429 or (error.status_code in (503, 529) and told)
+
+
 def never_arrived(error: BaseException) -> bool:
     """Whether the server cannot have begun to work: it refused, or was not reached."""
-    # By name: the SDK's versions bring different HTTP libraries (httpx, httpx2).
-    unreached = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError")
-    return unreached or is_status(error)
+    return is_unreached(error) or is_status(error) or type(error.__cause__).__name__ == "PoolTimeout"
 
 
-def _said_by_proxy(error: BaseException) -> str | None:
-    """Status and words of a proxy that opened no tunnel to the server; None for any other failure."""
-    return str(error.__cause__) if type(error.__cause__).__name__ == "ProxyError" else None
+def _alone_too_much(error: APIStatusError) -> bool:
+    return error.status_code == 429 and "request too large" in str(error).lower()

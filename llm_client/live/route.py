@@ -5,12 +5,12 @@ from __future__ import annotations
 import ipaddress
 import os
 import ssl
-import sys
 from importlib.util import find_spec
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from llm_client.errors import RouteError, SetupError
+from llm_client.live.body import library_of
 from llm_client.settings import STRAIGHT, LLMSettings
 
 
@@ -70,10 +70,9 @@ def tls_context(settings: LLMSettings) -> ssl.SSLContext:
 
     if not f"{settings.url} {settings.via}".count("https://"):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Trusts nobody, and is never asked.
-    # The SDK's versions bring different HTTP libraries, and each knows where a system keeps its certificates.
-    library = sys.modules[openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
+    # Each of the SDK's HTTP libraries knows where a system keeps its certificates.
     try:
-        context: ssl.SSLContext = library.create_ssl_context()
+        context: ssl.SSLContext = library_of(openai.DefaultHttpxClient).create_ssl_context()
     except OSError as error:
         names = {name: os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")}
         told = ", ".join(f"{name} = {value!r}" for name, value in names.items() if value)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 from llm_client.cost.budget import Budget
 from llm_client.cost.tokens import estimated_tokens, used_tokens
-from llm_client.errors import SetupError
 from llm_client.live import retry
 from llm_client.live.body import Answer
 from llm_client.live.completion import NoCompletionError, ToldError, read_answer
-from llm_client.live.connection import Connection, is_status, may_pass, never_arrived, response_type
+from llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived, response_type
 from llm_client.live.dialect import Dialect
-from llm_client.live.limits import RateLimits
+from llm_client.live.pace import Sent
+from llm_client.live.traffic import Traffic
+from llm_client.live.unreached import is_unreached
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_LONGEST_PAUSE_S = 600.0
 _CONNECTIONS_A_POOL = 8
 """The HTTP library looks at every connection of a pool for every request: with 64 that is a third of its time."""
 
@@ -47,7 +48,8 @@ class Server:
         self._pools = [self._connection.asynchronous() for _ in range(-(-settings.concurrency // _CONNECTIONS_A_POOL))]
         # One entry a slot, so that no pool ever has more than its share.
         self._free = [self._pools[slot % len(self._pools)] for slot in reversed(range(settings.concurrency))]
-        self._limits = RateLimits(settings.requests_per_minute, settings.tokens_per_minute)
+        self._traffic = Traffic(self._connection)
+        self._limits = self._traffic.limits
 
     async def fetch(self, request: ChatRequest) -> ChatReply:
         """The model's reply, within the limits a minute and after the retries that help (Retry-After is honoured).
@@ -57,8 +59,10 @@ class Server:
         BudgetError
             It could pass the budget, and was not sent.
         SetupError
-            The server does not take the key, does not know the model, wants to be left alone for long, or the account
-            has no money left.
+            The server does not take the key, does not know the model, was never reached, or the account has no money
+            left.
+        GivenUpError
+            The server has taken nothing for `give_up_after_s`, wants to be left alone for longer, or is gone.
         ContextLengthError
             The request is too long for the model.
         RequestError
@@ -66,9 +70,11 @@ class Server:
         """
         async with self._slots:
             pool = self._free.pop()
+            self._traffic.come()
             try:
                 return await self._fetch(request, pool)
             finally:
+                self._traffic.go()
                 self._free.append(pool)
 
     async def close(self) -> None:
@@ -79,7 +85,8 @@ class Server:
     async def _fetch(self, request: ChatRequest, pool: AsyncOpenAI) -> ChatReply:
         import openai
 
-        failures = 0
+        failures = unlucky = 0
+        begun_s = time.monotonic()
         while True:
             options = self._dialect.options(request)
             try:
@@ -89,6 +96,11 @@ class Server:
                 if not self._dialect.give_way(options, words):
                     raise self._connection.refusal(words, error.code) from None
             except (openai.APIError, ValueError, TimeoutError) as error:
+                if may_pass(error) and (is_refusal(error) or is_unreached(error)):
+                    # No failed try of this request: all wait for the server now.
+                    unlucky += 1
+                    if not self._traffic.hopeless(unlucky, begun_s):
+                        continue
                 failures += 1
                 most = min(self._settings.max_retries, error.retries if isinstance(error, NoCompletionError) else 100)
                 if failures > most or not may_pass(error):
@@ -99,10 +111,9 @@ class Server:
         estimated = estimated_tokens(request) if self._limits.count_tokens else 0
         if self._budget is not None:
             await self._budget.reserve(request)
-        sent = False
+        sent: Sent | None = None
         try:
-            await self._limits.admit(estimated)
-            sent = True
+            sent = await self._limits.admit(estimated)
             # The SDK's own limit begins anew with every byte that trickles in; this one is for the whole answer.
             async with asyncio.timeout(self._settings.timeout_s):
                 # Not chat.completions.create: its checks of what is sent and received cost more than all the rest.
@@ -113,8 +124,14 @@ class Server:
                 raise self._connection.status_error(told, response) from None
         except BaseException as error:
             if self._budget is not None:
-                self._budget.end_try(request.key(), paid=sent and not never_arrived(error))
+                self._budget.end_try(request.key(), paid=sent is not None and not never_arrived(error))
+            if sent is not None and isinstance(error, Exception):
+                self._traffic.fail(error, sent)
             raise
+        finally:
+            if sent is not None:
+                self._limits.leave()
+        self._traffic.succeed(sent)
         self._limits.correct(estimated, used_tokens(reply) or estimated)
         return reply
 
@@ -123,10 +140,4 @@ class Server:
         if told_s is None:
             await asyncio.sleep(retry.own_wait_s(failures))
             return
-        if told_s > _LONGEST_PAUSE_S:
-            raise SetupError(
-                f"{self._settings.host} asks to come back in {told_s:.0f} s: {self._connection.clean(error)}. Replies "
-                "received are kept; run the same command again then."
-            ) from None
-        # It is meant for the whole client: more requests would only prolong the storm.
-        self._limits.hold(told_s)
+        self._traffic.hold(told_s)

@@ -34,6 +34,7 @@ class Outcome:
 
     ``measured`` is what a training that failed had measured until then: step, metric, value (None: not finite).
     ``unusable``: it failed for an input or a setting that it cannot use, which another attempt does not change.
+    ``same_again`` says of a stopped one that the same command goes on with it later.
     """
 
     stage: str
@@ -43,6 +44,7 @@ class Outcome:
     evidence: str | None = None
     measured: tuple[tuple[int, str, float | None], ...] = ()
     unusable: bool = False
+    same_again: bool = False
 
 
 class BlockedError(UnitError):
@@ -95,7 +97,7 @@ class Engine:
                 raise
             return replace(failed("failed", str(error)), unusable=True)
         except StoppedError as error:
-            return failed("stopped", str(error))
+            return replace(failed("stopped", str(error)), same_again=error.same_again)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
                 raise InputError(_disk_message(error, self.config.store)) from None

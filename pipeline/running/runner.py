@@ -55,6 +55,11 @@ class RunResult:
         """What a limit has left undone, in words; None where nothing was stopped."""
         return stop_text(self.outcomes)
 
+    @property
+    def same_again(self) -> bool:
+        """Whether the same command goes on with what was stopped, without another limit."""
+        return any(outcome.same_again for outcome in self.outcomes)
+
 
 def run_stages(
     config: Config, last: Sequence[str], progress: StageProgress, executor: Executor | None = None

@@ -98,6 +98,8 @@ class RunSummary:
             return f"next: apportion {command} {source} --batch (the same again, later; OpenAI takes up to 24 h)"
         if self.result.stopped:
             again = f"{source} --batch" if self.batch is not None else source
+            if self.result.same_again:
+                return f"next: apportion {command} {again} (the same again, once the server takes requests)"
             return f"next: apportion {command} {again} --budget USD (more than before)"
         if report is not None and STAGE_OF["report"] not in self._without_result:
             return f"next: open {report}"

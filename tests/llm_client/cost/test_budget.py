@@ -110,7 +110,7 @@ def test_what_the_server_refuses_is_not_paid(prices):
 def test_a_server_that_was_never_reached_is_not_paid(prices):
     with serving(OpenAIServer()) as server:
         pass
-    with client(server, prices, 10) as c, pytest.raises(RequestError, match="no connection"):
+    with client(server, prices, 10) as c, pytest.raises(SetupError, match="no connection"):
         c.complete(request())
     assert used(prices).unanswered_usd == 0
 

@@ -162,7 +162,7 @@ def test_a_storm_of_429_ends_with_every_reply_and_no_more_tries_than_needed():
         with lock:
             if len(refused) < 60:
                 refused.append(body)
-                return Fault(429, headers=(("Retry-After-Ms", "100"),))
+                return Fault(429, headers=(("Retry-After-Ms", "20"),))
         return None
 
     server = OpenAIServer(refuse=storm)

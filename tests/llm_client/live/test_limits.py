@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_client.live.limits import RateLimits
+from llm_client.live.pace import Pace
 
 
 class Clock:
@@ -91,11 +92,12 @@ def test_the_servers_count_corrects_the_estimate():
 
 def test_a_pause_holds_everybody():
     clock = Clock()
-    limits = RateLimits(None, None, clock, clock.sleep)
+    pace = Pace(1, clock)
+    limits = RateLimits(None, None, clock, clock.sleep, pace)
 
     async def go():
-        limits.hold(30)
-        limits.hold(5)
+        pace.hold(30)
+        pace.hold(5)
         await limits.admit(1)
         assert clock() == 1e5 + 30
 

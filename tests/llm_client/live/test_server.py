@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from llm_client.client import Client
-from llm_client.errors import RequestError, SetupError
+from llm_client.errors import GivenUpError, RequestError, SetupError
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
@@ -64,7 +64,7 @@ def test_the_server_says_when_to_come_back():
     ("fault", "words"),
     [
         (Fault(500, "the GPU is on fire"), "127.0.0.1 answered 500: the GPU is on fire"),
-        (Fault(429, "slow down"), "answered 429: slow down"),
+        (Fault(503, "slow down"), "answered 503: slow down"),
         (Fault(raw=b"<h1>Bad gateway</h1>", raw_status=502), "answered 502: <h1>Bad gateway</h1>"),
         (Fault(raw=b'{"error": "no memory"}', raw_status=500), "answered 500: no memory"),
         (Fault(raw=b'{"detail": "no memory"}', raw_status=500), "answered 500: {'detail': 'no memory'}"),
@@ -115,7 +115,7 @@ def test_a_server_that_is_not_there_is_told():
         url = server.url
     with (
         Client(LLMSettings(base_url=url, max_retries=0)) as client,
-        pytest.raises(RequestError, match=r"no connection to http://127\.0\.0\.1"),
+        pytest.raises(SetupError, match=r"no connection to http://127\.0\.0\.1.*the connection was refused"),
     ):
         client.complete(request())
 
@@ -222,7 +222,7 @@ def test_the_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, capl
 
 def test_a_long_pause_that_the_server_asks_for_stops_everything_with_its_words():
     server = OpenAIServer(faults=[Fault(429, "daily limit", headers=(("Retry-After", "86000"),))])
-    with pytest.raises(SetupError, match=r"come back in 86000 s: daily limit.*run the same command again then"):
+    with pytest.raises(GivenUpError, match=r"come back in 86000 s: daily limit.*run the same command again then"):
         ask(server, max_retries=5)
     assert len(server.requests) == 1
 

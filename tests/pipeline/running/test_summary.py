@@ -1,5 +1,7 @@
 """What a command prints at its end: the summary, and the one line of advice after it."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.config import Config
@@ -32,6 +34,12 @@ def test_the_summary_advises_nothing_and_the_advice_is_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("command", "outcomes", "fields", "advice"),
     [
+        (
+            "run",
+            (Outcome("judge", Unit(), "stopped", "busy", same_again=True),),
+            {},
+            "run c.toml (the same again, once",
+        ),
         ("run", (Outcome("report", Unit(), "done"),), {}, "next: open "),
         ("run", (Outcome("report", Unit(), "failed", "why"),), {}, "next: apportion run c.toml"),
         ("decompose", (STOPPED,), {}, "next: apportion decompose c.toml --budget USD (more than before)"),
@@ -47,6 +55,12 @@ def test_the_next_step_follows_from_what_became_of_the_run(tmp_path, command, ou
 def test_a_stopped_run_says_so_in_the_summary(tmp_path):
     made = summary(tmp_path, DONE, STOPPED)
     assert made.text().startswith("stopped: The budget of $1 is used up. 1 of 1 units of the stage 'judge' are left")
+    assert made.exit_code() == EXIT_LEFT
+
+
+def test_a_run_that_its_server_has_stopped_is_sent_to_no_budget(tmp_path):
+    made = summary(tmp_path, DONE, replace(STOPPED, cause="The server is busy.", same_again=True))
+    assert "are left (s1, llm). Every reply received is kept. To go on, run the same command; with" in made.text()
     assert made.exit_code() == EXIT_LEFT
 
 
