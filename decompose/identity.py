@@ -30,6 +30,9 @@ FETCHING_ONLY = frozenset(
 )
 """LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name."""
 
+_WHERE_GIVEN = ("reasoning_effort", "extra_body")
+"""Settings that are part of the identity where they are given: work from before there were any stays finished."""
+
 
 def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, Any]:
     """The settings that decide ``method``'s values, as plain JSON values, for an artifact's key.
@@ -51,6 +54,9 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
 def _asking_identity(settings: DecomposeSettings) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(settings.llm.model_dump_json())
     deciding = {name: value for name, value in values.items() if name not in FETCHING_ONLY}
+    for name in _WHERE_GIVEN:
+        if not deciding[name]:
+            del deciding[name]
     return {**deciding, "prompt": load_prompt(settings.llm.prompt).identity()}
 
 

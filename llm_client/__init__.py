@@ -1,6 +1,7 @@
 """One client to any OpenAI-compatible language model; it knows nothing of dialogue.
 
-From the ground up: `errors`, `request` (a question and its answer), `settings`, `usage` (tokens and money, summed);
+From the ground up: `errors`, `request` (a question and its answer), `extra_body` and `settings`, `usage` (tokens
+and money, summed);
 `prompts` (texts, data and strict JSON between people and models); `kept` (replies on the disk), `cost` (tokens,
 prices, the budget), `live` (a server), `batch` (the Batch API), `preview` (what would be sent); `client` (all of them
 together), `asker` (lends the client, and asks again after a bad reply).

@@ -28,9 +28,11 @@ class ChatRequest:
     >>> request.key()[:8]
     '746774f1'
 
-    ``schema`` is the JSON schema of the reply. ``sample`` counts independent replies to the same question.
-    ``subject`` says in errors and recordings what the request is about; it is no part of the request's identity.
-    The server's address is none either: a model's name is taken to mean the same model everywhere.
+    ``schema`` is the JSON schema of the reply. ``reasoning_effort`` and ``extra_body`` are for models and servers that
+    take them; a request without them has the key that it had before there were any. ``sample`` counts independent
+    replies to the same question. ``subject`` says in errors and recordings what the request is about; it is no part of
+    the request's identity. The server's address is none either: a model's name is taken to mean the same model
+    everywhere.
     """
 
     model: str
@@ -40,10 +42,12 @@ class ChatRequest:
     max_tokens: int | None = None
     sample: int = 0
     subject: str = field(default="", compare=False)
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def document(self) -> dict[str, Any]:
         """The request as plain JSON values, in the order that its key is computed from."""
-        return {
+        document = {
             "model": self.model,
             "messages": [{"role": message.role, "content": message.content} for message in self.messages],
             "schema": self.schema,
@@ -51,6 +55,11 @@ class ChatRequest:
             "max_tokens": self.max_tokens,
             "sample": self.sample,
         }
+        if self.reasoning_effort is not None:
+            document["reasoning_effort"] = self.reasoning_effort
+        if self.extra_body:
+            document["extra_body"] = self.extra_body
+        return document
 
     def key(self) -> str:
         """sha256 (64 hexadecimal digits) of the request's JSON text.

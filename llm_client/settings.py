@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, field_validator
 
 from foundation.settings import Settings
+from llm_client.extra_body import checked_extra_body
 
 OPENAI_URL = "https://api.openai.com/v1"
 STRAIGHT = "direct"
@@ -32,6 +33,17 @@ class LLMSettings(Settings):
     )
     max_tokens: int | None = Field(
         default=None, ge=1, description="longest reply, in tokens; none leaves it to the server"
+    )
+    reasoning_effort: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=40,
+        description="how long a reasoning model thinks, in its server's words (low); none leaves it to the server",
+    )
+    extra_body: dict[str, Any] = Field(
+        default={},
+        description="what else the server takes, added to every request as it stands, e.g. "
+        "{ chat_template_kwargs = { enable_thinking = false } }",
     )
     samples: int = Field(default=1, ge=1, le=100, description="independent replies a request; their mean is used")
     timeout_s: float = Field(default=120.0, gt=0, description="seconds without an answer before a try counts as failed")
@@ -81,6 +93,11 @@ class LLMSettings(Settings):
         description="the environment variable that holds USER:PASSWORD for the proxy; none means that it asks for none",
     )
 
+    @field_validator("extra_body")
+    @classmethod
+    def _extra_body_beside_the_rest(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return checked_extra_body(values)
+
     @field_validator("base_url")
     @classmethod
     def _plain_http_address(cls, url: str | None) -> str | None:
@@ -105,6 +122,12 @@ class LLMSettings(Settings):
         if "@" in parts.netloc:
             raise ValueError("no user name or password may be in the address; via_login_env names where they are")
         return via.rstrip("/")
+
+    @property
+    def asking(self) -> dict[str, Any]:
+        """The fields of a `ChatRequest` that these settings decide."""
+        names = ("model", "temperature", "max_tokens", "reasoning_effort", "extra_body")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def url(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.options import option_names, with_options
+from apportion.commands.options import JSONObject, option_names, with_options
 from apportion.commands.places import check_place, write
 from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
@@ -27,6 +27,8 @@ JUDGE_OPTIONS = (
     click.option("--via-login-env", metavar="NAME", help="The environment variable with the proxy's USER:PASSWORD."),
     click.option("--api-key-env", metavar="NAME", help="The environment variable with the key."),
     click.option("--max-tokens", type=int, default=1000, show_default=True, help="Longest reply of the judge."),
+    click.option("--reasoning-effort", metavar="LEVEL", help="How long a reasoning model thinks, e.g. low."),
+    click.option("--extra-body", type=JSONObject(), metavar="JSON", help="What else its server takes."),
     click.option("--concurrency", type=int, default=16, show_default=True, help="Requests under way at once."),
     click.option("--budget", type=float, metavar="USD", help="Stop before all ever paid into the cache passes USD."),
     click.option("--prices", type=click.Path(path_type=Path), metavar="FILE", help="A price table (TOML)."),

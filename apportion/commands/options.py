@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,22 @@ def with_options(options: Sequence[Any], command: Any) -> Any:
     for option in options if isinstance(command, click.Command) else reversed(options):
         command = option(command)
     return command
+
+
+class JSONObject(click.ParamType[Any]):
+    """An option whose value is one JSON object."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The object that ``value`` spells."""
+        try:
+            values = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            self.fail(f"{value[:80]!r} is no JSON ({error}).", param, ctx)
+        if not isinstance(values, dict):
+            self.fail(f"{value[:80]!r} is no JSON object such as '{{\"top_k\": 20}}'.", param, ctx)
+        return values
 
 
 def option_names() -> Callable[[str], str]:

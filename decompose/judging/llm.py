@@ -108,11 +108,9 @@ def _request(
     rating = episode.rating
     of_parts = f", part {meta.part + 1} of {meta.parts}" if meta.parts > 1 else ""
     return ChatRequest(
-        model=settings.model,
+        **settings.asking,
         messages=messages,
         schema=REPLY_SCHEMA,
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
         sample=meta.sample,
         # With the names that the model is shown: recordings keep the subject beside its words.
         subject=f"session {meta.session_id}, {rating.name} of {rating.target} by {rating.rater}, "

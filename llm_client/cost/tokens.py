@@ -54,7 +54,8 @@ def way_of_counting(model: str) -> str:
 
 def _texts(request: ChatRequest) -> list[str]:
     texts = [message.content for message in request.messages]
-    return texts if request.schema is None else [*texts, json.dumps(request.schema)]
+    # What stands in the body beside the messages may end in the prompt, as a grammar or a template's words do.
+    return [*texts, *(json.dumps(part) for part in (request.schema, request.extra_body or None) if part is not None)]
 
 
 @cache

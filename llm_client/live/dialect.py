@@ -43,7 +43,10 @@ class Dialect:
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif request.schema is not None and self._format == "json_object":
             options["response_format"] = {"type": "json_object"}
-        return options
+        # Asked for by a person, so a server that refuses them is told and not given way to.
+        if request.reasoning_effort is not None:
+            options["reasoning_effort"] = request.reasoning_effort
+        return {**options, **request.extra_body}
 
     def give_way(self, tried: dict[str, Any], refusal: str) -> bool:
         """Change what the server's words name as refused; False where they name nothing that can be changed."""

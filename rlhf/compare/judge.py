@@ -118,11 +118,9 @@ def requests_for(pair: Pair, settings: LLMSettings) -> tuple[ChatRequest, ...]:
     orders = ((pair.left_text, pair.right_text), (pair.right_text, pair.left_text))
     return tuple(
         ChatRequest(
-            model=settings.model,
+            **settings.asking,
             messages=_messages(pair.context, *texts),
             schema=REPLY_SCHEMA,
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens,
             subject=f"{pair.place}, {pair.left} and {pair.right}, order {number}",
         )
         for number, texts in enumerate(orders, 1)

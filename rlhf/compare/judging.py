@@ -38,6 +38,11 @@ from rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
 NO_MODEL = "recorded"
 """What stands for the judge's name where replies are recorded and nobody gives it."""
 TOO_LONG = "Generate with fewer turns of context."
+_CLIENT_S = (
+    *("model", "base_url", "send_to", "via", "via_login_env", "api_key_env"),
+    *("max_tokens", "concurrency", "reasoning_effort", "extra_body"),
+)
+"""Settings of the judge that are settings of the client under the same name."""
 Called = Callable[[str], str]
 """What a caller calls a parameter, for errors: a command says by which option it is given."""
 
@@ -58,6 +63,10 @@ class JudgeSettings:
         The proxy on the way there (``direct``: none), and the environment variable with ``USER:PASSWORD`` for it.
     max_tokens, concurrency : int
         Longest reply, and requests under way at once.
+    reasoning_effort : str, optional
+        How long a reasoning model thinks, in its server's words.
+    extra_body : mapping, optional
+        What else its server takes, added to every request.
     budget : float, optional
         US dollars that all ever paid into the cache may not pass.
     prices : Path, optional
@@ -80,6 +89,8 @@ class JudgeSettings:
     api_key_env: str | None = None
     max_tokens: int = 1000
     concurrency: int = 16
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] | None = None
     budget: float | None = None
     prices: Path | None = None
     cache: Path | None = None
@@ -98,8 +109,7 @@ class JudgeSettings:
         """
         if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"{called('budget')} {self.budget}: give a number of US dollars above 0.")
-        names = ("model", "base_url", "send_to", "via", "via_login_env", "api_key_env", "max_tokens", "concurrency")
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        given = {name: value for name in _CLIENT_S if (value := getattr(self, name)) is not None}
         if self.recorded is not None:
             given = {"model": NO_MODEL, **given, "provider": "recorded"}
         try:

@@ -20,6 +20,8 @@ def test_what_decides_the_values_is_in_the_identity():
         {"max_tokens": 5},
         {"question": "whether it worked"},
         {"provider": "recorded"},
+        {"reasoning_effort": "low"},
+        {"extra_body": {"top_k": 1}},
     ):
         assert identity("llm", llm=changes) != identity("llm"), changes
     assert identity("sentiment", sentiment={"classifier": "x"}) != identity("sentiment")
@@ -62,3 +64,7 @@ def test_where_a_method_s_code_lies_is_no_part_of_its_identity_and_its_version_i
     uniform = METHODS["uniform"]
     assert settings_identity(replace(uniform, load="elsewhere:judge"), DEFAULT) == identity("uniform")
     assert settings_identity(replace(uniform, version=2), DEFAULT) != identity("uniform")
+
+
+def test_options_that_are_not_given_leave_the_identity_as_it_was_before_there_were_any():
+    assert not {"reasoning_effort", "extra_body"} & identity("llm").keys()

@@ -1,6 +1,8 @@
+from llm_client.client import Client
 from llm_client.preview import Preview
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
+from tests.llm_client.openai_server import OpenAIServer, serving
 
 REQUEST = ChatRequest("m", (ChatMessage("system", "be brief"), ChatMessage("user", "héllo")), temperature=0.5)
 
@@ -8,6 +10,22 @@ REQUEST = ChatRequest("m", (ChatMessage("system", "be brief"), ChatMessage("user
 def preview(**options):
     settings = LLMSettings(**{"base_url": "https://example.org/v1", **options})
     return Preview(settings, (REQUEST,), 3, "--yes HOST", "--look", ("one note",), {"lacking": 2})
+
+
+REASONING = {"reasoning_effort": "low", "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}
+
+
+def test_what_is_shown_is_what_is_sent():
+    server = OpenAIServer()
+    with serving(server):
+        settings = LLMSettings(base_url=server.url, model="m", max_tokens=9, **REASONING)
+        request = ChatRequest(**settings.asking, messages=REQUEST.messages, schema={"type": "object"})
+        (shown,) = Preview(settings, (request,), 1, "", "").to_json()["bodies"]
+        with Client(settings) as client:
+            client.complete(request)
+    assert server.requests == [shown]
+    assert shown["reasoning_effort"] == "low"
+    assert shown["chat_template_kwargs"] == {"enable_thinking": False}
 
 
 def test_every_message_is_shown_as_it_is():

@@ -1,6 +1,9 @@
+from datetime import date
+
 import pytest
 from pydantic import ValidationError
 
+from llm_client.request import ChatRequest
 from llm_client.settings import OPENAI_URL, LLMSettings
 
 
@@ -36,3 +39,36 @@ def test_a_base_url_holds_no_secret(url):
 def test_unknown_keys_are_refused():
     with pytest.raises(ValidationError):
         LLMSettings(modle="x")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"messages": []}, "messages is said by the prompt; remove it from extra_body"),
+        ({"model": "x"}, "model is said by the setting model"),
+        ({"n": 2}, "n is said by the setting samples"),
+        ({"max_completion_tokens": 2}, "said by the setting max_tokens"),
+        ({"reasoning_effort": "low"}, "said by the setting reasoning_effort"),
+        ({"response_format": {}}, "said by the form of the reply"),
+        ({"stream": True}, "stream asks for a reply of another form"),
+        ({"tools": []}, "tools asks for a reply of another form"),
+        ({"a": float("nan")}, "give values that JSON has"),
+        ({"a": [float("inf")]}, "give values that JSON has"),
+        ({"a": date(2026, 1, 1)}, "give values that JSON has"),
+        ({"a": "\ud800"}, "give values that JSON has"),
+    ],
+)
+def test_the_extra_body_changes_nothing_that_is_said_elsewhere(values, words):
+    with pytest.raises(ValidationError, match=words):
+        LLMSettings(extra_body=values)
+
+
+def test_the_order_of_the_extra_body_makes_no_other_request():
+    one, two = ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1})
+    keys = {ChatRequest(**LLMSettings(extra_body=values).asking, messages=()).key() for values in (one, two)}
+    assert len(keys) == 1
+
+
+def test_an_empty_effort_is_refused():
+    with pytest.raises(ValidationError):
+        LLMSettings(reasoning_effort="")

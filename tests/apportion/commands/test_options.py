@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import click
+import pytest
 from click.testing import CliRunner
 
-from apportion.commands.options import option_names, with_options
+from apportion.commands.options import JSONObject, option_names, with_options
 
 
 def test_a_parameter_is_called_by_its_option_and_others_as_they_are():
@@ -27,3 +28,22 @@ def test_a_group_of_options_stands_below_the_commands_own():
 
     names = [parameter.name for parameter in with_options(group, command).params]
     assert names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ('{"top_k": 20}', "{'top_k': 20}"),
+        ("[1]", "is no JSON object such as '{\"top_k\": 20}'"),
+        ("top_k=20", "'top_k=20' is no JSON (Expecting value"),
+        ("[" * 100_000, "is no JSON (maximum recursion"),
+    ],
+)
+def test_an_object_of_json_is_read_or_refused(given, words):
+    @click.command()
+    @click.option("--extra", type=JSONObject())
+    def command(extra: object) -> None:
+        click.echo(extra)
+
+    done = CliRunner().invoke(command, ["--extra", given])
+    assert words in done.output and done.exit_code == (0 if given.startswith("{") else 2)

@@ -31,13 +31,15 @@ def test_submit_leave_come_back_collect_and_the_client_finds_the_replies(folder)
 
 
 def test_a_line_asks_what_a_live_request_asks(folder):
-    asked = requests(1, schema=SCHEMA, temperature=0.5)
+    reasoning = {"reasoning_effort": "low", "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}
+    asked = requests(1, schema=SCHEMA, temperature=0.5, **reasoning)
     with serving(BatchServer()) as server:
         advance(server, folder, asked)
         advance(server, folder, asked)
         with Client(settings(server)) as client:
             client.complete(asked[0])
     assert server.worked == server.requests
+    assert server.worked[0]["chat_template_kwargs"] == {"enable_thinking": False}
 
 
 def test_what_is_there_or_in_a_batch_already_is_not_handed_in(folder):

@@ -29,6 +29,7 @@ def test_four_characters_are_estimated_as_a_token(without_tiktoken):
     none = tokens.estimated_input_tokens(request(""))
     assert tokens.estimated_input_tokens(request("x" * 400)) == none + 100
     assert tokens.estimated_input_tokens(request("", schema={"type": "object"})) > none
+    assert tokens.estimated_input_tokens(request("", extra_body={"guided_grammar": "x" * 400})) >= none + 100
     assert tokens.way_of_counting("m") == "estimated at 4 characters a token"
 
 
