@@ -19,7 +19,7 @@ from corpus.schema import CORPUS_TABLES, TableSchema
 from corpus.session import Media, Rating, Session, Turn
 from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from foundation.errors import InputError
-from foundation.files import sync, temporary_name
+from foundation.files import check_path, sync, temporary_name
 from foundation.nearest import did_you_mean
 
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
@@ -195,6 +195,7 @@ def _media(values: tuple[Any, ...]) -> Media:
 
 
 def _check_folder(root: Path) -> None:
+    check_path(root)
     if not root.exists():
         raise InputError(f"{root}: no such folder. Check the path, or make it with `apportion import KIND SRC {root}`.")
     if not root.is_dir():

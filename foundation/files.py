@@ -14,6 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
+from foundation.errors import InputError
+
+MOST_SHOWN = 200
+
 
 def canonical_json(value: Any) -> str:
     """JSON text that is the same for equal values: sorted keys, no spaces, no NaN."""
@@ -47,6 +51,24 @@ def remembered_digest(path: Path) -> str:
 @lru_cache(maxsize=256)
 def _digest_at(path: Path, size: int, changed_ns: int) -> str:
     return file_digest(path)
+
+
+def check_path(path: Path) -> None:
+    """Refuse a path that the system cannot look at, before something else is said of it; one that is missing is fine.
+
+    Raises
+    ------
+    InputError
+        A name that is too long or holds a NUL, links in a circle, a folder on the way that is closed.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        shown = str(path) if len(str(path)) <= MOST_SHOWN else f"{str(path)[:MOST_SHOWN]}…"
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"{shown!r}: cannot be looked at ({cause}). Check the path.") from None
 
 
 def sync(path: Path) -> None:

@@ -18,6 +18,7 @@ from evaluation.settings import EvaluationSettings
 from features.emotion_model.choice import AUTO, NONE, shown_emotion_model
 from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
+from foundation.files import check_path
 from foundation.nearest import did_you_mean
 from foundation.settings import Place, Settings, problems
 from llm_client.prompts.prompt_file import is_path
@@ -159,7 +160,8 @@ class Config(Settings):
         """A copy whose policy, where it is a folder, is found from ``base``."""
         name = self.align.policy
         path = os.path.normpath(base / os.path.expanduser(name))  # noqa: PTH111
-        if name == "tiny" or not (is_folder_name(name) or Path(path).is_dir()):
+        # Nor Path.is_dir, for which a name that is too long for a file is an error.
+        if name == "tiny" or not (is_folder_name(name) or os.path.isdir(path)):  # noqa: PTH112
             return self
         return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
 
@@ -187,6 +189,7 @@ def load_config(path: str | Path) -> Config:
         Missing or unreadable file, TOML syntax, an unknown key (with the nearest known one), a value out of range.
     """
     path = Path(path)
+    check_path(path)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -197,9 +200,26 @@ def load_config(path: str | Path) -> Config:
         raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save the file as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
+    except NotADirectoryError:
+        raise InputError(f"{path}: a folder on the way to it is a file. Check the path.") from None
+    except ValueError as error:  # Of TOML, and of an integer of thousands of digits.
         raise InputError(f"{path}: not valid TOML: {error}. Correct that line.") from None
-    return _anchored(_checked(values, str(path)), path.resolve().parent)
+    except RecursionError:
+        raise InputError(f"{path}: nested too deeply to read. No setting is; remove the brackets.") from None
+    _check_texts(values, str(path))
+    config = _anchored(_checked(values, str(path)), path.resolve().parent)
+    for named in (config.corpus, config.output):
+        check_path(named)
+    return config
+
+
+def _check_texts(value: Any, source: str, place: str = "") -> None:
+    """Refuse what no path and no name can hold, before it is taken for one."""
+    if isinstance(value, str) and "\0" in value:
+        raise InputError(f"{source}: {place} = {value!r}: holds the character NUL. Remove it.")
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in inner:
+        _check_texts(item, source, f"{place}.{name}" if place else str(name))
 
 
 def _checked(values: Mapping[str, Any], source: str) -> Config:

@@ -20,7 +20,7 @@ from corpus.tablefile import FORMATS, sort_rows
 from corpus.validate import Problem, validate
 from corpus.weak_ratings import weak_ratings
 from foundation.errors import InputError
-from foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
+from foundation.files import check_path, is_temporary, remove_leftovers, temporary_name, write_atomically
 from foundation.listing import some
 from foundation.nearest import did_you_mean
 
@@ -82,6 +82,8 @@ def import_to(
     """
     src, out, options = Path(src), Path(out), dict(options or {})
     importer = find_importer(kind)
+    for path in (src, out):
+        check_path(path)
     record = {"kind": kind, "source": os.path.realpath(src), "options": options}
     if not overwrite:
         _check_free(out, src, record)
@@ -149,7 +151,7 @@ def _is_unused(out: Path) -> bool:
 
 
 def _inside(src: Path, out: Path) -> bool:
-    return src.resolve().is_relative_to(out.resolve())
+    return Path(os.path.realpath(src)).is_relative_to(os.path.realpath(out))
 
 
 def _has_tables(out: Path) -> bool:

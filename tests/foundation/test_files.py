@@ -11,6 +11,7 @@ import pytest
 from foundation.errors import InputError
 from foundation.files import (
     canonical_json,
+    check_path,
     digest,
     file_digest,
     is_temporary,
@@ -149,3 +150,11 @@ def test_a_place_that_cannot_be_written_is_the_caller_s_to_explain(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError), locked(tmp_path / "file" / "lock", "busy", InputError):
         pass
+
+
+def test_a_path_that_cannot_be_looked_at(tmp_path):
+    check_path(tmp_path)
+    check_path(tmp_path / "nowhere" / "x")
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(InputError, match=r"cannot be looked at \(.*Check the path"):
+            check_path(tmp_path / name)

@@ -37,6 +37,10 @@ def test_paths_are_relative_to_the_file(tmp_path):
         ("corpus = 'c'\n[split]\ntrain = 2.0", "split.train = 2.0"),
         ("corpus = 'c'\n[decompose]\nmethods = ['rrdd']", "did you mean 'rrd'"),
         ("corpus = ", "not valid TOML"),
+        ("corpus = 'c'\nseeds = [" + "9" * 5000 + "]", "not valid TOML"),
+        ("corpus = 'c'\nseeds = " + "[" * 3000, "nested too deeply to read"),
+        ('corpus = "a\\u0000b"', r"corpus = 'a\\x00b': holds the character NUL"),
+        ("corpus = 'c'\n[decompose]\nmethods = [\"a\\u0000b\"]", "decompose.methods.0 = "),
     ],
 )
 def test_a_bad_configuration_says_which_key_and_what_is_allowed(tmp_path, text, message):
@@ -49,9 +53,24 @@ def test_files_that_cannot_be_read(tmp_path):
         load_config(tmp_path / "none.toml")
     with pytest.raises(InputError, match="is a folder"):
         load_config(tmp_path)
+    (tmp_path / "circle.toml").symlink_to("circle.toml")
+    with pytest.raises(InputError, match=r"cannot be looked at \(Too many levels of symbolic links\)"):
+        load_config(tmp_path / "circle.toml")
     (tmp_path / "latin.toml").write_bytes(b"corpus = '\xe4'")
     with pytest.raises(InputError, match="not UTF-8 at byte 10"):
         load_config(tmp_path / "latin.toml")
+    with pytest.raises(InputError, match="a folder on the way to it is a file"):
+        load_config(tmp_path / "latin.toml" / "x.toml")
+
+
+def test_a_policy_whose_name_is_too_long_for_a_folder_is_a_name(tmp_path):
+    assert load_config(written(tmp_path, f"corpus = 'c'\n[align]\npolicy = '{'x' * 300}'")).align.policy == "x" * 300
+
+
+@pytest.mark.parametrize("key", ["corpus", "output"])
+def test_names_that_no_file_can_have(tmp_path, key):
+    with pytest.raises(InputError, match=r"xxx…': cannot be looked at \(File name too long\)"):
+        load_config(written(tmp_path, "corpus = 'c'\noutput = 'o'\n".replace(f"{key} = '", f"{key} = '" + "x" * 300)))
 
 
 def test_no_permission(tmp_path, monkeypatch):

@@ -96,3 +96,16 @@ def test_long_lists_are_cut_short(tmp_path):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(CHAT | {"score": s}) + "\n" for s in [1, *"x" * 15]))
     text = str(import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE))
     assert text.count("left out: session") == 10 and "left out: 5 more" in text
+
+
+@pytest.mark.parametrize("place", ["source", "out"])
+def test_a_name_that_no_file_can_have(source, tmp_path, place):
+    paths = {"source": source, "out": tmp_path / "corpus", place: tmp_path / ("x" * 300)}
+    with pytest.raises(InputError, match=r"cannot be looked at \(File name too long\)"):
+        import_to("chat", paths["source"], paths["out"], SCALE)
+
+
+def test_a_source_that_is_a_link_to_itself(tmp_path):
+    (tmp_path / "a.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(InputError, match=r"cannot be looked at \(Too many levels of symbolic links\)"):
+        import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE)
