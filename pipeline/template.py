@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,17 @@ from corpus.corpus import Corpus
 from foundation.errors import InputError
 from pipeline.config import Config
 
+MOST_UP = 3
+"""A corpus that is as many folders up from the file is no neighbour: it is named by its whole path."""
+
 
 def template_for(
-    corpus: Path, rating: str | None, called: Callable[[str], str] = str, *, align: bool = True
+    corpus: Path,
+    rating: str | None,
+    called: Callable[[str], str] = str,
+    *,
+    align: bool = True,
+    base: Path | None = None,
 ) -> tuple[str, list[str]]:
     """The file for a corpus, and the names of all its ratings.
 
@@ -30,6 +39,8 @@ def template_for(
         What the caller calls a parameter, for errors.
     align : bool
         Whether a run fine-tunes a policy.
+    base : Path, optional
+        The folder that the file is to lie in: a corpus in it or near it is named from there.
 
     Raises
     ------
@@ -40,13 +51,19 @@ def template_for(
     if rating is not None and rating not in names:
         raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
     values: dict[str, Any] = {
-        "corpus": corpus.resolve(),
+        "corpus": _from(base, corpus.resolve()),
         "output": f"runs/{corpus.resolve().name}",
         "rating": rating or next(iter(names), None),
     }
     if not align:
         values["align"] = {"enabled": False}
     return render_template(values), names
+
+
+def _from(base: Path | None, path: Path) -> str:
+    """``path`` as it is called from the folder ``base``, or whole where that is no shorter way to it."""
+    relative = str(path) if base is None else os.path.relpath(path, base.resolve())
+    return str(path) if relative.startswith("../" * MOST_UP) else relative
 
 
 def render_template(values: Mapping[str, Any]) -> str:
@@ -58,7 +75,7 @@ def render_template(values: Mapping[str, Any]) -> str:
     """
     lines = [
         "# apportion: what to do with this corpus. A line that begins with # shows a default;",
-        "# remove the # to change it. Paths are relative to this file.",
+        "# remove the # to change it. A path that does not begin with / is relative to this file.",
         "",
     ]
     lines += _fields(Config, values)
@@ -102,4 +119,5 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
-    return json.dumps(str(value), ensure_ascii=False)
+    # DEL is the one character that JSON allows in a text and TOML does not.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -30,7 +30,7 @@ def init_command(corpus: Path, output: Path, rating: str | None, align: bool | N
         align = not (sys.stdin.isatty() and sys.stderr.isatty()) or click.confirm(
             "Fine-tune a policy against the rewards, too?", default=True, err=True
         )
-    text, names = template_for(corpus, rating, option_names(), align=align)
+    text, names = template_for(corpus, rating, option_names(), align=align, base=output.parent)
     write(output, "--output", text)
     click.echo(f"wrote {output}")
     if len(names) > 1 and rating is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
 from pipeline.config import load_config
+from pipeline.template import render_template
 from tests.behaviour.small import write_small_corpus
 
 
@@ -26,6 +29,30 @@ def test_init_writes_a_file_that_can_be_run(tmp_path, capsys):
     config = load_config(tmp_path / "a.toml")
     assert config.corpus == corpus
     assert config.rating == "satisfaction"
+
+
+@pytest.mark.parametrize(
+    ("place", "named"),
+    [
+        ("a.toml", "corpus"),
+        ("corpus/a.toml", "."),
+        ("runs/a.toml", "../corpus"),
+        ("x/y/a.toml", "../../corpus"),
+        ("x/y/z/a.toml", None),
+    ],
+)
+def test_a_corpus_nearby_is_named_from_the_file(tmp_path, capsys, place, named):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=2)
+    assert run(capsys, "init", corpus, "-o", tmp_path / place)[0] == 0
+    assert f'corpus = "{named or corpus}"' in (tmp_path / place).read_text().splitlines()
+    assert load_config(tmp_path / place).corpus == corpus
+    moved = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))
+    assert load_config(moved / place).corpus == (moved / "corpus" if named else corpus)
+
+
+@pytest.mark.parametrize("name", ["\x7f", 'a"b', "a\\b", "\x1b[1m", "a\nb", "\u2028", "🤷🏽"])
+def test_a_rating_of_any_name_is_one_in_toml(name):
+    assert tomllib.loads(render_template({"corpus": "c", "rating": name}))["rating"] == name
 
 
 def test_init_replaces_nothing_unasked(tmp_path, capsys):
