@@ -96,8 +96,7 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
     shards = max(1, config.workers * SHARDS_PER_WORKER)
     outcomes: list[Outcome] = []
     waiting = list(names)
-    # What a stage could read and no unit of it wants (judgements, where nothing is blended) does not hold it up.
-    before = {name: set(plan.upstream(name)) & set(names) - {name} for name in names}
+    before = {name: waited_for(plan, name, names) for name in names}
     running: dict[Future[list[Outcome]], tuple[str, int, int]] = {}
     left: Counter[str] = Counter()
     finished: set[str] = set()
@@ -131,6 +130,16 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
         for future in running:
             future.cancel()
     return RunResult(tuple(outcomes))
+
+
+def waited_for(plan: Plan, name: str, names: Sequence[str]) -> set[str]:
+    """Those of the stages ``names`` that have to end before ``name`` can start.
+
+    What a stage could read and no unit of it wants (judgements, where nothing is blended) does not hold it up; one that
+    tells failures waits for all others, those included that it does not read.
+    """
+    others = set(names) - {name}
+    return others if "quarantine" in plan.stages[name].facts else others & set(plan.upstream(name))
 
 
 def _usable(outcomes: list[Outcome], names: list[str]) -> list[Outcome]:

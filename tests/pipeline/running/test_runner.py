@@ -10,9 +10,10 @@ from foundation.errors import InputError
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.local import run_locally
-from pipeline.running.runner import run_stages
+from pipeline.running.runner import run_stages, waited_for
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
+from tests.pipeline.stages.planned import plan
 
 TEXT = 'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
 
@@ -61,3 +62,11 @@ def test_workers_tell_how_many_units_have_ended_before_their_shard_has(tmp_path,
         run_stages(chosen, ["judge"], progress)
     counts = [int(found) for found in re.findall(r"^judge: (\d+) of 60$", stream.getvalue(), re.MULTILINE)]
     assert counts == sorted(counts) and any(count % 15 for count in counts), stream.getvalue()
+
+
+def test_what_tells_failures_waits_for_all_that_can_fail():
+    made = plan(("uniform",))
+    names = ["split", "embed", "judge", "report"]
+    assert waited_for(made, "report", names) == {"split", "embed", "judge"}
+    assert waited_for(made, "judge", names) == set()
+    assert waited_for(made, "rewards", [*names, "rewards"]) == {"split", "judge"}
