@@ -9,6 +9,7 @@ from typing import Any
 from evaluation.consistency import Consistency
 from evaluation.evaluation import Evaluation, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
+from foundation.numbers import fixed
 
 NONE = "–"
 TITLES = {
@@ -209,14 +210,11 @@ def _cell(figure: Figure, decimals: int) -> str:
     if isinstance(figure, Missing):
         return NONE
 
-    def number(value: float) -> str:
-        return f"{value + 0.0:.{decimals}f}"  # + 0.0 turns -0.0 into 0.0
-
-    text = number(figure.value)
+    text = fixed(figure.value, decimals)
     if figure.seed_sd is not None:
-        text += f" ±{number(figure.seed_sd)}"
+        text += f" ±{fixed(figure.seed_sd, decimals)}"
     if figure.low is not None and figure.high is not None:
-        text += f" [{number(figure.low)}, {number(figure.high)}]"
+        text += f" [{fixed(figure.low, decimals)}, {fixed(figure.high, decimals)}]"
     return text
 
 

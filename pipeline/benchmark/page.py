@@ -9,6 +9,7 @@ from typing import Any
 from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
 from evaluation.figure import Estimate
 from evaluation.table import TITLES, render_markdown
+from foundation.numbers import fixed
 from pipeline.benchmark.session import ShownSession
 
 LOWER_IS_BETTER = frozenset({"global_loss"})
@@ -72,10 +73,10 @@ def _row(comparison: PairedDifference, group: str, figure: str, best: str) -> tu
         return None
     sign = 1 if comparison.method == best else -1
     difference = comparison.difference
-    text = f"{round(sign * difference.value, 3) + 0.0:+.3f}"  # + 0.0 turns -0.0 into 0.0
+    text = fixed(sign * difference.value, 3, sign=True)
     if difference.low is not None and difference.high is not None:
-        low, high = sorted(round(sign * end, 3) + 0.0 for end in (difference.low, difference.high))
-        text += f" [{low:.3f}, {high:.3f}]"
+        low, high = sorted(sign * end for end in (difference.low, difference.high))
+        text += f" [{fixed(low, 3)}, {fixed(high, 3)}]"
     return (pair[1] if sign == 1 else pair[0]), text
 
 
@@ -91,7 +92,7 @@ def _turns(shown: ShownSession, picture: str) -> list[str]:
     for i, turn in enumerate(shown.turns):
         label = shown.people[i]
         people = [] if not _judged(shown) else ["–" if label is None else f"{label:.2f}"]
-        rewards = [f"{shown.rewards[method][i]:+.3f}" for method in methods]
+        rewards = [fixed(shown.rewards[method][i], 3, sign=True) for method in methods]
         lines.append([str(turn), _shortened(shown.texts[i]), *people, *rewards])
     rows = [header, ["---"] * len(header), *lines]
     table = "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)

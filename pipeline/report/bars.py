@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
 
 HEIGHT = 20.0
-COLOURS = 10
+COLOURED = (
+    "llm", "llm-multimodal", "rrd", "sentiment", "uniform", "affect", "ircr", "rudder", "reaction", "reaction-llm",
+    "rrd-va", "rrd-ls", "ircr-va", "rudder-va",
+)  # fmt: skip
+"""The methods of this package, each with a colour of its own in every report, whatever is beside it."""
+GUESTS = 4
+"""Colours for the methods that other packages bring, behind those."""
 
 
-def colour_class(index: int) -> str:
-    """The class that colours the method at this position."""
-    return f"m{index % COLOURS}"
+def colour_class(method: str) -> str:
+    """The class that colours a method, the same in every report and every subset of methods."""
+    if method in COLOURED:
+        return f"m{COLOURED.index(method)}"
+    return f"m{len(COLOURED) + int(hashlib.sha256(method.encode()).hexdigest(), 16) % GUESTS}"
 
 
 def largest(values: Sequence[Sequence[float | None]]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from corpus.schema import REWARDS
 from corpus.session import Episode
 from evaluation.evaluation import PairedDifference
-from evaluation.table import TITLES, footnotes, grids, read
+from evaluation.table import TITLES, Grid, footnotes, grids, read
 from pipeline.report.bars import colour_class
 from pipeline.report.curves import stage_charts
 from pipeline.report.sessions import session_views
@@ -103,7 +103,7 @@ def render_report(inputs: ReportInputs) -> str:
     evaluation = read(inputs.evaluation) if inputs.evaluation is not None else None
     rewards = REWARDS.arrow.empty_table() if inputs.rewards is None else inputs.rewards
     methods: list[str] = sorted(pc.unique(rewards["method"]).to_pylist())
-    colours = {method: colour_class(i) for i, method in enumerate(methods)}
+    colours = {method: colour_class(method) for method in methods}
     style = _source("page.css")
     values = {
         "style": style,
@@ -116,7 +116,7 @@ def render_report(inputs: ReportInputs) -> str:
             for text in dict.fromkeys((*inputs.warnings, *(evaluation.warnings if evaluation else ())))
         ],
         "missing": [(title, clean(why, CAUSE_LIMIT)) for title, why in inputs.missing.items()],
-        "grids": grids(evaluation) if evaluation else (),
+        "grids": [_with_minus(grid) for grid in grids(evaluation)] if evaluation else [],
         "footnotes": footnotes(evaluation) if evaluation else (),
         "comparisons": [_comparison(comparison) for comparison in evaluation.comparisons] if evaluation else [],
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
@@ -161,17 +161,22 @@ def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]
     ]
 
 
+def _with_minus(grid: Grid) -> Grid:
+    """The same figures with a real minus sign, as everywhere on the page."""
+    return replace(grid, rows=tuple((name, *(cell.replace("-", "−") for cell in cells)) for name, *cells in grid.rows))
+
+
 def _comparison(comparison: PairedDifference) -> tuple[str, ...]:
-    """A row: group, figure, the two methods, their difference, its interval."""
+    """A row: the two methods, figure, group, their difference, its interval."""
     difference = comparison.difference
     interval = "–"
     if difference.low is not None and difference.high is not None:
         interval = f"{number(difference.low)} to {number(difference.high)}"
     among = "decompositions" if comparison.among == "decompositions" else "reward models"
     return (
-        among,
-        TITLES[comparison.figure],
         f"{clean(comparison.method, 60)} − {clean(comparison.against, 60)}",
+        TITLES[comparison.figure],
+        among,
         signed(difference.value),
         interval,
     )

@@ -22,9 +22,13 @@ text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font
 .value{font-size:12px;font-variant-numeric:tabular-nums}.zero,.rule{stroke:#c9ced6}
 .m0{fill:#3b63c9}.m1{fill:#c98a00}.m2{fill:#e0563f}.m3{fill:#2a9d8a}.m4{fill:#8a4fd6}
 .m5{fill:#d65a92}.m6{fill:#3f8f3d}.m7{fill:#4f9fd9}.m8{fill:#94653f}.m9{fill:#7f858f}
+.m10{fill:#0f7d94}.m11{fill:#a8326f}.m12{fill:#6b7a1e}.m13{fill:#5a4a9c}.m14{fill:#b5551d}
+.m15{fill:#2f6f4f}.m16{fill:#8c2d2d}.m17{fill:#3d5a73}
 @media (prefers-color-scheme:dark){text{fill:#e7eaee}.paper{fill:#14171b}.soft{fill:#a2abb8}.zero,.rule{stroke:#434a55}
 .m0{fill:#7c9cf5}.m1{fill:#f0b93a}.m2{fill:#ff8a75}.m3{fill:#6ed3c1}.m4{fill:#bd93f9}
-.m5{fill:#ff9cc4}.m6{fill:#7fd07c}.m7{fill:#93cdfb}.m8{fill:#cfa27c}.m9{fill:#b0b7c2}}
+.m5{fill:#ff9cc4}.m6{fill:#7fd07c}.m7{fill:#93cdfb}.m8{fill:#cfa27c}.m9{fill:#b0b7c2}
+.m10{fill:#5fc8de}.m11{fill:#f27dbb}.m12{fill:#c3d061}.m13{fill:#a99cf0}.m14{fill:#f09a62}
+.m15{fill:#79c9a1}.m16{fill:#e58080}.m17{fill:#9fb8cf}}
 """
 
 
@@ -60,10 +64,10 @@ def turn_rewards_svg(episode: Episode, rewards: Mapping[str, Mapping[int, float]
     for row, position in enumerate(positions):
         y = HEAD + ROW * row
         parts.append(_said(episode, position, y))
-        for column, of_turn in enumerate(rewards.values()):
+        for column, (method, of_turn) in enumerate(rewards.items()):
             value = of_turn.get(episode.turns[position].turn)
             if value is not None and np.isfinite(value):
-                parts.append(_bar(value, scale, TEXT_WIDTH + COLUMN * column, y, colour_class(column)))
+                parts.append(_bar(value, scale, TEXT_WIDTH + COLUMN * column, y, colour_class(method)))
     if left_out:
         more = f"and {left_out} more turn{'' if left_out == 1 else 's'} of {clean(episode.rating.target, 40)}"
         parts.append(Markup('<text class="soft" x="20" y="{}">{}</text>').format(HEAD + ROW * len(turns) + 24, more))
@@ -83,7 +87,7 @@ def _head(heading: str, methods: list[str], rows: int) -> Markup:
         parts.append(
             Markup(
                 '<text class="head {}" x="{}" y="58" text-anchor="middle">{}</text><path class="zero" d="M{} {}V{}"/>'
-            ).format(colour_class(column), middle, clean(method, 20), middle, HEAD - 8, HEAD + ROW * rows)
+            ).format(colour_class(method), middle, clean(method, 20), middle, HEAD - 8, HEAD + ROW * rows)
         )
     return Markup("").join(parts)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -222,22 +223,76 @@ def test_missing_rewards_draw_nothing(inputs: ReportInputs) -> None:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+def chromium(profile: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_browser_applies_the_style_and_runs_nothing(inputs: ReportInputs, tmp_path: Path) -> None:
     def complaints(html: str) -> str:
         (tmp_path / "report.html").write_text(html, encoding="utf-8")
-        command = [
-            str(CHROMIUM),
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            f"--user-data-dir={tmp_path / 'profile'}",
-        ]
-        command += ["--enable-logging=stderr", "--dump-dom", (tmp_path / "report.html").as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        page = (tmp_path / "report.html").as_uri()
+        done = chromium(tmp_path / "profile", "--enable-logging=stderr", "--dump-dom", page)
         assert "From one score to turn rewards" in done.stdout
         return "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
     page = render_report(spoiled(inputs))
     assert complaints(page) == ""
     assert "Content Security Policy" in complaints(page.replace("<style>", "<style>/* another style */"))
+
+
+MOVE = """<script>
+document.body.style.width = "390px";
+const wide = [...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth + 20);
+const found = wide.map(box => {
+  box.scrollLeft = 1000;
+  const row = box.querySelector("tbody tr"), left = box.getBoundingClientRect().left;
+  return {moved: box.scrollLeft, first: row.cells[0].getBoundingClientRect().left - left,
+          second: row.cells[1].getBoundingClientRect().left - left, wide: row.cells[0].getBoundingClientRect().width};
+});
+document.title = JSON.stringify(found);
+</script></body>"""
+"""Moves every table that is wider than its frame to its end, and says where its first two columns are then."""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_table_that_is_moved_on_a_phone_keeps_its_methods_in_sight(page: str, tmp_path: Path) -> None:
+    free = re.sub(r"<meta http-equiv=[^>]*>", "", page).replace("<details>", "<details open>")
+    (tmp_path / "report.html").write_text(free.replace("</body>", MOVE), encoding="utf-8")
+    arguments = ("--window-size=500,900", "--dump-dom", (tmp_path / "report.html").as_uri())
+    titled = re.search(r"<title>(.*?)</title>", chromium(tmp_path / "profile", *arguments).stdout)
+    assert titled is not None
+    tables = json.loads(titled[1])
+    assert len(tables) >= 3
+    for table in tables:
+        assert table["moved"] > 20 and -1 <= table["first"] <= 2, table
+        assert table["second"] < table["wide"] <= 0.4 * 500, table
+
+
+def test_a_method_has_the_same_colour_alone_as_among_others(inputs: ReportInputs, page: str) -> None:
+    def colour(text: str, method: str) -> str:
+        return re.findall(rf'<i class="dot (m\d+)"></i>{method}</span>', text)[0]
+
+    alone = pa.array([name == "uniform" for name in inputs.rewards["method"].to_pylist()])
+    fewer = render_report(replace(inputs, rewards=inputs.rewards.filter(alone)))
+    assert colour(fewer, "uniform") == colour(page, "uniform") != colour(page, "llm")
+
+
+def test_no_figure_is_a_remainder_or_a_signed_zero(inputs: ReportInputs) -> None:
+    rewards = inputs.rewards
+    tiny = [(-2.8e-17, 2.8e-17, -0.0)[i % 3] for i in range(rewards.num_rows)]
+    place = rewards.schema.get_field_index("reward")
+    text = outline(render_report(replace(inputs, rewards=rewards.set_column(place, "reward", pa.array(tiny))))).text
+    assert "e−17" not in text and not re.search(r"[+−-]0\.0+(?!\d)", text)
+
+
+def test_a_run_without_an_evaluation_or_rewards_says_why(inputs: ReportInputs) -> None:
+    missing = {"evaluation": "left out: until = 'rewards'", "rewards": "failed: <no disk>"}
+    found = outline(
+        render_report(replace(inputs, evaluation=None, rewards=None, missing=missing, unfinished={"align"}))
+    )
+    text = " ".join(found.text.split())
+    assert "No evaluation. left out: until = 'rewards'" in text and "No rewards. failed: <no disk>" in text
+    assert "evaluation" not in found.ids and "No session has rewards." in text and "Policy (up to a failure)" in text
+    assert f"Rating {inputs.rating}" in text

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
+from importlib.resources import files
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.report.bars import HEIGHT, largest, turn_bars, value_bar
+from decompose.methods import METHODS
+from pipeline.report.bars import COLOURED, GUESTS, HEIGHT, colour_class, largest, turn_bars, value_bar
 from pipeline.report.chart import POINTS, ChartLine, line_chart, ticks
 from pipeline.report.curves import stage_charts
 from pipeline.report.picture import MAX_ROWS, turn_rewards_svg
@@ -23,7 +25,8 @@ SVG = "{http://www.w3.org/2000/svg}"
     ("value", "text"),
     [
         (None, "–"), (math.nan, "–"), (math.inf, "–"), (0.0, "0.000"), (0.1234, "0.123"), (-1.5, "−1.50"),
-        (12.34, "12.3"), (12345.6, "12,346"), (0.0001234, "1.2e−04"),
+        (12.34, "12.3"), (12345.6, "12,346"), (0.0001234, "1.2e−04"), (2.8e-17, "0.000"), (-2.8e-17, "0.000"),
+        (-0.0, "0.000"), (-0.0001234, "−1.2e−04"),
     ],
 )  # fmt: skip
 def test_number(value: float | None, text: str) -> None:
@@ -32,7 +35,8 @@ def test_number(value: float | None, text: str) -> None:
 
 def test_other_texts() -> None:
     assert (signed(0.5), signed(-0.5), signed(0.0)) == ("+0.500", "−0.500", "0.000")
-    assert (plain(4.0), plain(-2.5), plain(3.3571)) == ("4", "−2.5", "3.357")
+    assert (signed(2.8e-17), signed(-2.8e-17), signed(-0.0), signed(0.0004)) == ("0.000", "0.000", "0.000", "+4.0e−04")
+    assert (plain(4.0), plain(-2.5), plain(3.3571), plain(-0.0)) == ("4", "−2.5", "3.357", "0")
     assert (seconds(75.9), seconds(None), seconds(-1.0), seconds(math.nan)) == ("1:15", "", "0:00", "")
     assert clean("abcdef", 4) == "abc…"
 
@@ -53,6 +57,18 @@ def test_bars_reach_from_the_middle_by_their_share_of_the_scale() -> None:
     assert path is not None and path.get("d") == "M1 20h8v-10.0h-8zM11 20h8v20.0h-8z"
     bar = ElementTree.fromstring(value_bar(-1.0, 2.0, "m1")).find("path")
     assert bar is not None and bar.get("d") == "M15.0 0h15.0v8h-15.0z"
+
+
+def test_every_method_has_a_colour_of_its_own_and_keeps_it() -> None:
+    assert set(METHODS) <= set(COLOURED)
+    assert len({colour_class(name) for name in COLOURED}) == len(COLOURED)
+    guests = {colour_class(f"guest-{number}") for number in range(50)}
+    assert guests == {f"m{len(COLOURED) + number}" for number in range(GUESTS)}
+    assert colour_class("guest-1") == "m17"
+    style = files("pipeline.report").joinpath("page.css").read_text(encoding="utf-8")
+    for place in range(len(COLOURED) + GUESTS):
+        # In the light and in the dark.
+        assert style.count(f".m{place} {{ color: ") == 2
 
 
 def test_the_common_scale_is_never_zero() -> None:
