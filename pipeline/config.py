@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,26 @@ class Config(Settings):
         except ValidationError as error:
             raise InputError(f"align {algorithm}: {'; '.join(problems(error))}.") from None
         return self.model_copy(update={"align": align})
+
+    def with_align(self, base: Path, called: Callable[[str], str] = str, **changes: Any) -> Config:
+        """A copy with other keys of [align], None left out; a policy that is a folder is found from ``base``.
+
+        ``called`` is what the caller calls a key, for errors.
+
+        Raises
+        ------
+        InputError
+            A value that is not allowed, or settings that do not suit each other.
+        """
+        given = {name: value for name, value in changes.items() if value is not None}
+        if not given:
+            return self
+        try:
+            align = AlignSettings.model_validate({**self.align.model_dump(exclude_unset=True), **given})
+        except ValidationError as error:
+            raise InputError(f"align: {'; '.join(problems(error, called))}.") from None
+        changed = self.model_copy(update={"align": align})
+        return changed.with_policy(base) if "policy" in given else changed
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
         """A copy with another emotion model: ``auto``, ``none`` or a path relative to ``base``."""

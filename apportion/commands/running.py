@@ -6,10 +6,10 @@ import json
 import math
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -100,10 +100,12 @@ def run(
     preview: int | None = None,
     send_to: str | None = None,
     pseudonyms: bool = False,
+    given: Mapping[str, Any] | None = None,
 ) -> None:
     """Run ``stages`` as the options ask, or say what that would be, and end the process with the exit code.
 
-    ``source`` and ``command`` are what the person gave, for the command that is to be run next.
+    ``source`` and ``command`` are what the person gave, for the command that is to be run next; ``given`` the keys of
+    [align] that options went before.
     """
     from pipeline.running.local import dry_run_text, preview_text, run_locally
 
@@ -132,7 +134,7 @@ def run(
     if as_json:
         click.echo(json.dumps(summary.to_json(), indent=1, sort_keys=True))
     else:
-        click.echo(f"{summary.text()}\n{summary.next_step(source, command)}")
+        click.echo(f"{summary.text()}\n{summary.next_step(source, command, given or {})}")
     sys.exit(summary.exit_code(allow_quarantine=allow_quarantine))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from apportion.commands.aligning import ALIGN_OPTIONS, aligned_as_asked
 from apportion.commands.options import with_options
 from apportion.commands.running import run, with_llm_options, with_run_options
 from pipeline.config import load_config
@@ -99,10 +100,15 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
             loaded = loaded.with_audit(sessions)
         if name.startswith("align "):
             loaded = loaded.with_algorithm(name.removeprefix("align "))
+        if "align" in stages:
+            loaded, given = aligned_as_asked(loaded, options)
+            options["given"] = given
         run(loaded, stages, str(config), name, **options)
 
     if "audit" in stages:
         command = with_options(AUDIT_OPTIONS, command)
+    if "align" in stages:
+        command = with_options(ALIGN_OPTIONS, command)
     return with_llm_options(command) if _may_ask(stages) else command
 
 

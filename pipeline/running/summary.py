@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from foundation.listing import indented
@@ -20,6 +22,7 @@ SHOWN_FAILURES = 10
 STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}
 """The stage whose one artifact a file of the run folder is."""
 EXIT_LEFT, EXIT_WAITING = 1, 3
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,11 @@ class RunSummary:
             lines.append(f"stopped: {self.result.stopped}")
         return "\n".join(lines)
 
-    def next_step(self, source: str, command: str = "run") -> str:
-        """One line that says what to do next, after `apportion COMMAND SOURCE` has led here."""
+    def next_step(self, source: str, command: str = "run", given: Mapping[str, Any] = EMPTY) -> str:
+        """One line that says what to do next, after `apportion COMMAND SOURCE` has led here.
+
+        ``given`` are keys of [align] that the command's options went before.
+        """
         report = self._files().get("report")
         if self._waits:
             return f"next: apportion {command} {source} --batch (the same again, later; OpenAI takes up to 24 h)"
@@ -105,9 +111,10 @@ class RunSummary:
             return f"next: open {report}"
         if self.audit:
             return f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
-        if command.startswith("align "):
-            algorithm = command.removeprefix("align ")
-            return f'next: apportion run {source}, which takes this policy where align.algorithm = "{algorithm}"'
+        named = {"algorithm": command.removeprefix("align ")} if command.startswith("align ") else {}
+        if chosen := {**named, **given}:
+            keys = ", ".join(f"align.{key} = {json.dumps(value)}" for key, value in chosen.items())
+            return f"next: apportion run {source}, which takes this policy where {keys}"
         return f"next: apportion run {source}"
 
     @property

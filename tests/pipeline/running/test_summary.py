@@ -52,6 +52,13 @@ def test_the_next_step_follows_from_what_became_of_the_run(tmp_path, command, ou
     assert advice in summary(tmp_path, *outcomes, **fields).next_step("c.toml", command)
 
 
+def test_the_keys_that_options_went_before_are_named_for_the_run_that_takes_the_policy(tmp_path):
+    made = summary(tmp_path, Outcome("align", Unit(), "done"))
+    told = made.next_step("c.toml", "align grpo", {"steps": 3, "device": "cuda"})
+    assert told.endswith('where align.algorithm = "grpo", align.steps = 3, align.device = "cuda"')
+    assert made.next_step("c.toml", "align", {"lr": 0.1}).endswith("where align.lr = 0.1")
+
+
 def test_a_stopped_run_says_so_in_the_summary(tmp_path):
     made = summary(tmp_path, DONE, STOPPED)
     assert made.text().startswith("stopped: The budget of $1 is used up. 1 of 1 units of the stage 'judge' are left")
