@@ -28,7 +28,7 @@ from rlhf.ppo.kl_control import KLControl
 from rlhf.ppo.token_rewards import token_rewards
 from rlhf.ppo.update import PPOUpdate
 from rlhf.sampling.partner import Partner
-from rlhf.sampling.rollout import Rollout, join_rollouts, sample_replies
+from rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
 from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.training.alarms import Alarms, gamed, repetition, sameness
@@ -138,7 +138,8 @@ class PPO:
         """
         places = self.processes.broadcast([next(self.order) for _ in range(self.settings.batch)])
         contexts = [self.contexts[place] for place in places[self.processes.contiguous_part(len(places))]]
-        sampled = self._sample(contexts)
+        with finite_probabilities():
+            sampled = self._sample(contexts)
         rollout, scores = self._gather(sampled, self._scores(number, contexts, sampled))
         experience, observed = self._experience(rollout, scores, places)
         losses = self.update(number, experience)

@@ -93,11 +93,6 @@ def sample_replies(
         A reply that has not ended by then is cut.
     temperature : float or None
         None takes the most likely token each time.
-
-    Raises
-    ------
-    UnitError
-        Probabilities that are no finite numbers.
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
@@ -112,10 +107,7 @@ def sample_replies(
     )
     # Where each process holds a part of the weights, all go on until the last one's replies have ended.
     together = {"synced_gpus": True} if is_sharded(model) else {}
-    with finite_probabilities():
-        tokens: Tensor = model.generate(
-            input_ids=prompts, attention_mask=attention, generation_config=config, **together
-        )
+    tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config, **together)
     replies = tokens[:, prompts.shape[1] :]
     mask = reply_mask(replies, policy.eos_ids)
     texts = tuple(

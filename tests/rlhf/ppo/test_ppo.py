@@ -108,6 +108,13 @@ def test_the_frozen_weights_stay():
     assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
+def test_probabilities_that_are_no_numbers_are_told():
+    ppo = trainer(no_reward)
+    torch.nn.init.constant_(ppo.actor.model.get_input_embeddings().weight, math.nan)
+    with pytest.raises(UnitError, match=r"no finite numbers, so no reply can be drawn: .* Lower lr"):
+        ppo.step(1)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_reward_that_is_no_finite_number_names_step_and_turn(bad):
     calls = []

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import UnitError
 from rlhf.policy.lora import attach_adapter
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.sampling.rollout import Rollout, join_rollouts, pad_prompts, reply_mask, sample_replies
@@ -30,14 +29,6 @@ def test_prompts_are_padded_on_the_left():
         gap = len(row) - len(context.prompt)
         assert row == [policy.pad_id] * gap + list(context.prompt)
         assert seen == [0] * gap + [1] * len(context.prompt)
-
-
-def test_probabilities_that_are_no_numbers_are_told():
-    policy = small_policy()
-    with torch.no_grad():
-        policy.model.get_input_embeddings().weight.fill_(float("nan"))
-    with pytest.raises(UnitError, match=r"no finite numbers, so no reply can be drawn: .* Lower lr"):
-        sample_replies(policy, policy.model, contexts(policy), max_new_tokens=2, temperature=1.0)
 
 
 @pytest.fixture
