@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -31,3 +33,14 @@ class StoppedError(ApportionError):
     """
 
     same_again: ClassVar[bool] = False
+
+
+@contextmanager
+def errors_called(name: str) -> Iterator[None]:
+    """Begin the errors that a person sees with ``name``, where it is not empty."""
+    try:
+        yield
+    except ApportionError as error:
+        if name:
+            error.args = (f"{name}: {error}",)
+        raise

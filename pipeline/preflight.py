@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from features.emotion_model.choice import resolve_emotion_model
 from foundation.errors import InputError
@@ -10,6 +12,9 @@ from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.choice import check_choice
 from pipeline.engine.stage import BeforeRun
+
+if TYPE_CHECKING:
+    from pipeline.engine.engine import Engine
 
 
 def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = True) -> tuple[str, ...]:
@@ -43,8 +48,10 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     for name, stage in plan.stages.items():
         if name in names:
             # As it was given, not the engine's copy: of that, every setting counts as set.
-            units, rating = plan.units[name], engine.config.rating
-            before = BeforeRun(config, engine.corpus.root, engine.sessions, units, engine.tools, sends, rating)
+            before = BeforeRun(
+                config, engine.corpus.root, engine.sessions, plan.units[name], engine.tools, sends,
+                rating=engine.config.rating, finished=partial(_is_finished, engine, name),
+            )  # fmt: skip
             warnings += stage.check(before)
     # Two stages can say the same: both ask the model.
     return tuple(dict.fromkeys(warnings))
@@ -62,3 +69,7 @@ def check_output(config: Config) -> None:
     else:
         return
     raise InputError(f"output = '{config.output}': {where}. Set output to a folder beside the corpus.")
+
+
+def _is_finished(engine: Engine, stage: str) -> bool:
+    return len(engine.finished(stage)) == len(engine.plan.units[stage])

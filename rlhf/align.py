@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from foundation.errors import ApportionError
+from foundation.errors import errors_called
 from foundation.progress import Progress, silent
 from rlhf.alignment import align_here
 from rlhf.launch.parent import align_together
+from rlhf.preflight import check_alignment
 from rlhf.training.job import Job
 from rlhf.training.reward import ModelReward
 from rlhf.training.run import Watcher
@@ -46,18 +46,8 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     UnitError
         No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
-    with _called(job.called):
+    with errors_called(job.called):
+        check_alignment(job.settings)
         if job.settings.processes > 1:
             return align_together(job, progress, watch)
         return align_here(job, ModelReward(job.reward_model), progress=progress, watch=watch)
-
-
-@contextmanager
-def _called(name: str) -> Iterator[None]:
-    """Begin the errors that a person sees with ``name``."""
-    try:
-        yield
-    except ApportionError as error:
-        if name:
-            error.args = (f"{name}: {error}",)
-        raise

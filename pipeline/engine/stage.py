@@ -111,6 +111,7 @@ class BeforeRun:
 
     ``config`` is as it was given, ``rating`` the one that it chooses, ``units`` are those planned of the stage.
     ``sends`` is False where nothing will be sent, so that what requests would lack is worth a warning and no error.
+    ``finished`` tells whether all of them are finished already.
     """
 
     config: Config
@@ -120,6 +121,7 @@ class BeforeRun:
     tools: Any = None
     sends: bool = True
     rating: str | None = None
+    finished: Callable[[], bool] = lambda: False
 
 
 StageFunction = Callable[[Inputs, "Config", Work], Outputs]

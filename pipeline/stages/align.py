@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
-from foundation.errors import InputError
+from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
 from pipeline.config import Config, key_of
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import fix_threads, seed_of
 from rlhf.launch.config import check_config
-from rlhf.policy.loading import check_whole
+from rlhf.policy.loading import check_whole, is_folder_name
 from rlhf.policy.opening import policy_digest
+from rlhf.preflight import check_alignment
 from rlhf.training.curves_until import measured_until
 from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
 from rlhf.training.weights_and_biases import check_wandb, wandb_run
@@ -89,7 +90,7 @@ def _check(before: BeforeRun) -> Iterator[str]:
             f"align.reward_method = {method!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
             "Add it there or choose one of those."
         )
-    _check_policy(config)
+    _check_place(config)
     if config.run.tensorboard is not None:
         check_tensorboard("run.tensorboard")
         check_event_folder(config.run.tensorboard, "run.tensorboard")
@@ -99,12 +100,23 @@ def _check(before: BeforeRun) -> Iterator[str]:
         check_extra("vllm", "vllm", "align.generation = 'vllm'", "sampling with it")
     if settings.processes > 1:
         check_config(settings, "align.accelerate")
+    # What is finished needs no model any more; of one at the Hub, the network would be asked.
+    named = settings.policy != "tiny" and not is_folder_name(settings.policy)
+    if not (named and before.finished()):
+        with errors_called("align"):
+            check_alignment(settings, _rated(before))
     if settings.unread:
         keys = ", ".join(f"align.{name}" for name in settings.unread)
         yield f"{keys}: set, but not read by align.algorithm = {settings.algorithm!r}."
 
 
-def _check_policy(config: Config) -> None:
+def _rated(before: BeforeRun) -> set[str]:
+    """Whom somebody rates."""
+    episodes = (episode for session in before.sessions.values() for episode in session.episodes(before.rating))
+    return {episode.rating.target for episode in episodes}
+
+
+def _check_place(config: Config) -> None:
     """Raise InputError where the policy is no whole model, or is what this run replaces."""
     check_whole(config.align.policy)
     published = (config.output / "policy").resolve()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -125,12 +125,16 @@ def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[
     InputError
         A speaker whom no episode rates.
     """
-    rated = {episode.rating.target for episode in episodes}
+    check_targets(targets, {episode.rating.target for episode in episodes})
+    return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
+
+
+def check_targets(targets: Sequence[str], rated: Collection[str]) -> None:
+    """Raise InputError for one of ``targets`` whom nobody has rated."""
     for target in targets:
         if target not in rated:
             shown = first_few([repr(name) for name in sorted(rated)], 5) or "no speakers"
             raise InputError(f"targets: nobody called {target!r} is rated. Rated are {shown}.")
-    return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
 
 
 def spoken(turns: Iterable[Turn]) -> list[Turn]:

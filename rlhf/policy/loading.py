@@ -34,11 +34,22 @@ class Policy:
 
     @classmethod
     def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Policy:
-        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p."""
+        """Wrap a loaded model; from here on without dropout, and sampled plainly, without top-p.
+
+        Raises
+        ------
+        InputError
+            No token that ends a turn.
+        """
         from transformers import GenerationConfig
 
         without_dropout(model)
         eos_ids = _eos_ids(model, tokenizer)
+        if not eos_ids:
+            raise InputError(
+                f"policy {name!r}: neither its tokenizer nor its generation_config.json names a token that ends "
+                "a turn. Set eos_token there, or choose a model that was made for dialogue."
+            )
         pad_id = eos_ids[0] if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
         # What a checkpoint adds to sampling would make the log-probabilities those of another policy.
         model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -82,10 +93,11 @@ def load_policy(
     except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
         if is_allocation(error):
             raise
-        raise InputError(_explain(name, error)) from error
+        raise InputError(cannot_load(name, error)) from error
     if adapter is not None:
         model = with_adapter(model, adapter)
-    _check_window(name, model.config, window)
+    check_window(name, model.config, window)
+    check_embeddings(name, model, tokenizer)
     return Policy.of(called or name, on_device(model, placement), tokenizer)
 
 
@@ -109,9 +121,26 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
                 f"policy {name!r}: the folder has no tokenizer (tokenizer.json, tokenizer_config.json). Put it there: "
                 "adapters come with the tokenizer that they were trained with."
             ) from None
-        raise InputError(_explain(name, error)) from error
+        raise InputError(cannot_load(name, error)) from error
     _check_template(name, tokenizer)
     return tokenizer
+
+
+def read_config(name: str) -> Any:
+    """The configuration of the model ``name``.
+
+    Raises
+    ------
+    InputError
+        Unknown name, gated model, no network, or no configuration that transformers knows.
+    """
+    from transformers import AutoConfig
+
+    _check_folder(name)
+    try:
+        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # Loaders fail in many ways.
+        raise InputError(cannot_load(name, error)) from error
 
 
 def check_model(name: str, window: Window) -> None:
@@ -120,16 +149,21 @@ def check_model(name: str, window: Window) -> None:
     Raises
     ------
     InputError
-        Unknown name, gated model, no network, no configuration that transformers knows, or too long a window.
+        See `read_config`, or too long a window.
     """
-    from transformers import AutoConfig
+    check_window(name, read_config(name), window)
 
-    _check_folder(name)
-    try:
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-    except Exception as error:  # Loaders fail in many ways.
-        raise InputError(_explain(name, error)) from error
-    _check_window(name, config, window)
+
+def check_embeddings(name: str, model: Any, tokenizer: Any) -> None:
+    """Raise InputError where the tokenizer of the model ``name`` writes tokens that the model has no embedding for."""
+    rows = model.get_input_embeddings().num_embeddings
+    highest = max(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    if highest[1] >= rows:
+        raise InputError(
+            f"policy {name!r}: its tokenizer writes {highest[0]!r} as token {highest[1]}, and the model has embeddings "
+            f"for 0 to {rows - 1}. Put the tokenizer there that the model was trained with, or give it more embeddings "
+            "(model.resize_token_embeddings) and save it."
+        )
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
@@ -144,7 +178,7 @@ def with_adapter(model: Any, folder: Path) -> Any:
 
     file = folder / "adapter_model.safetensors"
     if not file.is_file():
-        raise InputError(_explain(str(folder), ValueError(f"{folder} has no safetensors of its adapters.")))
+        raise InputError(cannot_load(str(folder), ValueError(f"{folder} has no safetensors of its adapters.")))
     try:
         adapted = PeftModel.from_pretrained(model, str(folder), use_safetensors=True)
         _check_adapters(adapted, file)
@@ -203,12 +237,18 @@ def _check_folder(name: str) -> None:
 
 
 def check_device(placement: Placement, called: str = "device") -> None:
-    """Raise InputError where the device is not there; ``called`` is what the caller calls the choice of it."""
+    """Raise InputError where the device is not there, or lacks the format; ``called`` is what its choice is called."""
     import torch
 
-    if placement.device == "cuda" and not torch.cuda.is_available():
+    if placement.device != "cuda":
+        return
+    if not torch.cuda.is_available():
         raise InputError(
             f"{called} = 'cuda': torch sees no CUDA device here. Set it to 'cpu' or use a machine with a GPU."
+        )
+    if placement.dtype == "bfloat16" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        raise InputError(
+            "dtype = 'bfloat16': this GPU does not compute in it (NVIDIA's do from Ampere on). Set it to 'float32'."
         )
 
 
@@ -237,7 +277,8 @@ def _check_template(name: str, tokenizer: Any) -> None:
         )
 
 
-def _check_window(name: str, config: Any, window: Window) -> None:
+def check_window(name: str, config: Any, window: Window) -> None:
+    """Raise InputError where the model ``name`` has fewer positions than ``window`` holds tokens."""
     limit = getattr(config, "max_position_embeddings", None)
     if limit is not None and window.tokens > limit:
         raise InputError(
@@ -246,7 +287,8 @@ def _check_window(name: str, config: Any, window: Window) -> None:
         )
 
 
-def _explain(name: str, error: BaseException) -> str:
+def cannot_load(name: str, error: BaseException) -> str:
+    """Why the model ``name`` cannot be loaded, and what to do, from what a loader has raised."""
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     what = f"policy {name!r}"

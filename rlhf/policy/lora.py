@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from peft import LoraConfig, PeftModel, get_peft_model
@@ -31,13 +32,9 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
     InputError
         The model has no layer of the names in ``settings.targets``.
     """
-    layers = sorted({name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, nn.Linear)})
-    missing = [name for name in settings.targets if name not in layers]
-    if missing:
-        raise InputError(
-            f"lora.targets: the policy has no linear layer {', '.join(map(repr, missing))}. "
-            f"It has: {', '.join(layers)}."
-        )
+    check_layers(
+        {name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, nn.Linear)}, settings
+    )
     return LoraConfig(
         r=settings.r,
         lora_alpha=settings.alpha,
@@ -46,6 +43,16 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
         bias="none",
         task_type="CAUSAL_LM",
     )
+
+
+def check_layers(layers: Iterable[str], settings: LoraSettings) -> None:
+    """Raise InputError where adapters are asked for on a layer that is not among the names of ``layers``."""
+    known = sorted(layers)
+    missing = [name for name in settings.targets if name not in known]
+    if missing:
+        raise InputError(
+            f"lora.targets: the policy has no linear layer {', '.join(map(repr, missing))}. It has: {', '.join(known)}."
+        )
 
 
 def trained_weights(model: nn.Module) -> int:

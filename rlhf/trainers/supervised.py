@@ -11,8 +11,9 @@ from peft import PeftModel
 from trl import SFTTrainer
 
 from corpus.session import Episode
-from foundation.errors import InputError, UnitError
-from rlhf.policy.contexts import DialogueContext, Said, merge_turns, render
+from foundation.errors import UnitError
+from rlhf.policy.answers import answer_tokens
+from rlhf.policy.contexts import DialogueContext, merge_turns
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import adapter_config
 from rlhf.trainers.arguments import supervised_arguments
@@ -93,24 +94,10 @@ def supervised_examples(
         episode, position = places[context.session_id, context.turn]
         if episode.turns[position].text.strip():
             reply = merge_turns(episode.turns[position:], episode.rating.target)[0]
-            labels = list(_reply_tokens(policy, context, reply)[:max_new_tokens])
+            labels = list(answer_tokens(policy, context.messages, reply)[:max_new_tokens])
             prompt = list(context.prompt)
             examples.append({"input_ids": prompt + labels, "labels": [IGNORED] * len(prompt) + labels})
     return examples
-
-
-def _reply_tokens(policy: Policy, context: DialogueContext, reply: Said) -> tuple[int, ...]:
-    whole = render((*context.messages, reply), policy.tokenizer, reply_follows=False)
-    start = len(context.prompt)
-    if whole[:start] != context.prompt:
-        raise InputError(
-            f"policy {policy.name!r}: its chat template writes a prompt differently once it is answered, so "
-            "what was said cannot be learned from. Choose another model, or another algorithm."
-        )
-    tokens = whole[start:]
-    end = next((place for place, token in enumerate(tokens) if token in policy.eos_ids), None)
-    # Templates go on behind the end mark (a line break, say), or have none.
-    return (*tokens, policy.eos_ids[0]) if end is None else tokens[: end + 1]
 
 
 class _SFT(AdapterSaving, SFTTrainer):  # type: ignore[misc]

@@ -188,3 +188,25 @@ def test_a_corpus_of_no_sessions(tmp_path: Path, trained: Path, monkeypatch: pyt
     done = in_process(monkeypatch, "align", config)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "no session" in done.stderr or "0 rated sessions" in done.stderr
+
+
+def test_a_policy_that_does_not_suit_is_told_before_any_stage(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    text = TEXT.replace('"corpus"', f'"{trained / "corpus"}"').format(policy=trained / "model", tokens=96)
+    config.write_text(text + '[align.lora]\ntargets = ["c_attn"]\n')
+    done = in_process(monkeypatch, "run", config)
+    assert done.returncode == 2 and "align: lora.targets: the policy has no linear layer 'c_attn'" in done.stderr
+    assert not (tmp_path / "run" / "store").exists()
+
+
+def test_a_gated_policy_is_told_before_any_stage(trained: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(TEXT.replace('"corpus"', f'"{trained / "corpus"}"').format(policy="some/gated-model", tokens=96))
+    with hub() as address:
+        done = apportion(
+            "run", config, HF_ENDPOINT=address, HF_HUB_OFFLINE="0", HF_HOME=str(tmp_path / "hf"), HF_TOKEN="",
+            NO_PROXY="127.0.0.1", no_proxy="127.0.0.1",
+        )  # fmt: skip
+    assert done.returncode == 2 and "align: policy 'some/gated-model': the model is gated" in done.stderr

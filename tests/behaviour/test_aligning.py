@@ -12,6 +12,7 @@ from pipeline.config import Config, load_config
 from pipeline.preflight import check
 from tests.behaviour.command import threads
 from tests.behaviour.small import write_small_corpus
+from tests.rlhf.saved import save_model
 
 TEXT = """corpus = "corpus"
 output = "run"
@@ -141,7 +142,8 @@ def test_a_missing_extra_is_named_before_any_work(folder, monkeypatch):
     with pytest.raises(InputError, match=r"align.generation = 'vllm': .* needs vllm. .*apportion\[vllm\]"):
         check(with_run(folder, vllm))
     check(with_run(folder, vllm), ["evaluate"])
-    dealt = {"processes": 2, "policy": "some/model", "accelerate": "deepspeed"}
+    policy = str(save_model(folder / "model"))
+    dealt = {"processes": 2, "policy": policy, "accelerate": "deepspeed", "max_context_tokens": 64}
     with pytest.raises(InputError, match=r"align.accelerate = 'deepspeed': .* needs deepspeed. "):
         check(with_run(folder, dealt))
     check(with_run(folder, {**dealt, "accelerate": "fsdp"}))

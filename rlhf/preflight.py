@@ -1,0 +1,103 @@
+"""What of an alignment can be known to fail before its first step, looked at before anything else is done or paid."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from rlhf.policy.contexts import check_targets
+from rlhf.policy.loading import (
+    Policy,
+    cannot_load,
+    check_device,
+    check_embeddings,
+    check_whole,
+    check_window,
+    load_tokenizer,
+    read_config,
+)
+from rlhf.settings import AlignSettings, LoraSettings
+
+TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj", "up_proj", "v_proj")
+"""The linear layers of the LLaMA that `tiny` is."""
+
+
+def check_alignment(settings: AlignSettings, rated: Collection[str] | None = None) -> None:
+    """Raise InputError where an alignment with ``settings`` cannot be carried out on this machine.
+
+    A named policy's configuration and tokenizer are read, and the model is built without its weights (on torch's meta
+    device). ``rated`` are the speakers whom somebody rates; None where they are not known.
+
+    Raises
+    ------
+    InputError
+        A device or number format that is not there; processes that cannot be started; targets whom nobody rates; of a
+        policy: unknown name, gated, no network, no safetensors in its folder, not a causal language model, no tokenizer
+        or one with more tokens than the model has embeddings, no chat template or one that does not suit, no end mark,
+        a window longer than the model reads, or no layer of the names in ``settings.lora.targets``.
+    """
+    check_device(settings.placement)
+    if settings.processes > 1:
+        from rlhf.launch.parent import check_launch
+
+        check_launch(settings)
+    if rated is not None:
+        check_targets(settings.targets, rated)
+    if settings.policy == "tiny":
+        _check_tiny(settings.lora)
+    else:
+        _check_policy(settings)
+
+
+def _check_tiny(lora: LoraSettings) -> None:
+    from rlhf.policy.lora import check_layers
+
+    check_layers(TINY_LAYERS, lora)
+
+
+def _check_policy(settings: AlignSettings) -> None:
+    from rlhf.policy.lora import adapter_config
+
+    name = settings.policy
+    check_whole(name)
+    config = read_config(name)
+    check_window(name, config, settings.window)
+    folder = Path(name).expanduser()
+    if folder.is_dir() and not any(folder.glob("*.safetensors")):
+        raise InputError(cannot_load(name, ValueError("no safetensors")))
+    tokenizer = load_tokenizer(name)
+    model = _without_weights(name, config)
+    check_embeddings(name, model, tokenizer)
+    adapter_config(model, settings.lora)
+    _check_turns(Policy.of(name, model, tokenizer), settings)
+
+
+def _without_weights(name: str, config: Any) -> Any:
+    import torch
+    from transformers import AutoModelForCausalLM, GenerationConfig
+
+    try:
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
+    except Exception as error:  # Models fail in many ways to be built.
+        raise InputError(cannot_load(name, error)) from error
+    try:
+        # Which tokens end a turn is often said there alone.
+        model.generation_config = GenerationConfig.from_pretrained(name)
+    except (OSError, ValueError):
+        return model  # No such file: the configuration says it.
+    return model
+
+
+def _check_turns(policy: Policy, settings: AlignSettings) -> None:
+    """What only some algorithms ask of a chat template."""
+    from rlhf.policy.answers import answer_tokens
+    from rlhf.policy.contexts import Said
+    from rlhf.sampling.several_turns import interjection
+
+    if settings.reply_turns > 1:
+        interjection(policy, "c")
+    if settings.algorithm == "sft":
+        answer_tokens(policy, (Said("user", "a"),), Said("assistant", "b"))
