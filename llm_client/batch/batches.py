@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.files import locked
+from foundation.listing import listed
 from llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
 from llm_client.batch.lines import BatchLine, read_line
-from llm_client.batch.service import BatchService, UncertainError
+from llm_client.batch.service import BatchService, FileLines, UncertainError
 from llm_client.cost.budget import Budget
 from llm_client.cost.prices import Price, find_price
 from llm_client.errors import LostBatchError, RequestError, SetupError
@@ -249,28 +250,40 @@ class Batches:
             time.sleep(min(left_s, 1.0))
 
     def _collect(self, batch: BookedBatch, state: Batch, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
-        open_keys = self._book.keys(batch)
-        if open_keys:
-            lines = [*self._answers(state), *self._lines(state.error_file_id)]
+        if self._book.keys(batch):
+            files = [self._service.lines(file) for file in (state.output_file_id, state.error_file_id) if file]
+            lines = [read_line(document) for file in files for document in file.documents]
             self._settle(batch, lines, known, progress)
             left = self._book.keys(batch)
+            doubts = self._doubts(state, files) if left else None
+            if doubts:
+                # They may have been paid, so they are not handed in again before a person says so.
+                progress.problems.append(
+                    f"{doubts}; {len(left):,} requests of the batch {state.id} stay open, the other replies are kept. "
+                    "The same command reads the file again; where it stays so, give up the batch, and they are asked "
+                    "anew"
+                )
+                return
             progress.unanswered += len(left)
             self._book.free(batch, sorted(left))
         self._service.delete(state.input_file_id, state.output_file_id, state.error_file_id)
         self._book.drop(batch)
 
-    def _answers(self, state: Batch) -> list[BatchLine]:
-        lines = self._lines(state.output_file_id)
+    def _doubts(self, state: Batch, files: Sequence[FileLines]) -> str | None:
+        """Why a request without an answer may have one at the server all the same."""
+        host = self._settings.host
+        broken = [
+            f"{host}: line {listed(file.broken)} of the batch's file {file.file} cannot be read"
+            for file in files
+            if file.broken
+        ]
+        if broken:
+            return "; ".join(broken)
         promised = state.request_counts.completed if state.request_counts else 0
-        if len(lines) < promised:
-            raise RequestError(
-                f"the batch {state.id} has {promised:,} replies, and its file at {self._settings.host} holds "
-                f"{len(lines):,}. Run the same command again in a few minutes."
-            )
-        return lines
-
-    def _lines(self, file: str | None) -> list[BatchLine]:
-        return [read_line(document) for document in self._service.lines(file)] if file else []
+        held = sum(len(file.documents) for file in files if file.file == state.output_file_id)
+        if held < promised:
+            return f"the batch has {promised:,} replies, and its file at {host} holds {held:,}"
+        return None
 
     def _settle(
         self, batch: BookedBatch, lines: Sequence[BatchLine], known: Mapping[str, ChatRequest], progress: _Progress

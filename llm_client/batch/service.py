@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,15 @@ _ENDPOINT = "/v1/chat/completions"
 _TOKEN = "apportion"
 _LONGEST_PAUSE_S = 600.0
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class FileLines:
+    """What a batch's ``file`` says of each request, and the numbers of ``broken`` lines, which say nothing readable."""
+
+    file: str
+    documents: tuple[dict[str, Any], ...]
+    broken: tuple[int, ...]
 
 
 class BatchService:
@@ -87,23 +97,22 @@ class BatchService:
         except _NotFoundError:
             return None
 
-    def lines(self, file: str) -> Iterator[dict[str, Any]]:
-        """The JSON lines of a finished batch's file, its last line whole or the file refused."""
+    def lines(self, file: str) -> FileLines:
+        """The lines of a finished batch's file."""
         raw: bytes = self._patiently(lambda: self._sdk.files.content(file).content)
-        text = raw.decode("utf-8", "replace")
-        for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+        documents, broken = [], []
+        for number, line in enumerate(raw.decode("utf-8", "replace").removesuffix("\n").split("\n"), start=1):
             if not line.strip():
                 continue
             try:
                 document = json.loads(line)
             except (ValueError, RecursionError):
                 document = None
-            if not isinstance(document, dict):
-                raise RequestError(
-                    f"{self._connection.settings.host}: line {number} of the batch's file {file} is no JSON object, so "
-                    "nothing of it was taken. Run the same command again."
-                )
-            yield document
+            if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
+                documents.append(document)
+            else:
+                broken.append(number)
+        return FileLines(file, tuple(documents), tuple(broken))
 
     def delete(self, *files: str | None) -> None:
         """Remove files from the server, so that no conversation stays there; a server that keeps them is no error."""

@@ -7,8 +7,10 @@ The first line says where the replies come from: ``{"model": …, "date": …, "
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,6 +21,9 @@ from typing import Any
 from llm_client.errors import MissingReplyError, SetupError
 from llm_client.request import ChatReply, ChatRequest, json_line
 from llm_client.settings import LLMSettings
+
+_log = logging.getLogger(__name__)
+_HEADER_START = b'{"model": '
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class RecordedReplies:
         self._path = path
         self.header = read_header(path)
         self._replies: dict[str, ChatReply] = {}
-        for number, line in enumerate(_lines(path)[1:], start=2):
+        for number, line in enumerate(_whole_lines(path)[1:], start=2):
             entry = _entry(path, number, line)
             # Two processes may have recorded the same request; everybody goes on with the first reply.
             self._replies.setdefault(entry["key"], _reply(entry))
@@ -111,7 +116,7 @@ class Recorder:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         except OSError as error:
             raise SetupError(f"the recording {path} cannot be written: {error}.") from None
-        self._known = {_entry(path, number, line)["key"] for number, line in enumerate(_lines(path)[1:], start=2)}
+        self._known = {_entry(path, number, line)["key"] for number, line in enumerate(_whole_lines(path)[1:], start=2)}
 
     def add(self, request: ChatRequest, reply: ChatReply) -> None:
         """Append one reply unless its request is in the file already."""
@@ -133,9 +138,13 @@ class Recorder:
     def _start(self, header: RecordingHeader) -> None:
         content = self._path.read_bytes()
         whole = content.rfind(b"\n") + 1
-        if whole:
+        rest = content[whole:]
+        if whole or (rest and not rest.startswith(_HEADER_START[: len(rest)])):
             read_header(self._path)
-        if whole < len(content):
+        if _is_json(rest):
+            self._write(b"\n")  # An editor has left the last line without its end.
+            whole = len(content) + 1
+        elif rest:
             # A killed writer left part of a line; its reply is still in the cache.
             os.ftruncate(self._descriptor, whole)
         if not whole:
@@ -143,7 +152,11 @@ class Recorder:
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         # One write of a whole line on a file opened for appending: lines of several processes do not mix.
-        os.write(self._descriptor, (json_line(entry) + "\n").encode())
+        self._write((json_line(entry) + "\n").encode())
+
+    def _write(self, line: bytes) -> None:
+        if os.write(self._descriptor, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def live_header(settings: LLMSettings) -> RecordingHeader:
@@ -156,12 +169,27 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _lines(path: Path) -> list[str]:
+def _whole_lines(path: Path) -> list[str]:
+    """The lines of a recording; a last one that a killed writer did not finish is none."""
     try:
         # Not splitlines(): a reply may hold U+2028 and the like unescaped.
-        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = path.read_bytes().split(b"\n")
+        last = lines.pop()
+        if last and _is_json(last):
+            lines.append(last)
+        elif last:
+            _log.warning("%s: the last line was cut while it was written; the reply in it counts as not recorded", path)
+        return [line.decode("utf-8") for line in lines]
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"the recorded replies {path} cannot be read: {error}.") from None
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _header(path: Path, line: str) -> RecordingHeader:

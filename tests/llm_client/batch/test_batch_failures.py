@@ -8,7 +8,18 @@ from llm_client.batch.batches import Batches
 from llm_client.client import Client
 from llm_client.errors import RequestError, SetupError
 from tests.llm_client.batch_server import BatchServer
-from tests.llm_client.batching import CANARY, MOST_USD, USD_A_REPLY, advance, batches, requests, settings, usage
+from tests.llm_client.batching import (
+    CANARY,
+    MOST_USD,
+    USD_A_REPLY,
+    advance,
+    batches,
+    kept,
+    requests,
+    settings,
+    texts,
+    usage,
+)
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 
@@ -110,20 +121,51 @@ def test_a_batch_that_was_on_its_way_when_its_process_died_is_waited_for(folder)
     assert len(server.worked) == 2 and len(server.batches) == 1
 
 
-@pytest.mark.parametrize("raw", [b'{"custom_id": "x"', b"[]", b"<html>", b"[" * 100_000])
-def test_a_file_that_was_cut_is_refused_whole_and_read_again(folder, raw):
+@pytest.mark.parametrize("raw", [b'{"custom_id": "x"', b"[]", b"{}", b"<html>", b"[" * 100_000])
+def test_a_file_that_cannot_be_read_frees_no_request_and_is_read_again(folder, raw):
     asked = requests(3)
     with serving(BatchServer()) as server:
         advance(server, folder, asked)
         server.before = lambda call: Fault(200, raw=raw) if call == "GET files/content" else None
-        with pytest.raises(RequestError, match=r"line 1 of the batch's file .* is no JSON object"):
-            advance(server, folder, asked)
+        (problem,) = advance(server, folder, asked).problems
+        assert "line 1 of the batch's file file-output-batch_0 cannot be read; 3 requests of the batch" in problem
         server.before = lambda call: Fault(200, raw=b"") if call == "GET files/content" else None
-        with pytest.raises(RequestError, match=r"has 3 replies, and its file at .* holds 0"):
-            advance(server, folder, asked)
+        (problem,) = advance(server, folder, asked).problems
+        assert "the batch has 3 replies, and its file at 127.0.0.1 holds 0; 3 requests" in problem
         assert usage(folder).replies == 0
         server.before = lambda call: None
         assert advance(server, folder, asked).collected == 3
+
+
+@pytest.mark.parametrize("broken", [b'{"custom_id": "x', b"", b"\xff\xfe", b'{"id": "r"}', b"7"])
+def test_a_broken_line_costs_its_own_request_and_no_other(folder, broken):
+    asked = requests(4)
+    with serving(BatchServer()) as server:
+        advance(server, folder, asked, budget_usd=10)
+        server._asked(server.batches["batch_0"])
+        file = server.files["file-output-batch_0"]
+        whole = file["raw"]
+        lines = whole.split(b"\n")
+        lines[1] = broken  # The second answer, which is the third request's.
+        file["raw"] = b"\n".join(lines)
+        first = advance(server, folder, asked, budget_usd=10)
+        assert (first.collected, first.submitted, first.finished) == (3, 0, False)
+        cause = "line 2 of the batch's file" if broken else "the batch has 4 replies, and its file at"
+        assert cause in first.problems[0] and "1 requests of the batch batch_0 stay open" in first.problems[0]
+        assert "give up the batch, and they are asked anew" in first.problems[0]
+        assert kept(folder, asked) == [text if n != 2 else None for n, text in enumerate(texts(asked))]
+        assert usage(folder).in_batches_usd == pytest.approx(MOST_USD)
+        # The file is read again: whole now, or broken for ever.
+        if broken == b"7":
+            with batches(server, folder) as chosen:
+                assert chosen.forget("batch_0") == 1
+            assert usage(folder).unanswered_usd == pytest.approx(MOST_USD)
+            assert advance(server, folder, asked).submitted == 1
+        else:
+            file["raw"] = whole
+        assert advance(server, folder, asked).collected == 1
+        assert kept(folder, asked) == texts(asked)
+    assert len(server.worked) == (5 if broken == b"7" else 4)
 
 
 def test_lines_twice_or_of_strangers_change_nothing(folder):

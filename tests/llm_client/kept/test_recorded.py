@@ -126,3 +126,46 @@ def test_a_full_disk_while_recording_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("llm_client.kept.recorded.os.write", full)
     with pytest.raises(SetupError, match="No space left"):
         recorder.add(request("a"), ChatReply("x", "m"))
+
+
+@pytest.mark.parametrize(
+    "cut", [b'{"key": "k2", "reply": "y', b'{"key"', "é".encode()[:1], b'{"key": "k2", "reply": "\xc3']
+)
+def test_a_last_line_that_a_kill_has_cut_costs_its_own_reply_only(tmp_path, caplog, cut):
+    path = write(tmp_path / "r.jsonl", {"key": request("a").key(), "reply": "x"})
+    whole = path.read_bytes()
+    path.write_bytes(whole + cut)
+    assert fetch(path, request("a")).text == "x"
+    assert "the last line was cut while it was written" in caplog.text
+    recorder = Recorder(path, HEADER)
+    recorder.add(request("b"), ChatReply("new", "m"))
+    recorder.close()
+    assert path.read_bytes().startswith(whole + b'{"key": ') and fetch(path, request("b")).text == "new"
+
+
+def test_a_last_line_without_its_end_is_kept(tmp_path):
+    path = write(tmp_path / "r.jsonl", {"key": request("a").key(), "reply": "x"})
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert fetch(path, request("a")).text == "x"
+    recorder = Recorder(path, HEADER)
+    recorder.add(request("b"), ChatReply("new", "m"))
+    recorder.close()
+    assert [fetch(path, request(name)).text for name in "ab"] == ["x", "new"]
+
+
+def test_a_header_that_a_kill_has_cut_is_written_again_and_a_note_of_one_line_is_left_alone(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'{"model": "some')
+    Recorder(path, HEADER).close()
+    assert read_header(path) == HEADER
+    path.write_bytes(b"my notes")
+    with pytest.raises(SetupError, match="line 1: not the header"):
+        Recorder(path, HEADER)
+    assert path.read_bytes() == b"my notes"
+
+
+def test_a_disk_that_takes_half_a_line_is_told(tmp_path, monkeypatch):
+    recorder = Recorder(tmp_path / "r.jsonl", HEADER)
+    monkeypatch.setattr("llm_client.kept.recorded.os.write", lambda descriptor, data: len(data) // 2)
+    with pytest.raises(SetupError, match="No space left"):
+        recorder.add(request("a"), ChatReply("x", "m"))
