@@ -18,6 +18,7 @@ from llm_client.errors import InBatchError, RequestError, SetupError
 from llm_client.kept.cache import KeptReply, ReplyCache
 from llm_client.kept.keeper import Keeper
 from llm_client.kept.recorded import RecordedReplies, Recorder, live_header
+from llm_client.kept.served import ServedModels
 from llm_client.kept.waiting import growing_waits_s
 from llm_client.live.consent import check_access
 from llm_client.live.server import Server
@@ -83,6 +84,7 @@ class Client:
             check_access(settings)
         self._cache = ReplyCache(cache) if cache is not None and live else None
         self._keeper = Keeper(self._cache) if self._cache is not None else None
+        self._served = ServedModels(self._cache) if self._cache is not None else None
         self._budget = None
         if budget_usd is not None and live:
             self._budget = Budget(
@@ -155,7 +157,7 @@ class Client:
 
     async def _fetch(self, key: str, request: ChatRequest) -> ChatReply:
         """The reply that another run on this cache is about to get, else the server's; kept, and its claim ended."""
-        assert self._keeper is not None
+        assert self._keeper is not None and self._served is not None
         reply = await self._claimed_elsewhere(key)
         if reply is not None:
             return reply
@@ -170,9 +172,10 @@ class Client:
             self._usd(request, reply),
             self._budget.reservation(key) if self._budget is not None else None,
             request.model,
-            self._price.overrun(request, reply) if self._price is not None else None,
+            self._price.overrun(request, reply) if self._price is not None and self._budget is not None else None,
         )
         reply = await self._keeper.keep(entry)
+        self._served.note(request.model, reply.model)
         if self._budget is not None:
             self._budget.settle(key)
         return reply
@@ -208,7 +211,7 @@ class Client:
             return None
         usd = self._price.reply_usd(reply)
         # A budget has to count a reply whose tokens the server did not tell, so it counts as the dearest possible.
-        return self._price.most_usd(request) if usd is None and self._budget is not None else usd
+        return self._price.dearest_usd(request, reply) if usd is None and self._budget is not None else usd
 
     async def _finish(self) -> None:
         if self._keeper is not None:

@@ -29,9 +29,10 @@ from llm_client.cost.budget import Budget
 from llm_client.cost.prices import Price, find_price
 from llm_client.errors import LostBatchError, RequestError, SetupError
 from llm_client.kept.cache import KeptReply, ReplyCache
+from llm_client.kept.served import ServedModels
 from llm_client.live.connection import Connection
 from llm_client.live.dialect import Dialect
-from llm_client.request import ChatRequest
+from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class Batches:
         self._budget = None
         if budget_usd is not None:
             self._budget = Budget(budget_usd, self._price, settings.max_tokens, self._cache, settings.model)
+        self._served = ServedModels(self._cache)
         self._book = BatchBook(self._cache, settings.url)
         self._service = BatchService(connection)
         self._connection = connection
@@ -288,9 +290,11 @@ class Batches:
     def _settle(
         self, batch: BookedBatch, lines: Sequence[BatchLine], known: Mapping[str, ChatRequest], progress: _Progress
     ) -> None:
-        replies = [KeptReply(line.key, line.reply, self._usd(line, known)) for line in lines if line.reply is not None]
+        replies = [self._to_keep(line.key, line.reply, known.get(line.key)) for line in lines if line.reply is not None]
         for start in range(0, len(replies), _BUNCH):
             progress.collected += self._book.settle(batch, replies[start : start + _BUNCH])
+        for reply in replies:
+            self._served.note(self._settings.model, reply.reply.model)
         still_open = self._book.keys(batch)
         learner, gave_way = Dialect(self._settings.host, batch.learnt), False
         refused = []
@@ -308,12 +312,15 @@ class Batches:
         self._book.ask_directly(batch, refused)
         progress.refused += len(refused)
 
-    def _usd(self, line: BatchLine, known: Mapping[str, ChatRequest]) -> float | None:
-        if self._price is None or line.reply is None:
-            return None
-        usd = self._price.reply_usd(line.reply)
-        request = known.get(line.key)
-        return self._price.most_usd(request) if usd is None and request is not None else usd
+    def _to_keep(self, key: str, reply: ChatReply, request: ChatRequest | None) -> KeptReply:
+        price, model = self._price, self._settings.model
+        if price is None:
+            return KeptReply(key, reply, asked=model)
+        usd = price.reply_usd(reply)
+        if request is None:
+            return KeptReply(key, reply, usd, asked=model)
+        usd = price.dearest_usd(request, reply) if usd is None else usd
+        return KeptReply(key, reply, usd, asked=model, overrun=price.overrun(request, reply))
 
     def _submit(self, known: Mapping[str, ChatRequest], progress: _Progress) -> None:
         taken = keys_in_batches(self._cache).keys() | keys_to_ask_directly(self._cache)

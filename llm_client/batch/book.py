@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llm_client.kept.cache import KeptReply, ReplyCache, insert_reply
 from llm_client.kept.claims import claimed_keys, reserve
@@ -124,7 +124,7 @@ class BatchBook:
             for entry in replies:
                 row = _take(connection, entry.key, batch)
                 if row is not None:
-                    insert_reply(connection, KeptReply(entry.key, entry.reply, entry.usd, row[0]))
+                    insert_reply(connection, replace(entry, reservation=row[0]))
                     kept += 1
             return kept
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from foundation.settings import Settings, problems
-from llm_client.cost.tokens import most_input_tokens
+from llm_client.cost.tokens import characters_tokens, most_input_tokens, used_tokens
 from llm_client.errors import SetupError
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.usage import Overrun
@@ -47,18 +47,34 @@ class Price(Settings, allow_inf_nan=False):
 
     def most_usd(self, request: ChatRequest) -> float | None:
         """What ``request`` cannot cost more than, or None where nothing bounds its reply."""
-        longest = request.max_tokens or self.max_output_tokens
+        longest = self._longest(request)
         dearest = self.input if self.cached_input is None else max(self.input, self.cached_input)
         return None if longest is None else (most_input_tokens(request) * dearest + longest * self.output) / 1e6
 
-    def overrun(self, request: ChatRequest, reply: ChatReply) -> Overrun | None:
-        """What ``reply`` cost beyond what its request could at most, by the server's count; None where it did not."""
-        usd, most_usd = self.reply_usd(reply), self.most_usd(request)
-        if usd is None or most_usd is None or usd <= most_usd:
+    def dearest_usd(self, request: ChatRequest, reply: ChatReply) -> float | None:
+        """What ``reply`` may have cost where the server did not count; None where nothing bounds it.
+
+        A server that does not count may not keep to ``max_tokens`` either: then the reply's own length is taken.
+        """
+        most_usd = self.most_usd(request)
+        longest = self._longest(request)
+        if most_usd is None or longest is None:
             return None
-        longest = request.max_tokens or self.max_output_tokens or 0
-        counted = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
-        return Overrun(usd - most_usd, most_input_tokens(request) + longest, counted)
+        return most_usd + max(0, characters_tokens(reply.text) - longest) * self.output / 1e6
+
+    def overrun(self, request: ChatRequest, reply: ChatReply) -> Overrun | None:
+        """What ``reply`` cost beyond the most that its request could, by the server's count or else by its length."""
+        usd, most_usd, longest = self.reply_usd(reply), self.most_usd(request), self._longest(request)
+        usd = self.dearest_usd(request, reply) if usd is None else usd
+        if usd is None or most_usd is None or longest is None or usd <= most_usd:
+            return None
+        most_input = most_input_tokens(request)
+        counted = used_tokens(reply)
+        taken = most_input + characters_tokens(reply.text) if counted is None else counted
+        return Overrun(usd - most_usd, most_input + longest, taken)
+
+    def _longest(self, request: ChatRequest) -> int | None:
+        return request.max_tokens or self.max_output_tokens
 
 
 class _Table(Settings):

@@ -21,10 +21,15 @@ def estimated_input_tokens(request: ChatRequest) -> int:
     texts = _texts(request)
     encoding = _encoding(request.model)
     if encoding is None:
-        counted = sum(-(-len(text) // CHARACTERS_A_TOKEN) for text in texts)
+        counted = sum(map(characters_tokens, texts))
     else:
         counted = sum(len(encoding.encode(text, disallowed_special=())) for text in texts)
     return counted + _TOKENS_A_MESSAGE * len(request.messages) + _TOKENS_A_REQUEST
+
+
+def characters_tokens(text: str) -> int:
+    """Tokens of ``text``, estimated at one for every four characters."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 def estimated_tokens(request: ChatRequest) -> int:

@@ -32,7 +32,8 @@ WHERE key = ?
 """
 _USAGE = """
 SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0),
-    total(usd), count(*) - count(usd)
+    total(usd), count(*) - count(usd),
+    count(usd) FILTER (WHERE prompt_tokens IS NULL OR completion_tokens IS NULL)
 FROM replies WHERE rowid > ?
 """
 _LOCK_WAIT_S = 60.0
@@ -120,8 +121,10 @@ class ReplyCache:
         def read(connection: sqlite3.Connection) -> Usage:
             row = connection.execute(_USAGE, (after,)).fetchone()
             lost_usd, under_way_usd, in_batches_usd = set_aside(connection)
+            *counts, uncounted = row
             return replace(
-                Usage(*row),
+                Usage(*counts),
+                uncounted=uncounted,
                 unanswered_usd=lost_usd,
                 under_way_usd=under_way_usd,
                 in_batches_usd=in_batches_usd,
@@ -129,6 +132,13 @@ class ReplyCache:
             )
 
         return self._locked(lambda: read(self._connection))
+
+    def served(self, asked: str) -> dict[str, int]:
+        """By the names of the models that answered to the name ``asked``, the number of their replies, oldest first."""
+        query = (
+            "SELECT served, count(*) FROM replies WHERE asked = ? AND served != '' GROUP BY served ORDER BY min(rowid)"
+        )
+        return dict(self._locked(lambda: self._connection.execute(query, (asked,)).fetchall()))
 
     def transact(self, action: Callable[[sqlite3.Connection], _Result], *, synced: bool = True) -> _Result:
         """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns.
@@ -253,8 +263,10 @@ def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:
 
 def _overruns(connection: sqlite3.Connection, after: int) -> Overrun | None:
     row = connection.execute(
-        "SELECT count(*), total(overruns.usd), coalesce(sum(overruns.asked), 0), coalesce(sum(counted), 0) "
+        "SELECT count(*), total(overruns.usd), coalesce(sum(overruns.asked), 0), coalesce(sum(counted), 0), "
+        "count(*) FILTER (WHERE completion_tokens IS NULL) "
         "FROM overruns JOIN replies USING (key) WHERE replies.rowid > ?",
         (after,),
     ).fetchone()
-    return Overrun(row[1], row[2], row[3], row[0]) if row[0] else None
+    replies, usd, asked, counted, estimated = row
+    return Overrun(usd, asked, counted, replies, bool(estimated)) if replies else None

@@ -17,6 +17,7 @@ from llm_client.cost.prices import find_price
 from llm_client.errors import prefixed
 from llm_client.kept.lookup import kept_replies
 from llm_client.request import ChatReply, ChatRequest
+from pipeline.asking.spending import budget_so_far
 from pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 class Pricing:
     """The estimate, how many of its sessions lack the descriptors that their question will hold, and what is left out.
 
-    ``unaskable`` sessions do not fit into the model's context in parts either.
+    ``budget`` says how far the run's budget is used up. ``unaskable`` sessions do not fit into the model's context in
+    parts either.
     """
 
     estimate: CostEstimate
@@ -39,6 +41,7 @@ class Pricing:
     without_descriptors: int
     unaskable: int = 0
     batch: bool = False
+    budget: str | None = None
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -49,6 +52,8 @@ class Pricing:
             ]
         if self.batch:
             lines.append("  at the prices of the Batch API; what is asked again after a bad reply costs the full price")
+        if self.budget is not None:
+            lines.append(f"  {self.budget}")
         if self.without_descriptors:
             lines.append(
                 f"  {self.without_descriptors:,} multimodal sessions lack descriptors and are counted by their text "
@@ -64,6 +69,7 @@ class Pricing:
             **self.estimate.to_json(),
             "recorded": self.recorded,
             "batch": self.batch,
+            "budget": self.budget,
             "sessions_without_descriptors": self.without_descriptors,
             "unaskable_sessions": self.unaskable,
         }
@@ -120,7 +126,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
                 return kept(request) or done
 
             counted = estimate(settings.model, requests, find, price)
-    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch)
+    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch, budget_so_far(config))
 
 
 def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:

@@ -6,28 +6,39 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from llm_client.kept.cache import ReplyCache
-from llm_client.usage import Usage, usd_text
+from llm_client.usage import Usage, budget_text, usd_text
 from pipeline.config import Config
 
 
 @dataclass(frozen=True)
 class Spending:
-    """Replies received by one run, and what the cache holds in all; ``model`` is the one that was asked."""
+    """Replies received by one run, and what the cache holds in all; ``model`` is the one that was asked.
+
+    ``budget_usd`` is the run's ceiling, where it has one.
+    """
 
     model: str
     run: Usage
     total: Usage
+    budget_usd: float | None = None
 
     def text(self) -> str:
         """One line for a person."""
         line = f"{self.model}: {self.run.text()}; {usd_text(self.total.usd)} in all in this reply cache"
         if self.run.unpriced:
             line += f". No price known for {self.model!r}, or no count by its server: name a table with run.prices"
+        if self.budget_usd is not None:
+            line += f"; {budget_text(self.budget_usd, self.total)}"
         return line
 
     def to_json(self) -> dict[str, Any]:
         """The same for other programs."""
-        return {"model": self.model, "run": asdict(self.run), "total": asdict(self.total)}
+        return {
+            "model": self.model,
+            "run": asdict(self.run),
+            "total": asdict(self.total),
+            "budget_usd": self.budget_usd,
+        }
 
 
 def newest_reply(config: Config) -> int:
@@ -47,7 +58,20 @@ def spending_since(config: Config, mark: int) -> Spending | None:
     if cache is None:
         return None
     try:
-        return Spending(config.decompose.llm.model, cache.usage(mark), cache.usage())
+        return Spending(config.decompose.llm.model, cache.usage(mark), cache.usage(), config.run.budget_usd)
+    finally:
+        cache.close()
+
+
+def budget_so_far(config: Config) -> str | None:
+    """How far the run's budget is used up by what its cache holds, in words; None where it has no budget."""
+    if config.run.budget_usd is None:
+        return None
+    cache = _cache(config)
+    if cache is None:
+        return budget_text(config.run.budget_usd, Usage())
+    try:
+        return budget_text(config.run.budget_usd, cache.usage())
     finally:
         cache.close()
 

@@ -12,10 +12,12 @@ import pytest
 
 from llm_client.client import Client
 from llm_client.cost.prices import Price
+from llm_client.cost.tokens import most_input_tokens
 from llm_client.errors import BudgetError, RequestError, SetupError
 from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
+from llm_client.usage import Overrun
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, echo, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -142,6 +144,48 @@ def test_a_reply_whose_tokens_are_not_told_counts_as_the_dearest(prices):
     with serving(OpenAIServer(answer=answer)) as server, client(server, prices, 10) as c:
         c.complete(request("00"))
     assert used(prices).usd == pytest.approx(MOST_USD)
+
+
+def counted(tokens):
+    """A server that counts so many tokens of its reply, whatever it was asked for."""
+    usage = {"prompt_tokens": 11, "completion_tokens": tokens}
+    return OpenAIServer(answer=lambda body: {**completion("text"), "usage": usage})
+
+
+def test_a_budget_that_the_server_s_count_exceeds_is_called_exceeded(prices):
+    asked, cost_usd = most_input_tokens(request("00")) + 10, (11 * 1000 + 500 * 10000) / 1e6
+    with serving(counted(500)) as server, client(server, prices, 2.0) as c:
+        c.complete(request("00"))
+        with pytest.raises(BudgetError) as caught:
+            c.complete(request("01"))
+    assert str(caught.value).startswith(
+        f"stopped: the budget of $2.00 is exceeded by ${cost_usd - 2:.2f}, because the server counted 511 tokens for a "
+        f"reply where at most {asked} were asked (${cost_usd - MOST_USD:.2f} more than foreseen)."
+    )
+    assert len(server.requests) == 1 and "left" not in str(caught.value)
+    assert used(prices).overrun == Overrun(pytest.approx(cost_usd - MOST_USD), asked, 511)
+
+
+def test_a_lower_budget_than_what_was_paid_is_told_as_that(prices):
+    with serving(OpenAIServer()) as server:
+        with client(server, prices, 10) as c:
+            ask_many(c, 5)
+        with (
+            client(server, prices, 0.1) as c,
+            pytest.raises(BudgetError, match=r"\$0\.4050 had been paid before it was"),
+        ):
+            c.complete(request("09"))
+
+
+def test_a_server_that_does_not_count_and_does_not_keep_to_max_tokens_is_taken_at_the_length_of_its_reply(prices):
+    def answer(body):
+        return {**completion("x" * 4000), "usage": None}
+
+    with serving(OpenAIServer(answer=answer)) as server, client(server, prices, 2.0) as c:
+        c.complete(request("00"))
+        with pytest.raises(BudgetError, match=r"because a reply took about .* tokens, not all counted by the server"):
+            c.complete(request("01"))
+    assert used(prices).usd == pytest.approx(MOST_USD + 990 * 10000 / 1e6) and used(prices).uncounted == 1
 
 
 def test_closing_keeps_the_replies_received_and_counts_those_under_way(prices):

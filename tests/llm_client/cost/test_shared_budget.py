@@ -48,7 +48,7 @@ def test_a_run_waits_for_what_another_will_give_back(prices):
 
 def test_the_error_tells_money_under_way_in_another_run_from_lost_money_and_from_batches(prices):
     cache = ReplyCache(prices.with_name("cache.sqlite"))
-    cache.put("k", ChatReply("x", "m"), 0.25)
+    cache.put("k", ChatReply("x", "m", 1, 1), 0.25)
 
     def fill(connection):
         other = claims.add_owner(connection)
