@@ -22,6 +22,7 @@ from corpus.schema import MEDIA
 from tests.behaviour.command import ROOT, apportion, config, environment, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.features.clips import flat, tone, write_movie, write_wav
+from tests.interrupts import hear_ctrl_c, ignore_ctrl_c
 
 LABELS = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
 
@@ -243,8 +244,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell that starts the tests in the background has them ignore SIGINT, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hear_ctrl_c,
     )
     store = tmp_path / "run" / "store" / "judge"
     deadline = time.monotonic() + 300
@@ -262,6 +262,26 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     units = json.loads(done.stdout)["units"]["judge"]
     assert units["reused"] >= kept
     assert units["reused"] + units.get("done", 0) == 800
+
+
+def test_a_run_in_the_background_hears_no_ctrl_c(small, tmp_path):
+    """Started as a shell starts it behind `nohup` or `&`, with SIGINT ignored, it goes on to its end."""
+    write_small_corpus(tmp_path / "corpus", sessions=100)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "apportion", "decompose", str(small)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=ignore_ctrl_c,
+    )
+    store = tmp_path / "run" / "store" / "judge"
+    while not (store.is_dir() and any(store.iterdir())) and process.poll() is None:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="needs root to mount a tmpfs")

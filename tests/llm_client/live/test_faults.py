@@ -18,6 +18,7 @@ from llm_client.errors import ContextLengthError, RequestError, SetupError
 from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
+from tests.interrupts import hear_ctrl_c
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 from tests.llm_client.serve import server_process
 
@@ -229,7 +230,13 @@ def test_ctrl_c_keeps_every_reply_received(tmp_path, after):
     with serving(OpenAIServer(latency_s=0.05)) as server:
         command = [sys.executable, "-c", INTERRUPTED, server.url, str(tmp_path)]
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=hear_ctrl_c,
         )
         while server.answered < after:
             assert process.poll() is None

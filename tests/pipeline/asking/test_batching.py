@@ -14,6 +14,7 @@ import pytest
 from pipeline.config import load_config
 from pipeline.running.local import dry_run_text
 from tests.behaviour.command import ROOT, config, environment, in_process
+from tests.interrupts import hear_ctrl_c
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import Fault, completion, serving
 from tests.pipeline.llm_run import TEXT, good, write_run
@@ -144,7 +145,13 @@ def test_ctrl_c_while_a_batch_is_handed_in_pays_nothing_twice(folder, apportion)
         path = config(folder, TEXT.format(server.url, "m"))
         command = [sys.executable, "-m", "apportion", "decompose", str(path), "--batch"]
         process = subprocess.Popen(
-            command, env=environment(), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            command,
+            env=environment(),
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=hear_ctrl_c,
         )
         while "POST batches" not in server.calls:
             time.sleep(0.01)
