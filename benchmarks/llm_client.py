@@ -26,10 +26,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import openai
 from measure import tell
 
 from llm_client.client import Client
-from llm_client.live.connection import Connection
 from llm_client.live.dialect import Dialect
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
@@ -75,7 +75,8 @@ def plain(settings: LLMSettings, asked: list[ChatRequest]) -> Callable[[], None]
     bodies = [Dialect(settings.host).options(request) for request in asked]
 
     async def run() -> None:
-        sdk, slots = Connection(settings).asynchronous(), asyncio.Semaphore(CONCURRENCY)
+        sdk = openai.AsyncOpenAI(api_key="none", base_url=settings.url, max_retries=0)
+        slots = asyncio.Semaphore(CONCURRENCY)
 
         async def ask(body: dict[str, object]) -> None:
             async with slots:

@@ -1,4 +1,4 @@
-"""The OpenAI SDK, set up for one server, and what its failures mean in words."""
+"""One server, ready to be asked, and what its failures mean in words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from llm_client.errors import ContextLengthError, LLMError, RequestError, SetupError
 from llm_client.live import retry
-from llm_client.live.body import ENCODINGS, KEPT, Answer, keeper_of_bodies, library_of
+from llm_client.live.body import KEPT, Answer
 from llm_client.live.completion import NoCompletionError, ToldError
 from llm_client.live.consent import is_encrypted, read_key, readers, require_consent
+from llm_client.live.post import Post, as_status
 from llm_client.live.route import proxy_address, tls_context
 from llm_client.live.unreached import distrusted, is_distrusted, is_unreached, said_by_proxy, why_unreached
 from llm_client.settings import LLMSettings
@@ -21,11 +22,12 @@ from llm_client.settings import LLMSettings
 if TYPE_CHECKING:
     import ssl
 
-    from openai import APIStatusError, AsyncOpenAI, OpenAI, Timeout
+    from openai import APIStatusError, OpenAI, Timeout
 
 _log = logging.getLogger(__name__)
 _SHOWN_OF_AN_ERROR = 300
 _LONGEST_CONNECTING_S = 20.0
+_NO_KEY = "none"
 _TOO_LONG = ("context_length_exceeded", "context length", "context window", "maximum context", "too many tokens")
 
 
@@ -47,16 +49,9 @@ class Connection:
         if not is_encrypted(settings) and readers(settings) and parent_process() is None:
             _warn_of_plain_http(settings.url)
 
-    def asynchronous(self) -> AsyncOpenAI:
-        """The SDK for an event loop; it tries once, since each try has to pass limits and budget."""
-        import openai
-
-        http_client = openai.DefaultAsyncHttpxClient(
-            **self._transport(),
-            headers={"Accept-Encoding": ENCODINGS},
-            event_hooks={"response": [keeper_of_bodies(self.settings.max_reply_bytes)]},
-        )
-        return openai.AsyncOpenAI(**self._options(), http_client=http_client, max_retries=0)
+    def post(self) -> Post:
+        """What posts requests from an event loop; it tries once, since each try has to pass limits and budget."""
+        return Post(self.settings, self._key or _NO_KEY, self._transport())
 
     def blocking(self) -> OpenAI:
         """The SDK for calls that wait, without retries of its own."""
@@ -104,15 +99,8 @@ class Connection:
 
     def status_error(self, told: ToldError, response: Any) -> APIStatusError:
         """An error that came with status 200 as the SDK's error for the status that it stands for."""
-        import openai
 
-        kinds: dict[int, type[APIStatusError]] = {
-            400: openai.BadRequestError,
-            422: openai.UnprocessableEntityError,
-            429: openai.RateLimitError,
-        }
-        response.status_code = told.status
-        return kinds.get(told.status, openai.APIStatusError)(str(told), response=response, body=told.error)
+        return as_status(told.status, str(told), response, told.error)
 
     def evidence(self, answer: Answer, mistake: str) -> str:
         """What came, as JSON for the quarantine: without the key should the server repeat it, at most 64 KiB."""
@@ -170,7 +158,7 @@ class Connection:
 
     def _options(self) -> dict[str, Any]:
         return {
-            "api_key": self._key or "none",
+            "api_key": self._key or _NO_KEY,
             "base_url": self.settings.url,
             "timeout": self._timeout(),
         }
@@ -210,13 +198,6 @@ def _without(secret: str, name: str, text: str) -> str:
     # An answer that was cut off may end in part of it.
     parts = (secret[:size] for size in range(len(secret) - 1, 3, -1))
     return next((text.removesuffix(part) + name for part in parts if text.endswith(part)), text)
-
-
-def response_type() -> Any:
-    """What the SDK's `post` gives back unread and unparsed when it is asked for this."""
-    import openai
-
-    return library_of(openai.DefaultAsyncHttpxClient).Response
 
 
 def is_status(error: BaseException) -> TypeGuard[APIStatusError]:

@@ -1,26 +1,24 @@
-"""A server that speaks the OpenAI protocol, asked through the OpenAI SDK."""
+"""A server that speaks the OpenAI protocol, asked as its settings say."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llm_client.cost.budget import Budget
 from llm_client.cost.tokens import estimated_tokens, used_tokens
 from llm_client.live import retry
 from llm_client.live.body import Answer
 from llm_client.live.completion import NoCompletionError, ToldError, read_answer
-from llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived, response_type
+from llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived
 from llm_client.live.dialect import Dialect
 from llm_client.live.pace import Sent
+from llm_client.live.post import Post
 from llm_client.live.traffic import Traffic
 from llm_client.live.unreached import is_unreached
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 _CONNECTIONS_A_POOL = 8
 """The HTTP library looks at every connection of a pool for every request: with 64 that is a third of its time."""
@@ -42,10 +40,9 @@ class Server:
         self._settings = settings
         self._budget = budget
         self._connection = Connection(settings)
-        self._response_type = response_type()
         self._dialect = Dialect(settings.host)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._pools = [self._connection.asynchronous() for _ in range(-(-settings.concurrency // _CONNECTIONS_A_POOL))]
+        self._pools = [self._connection.post() for _ in range(-(-settings.concurrency // _CONNECTIONS_A_POOL))]
         # One entry a slot, so that no pool ever has more than its share.
         self._free = [self._pools[slot % len(self._pools)] for slot in reversed(range(settings.concurrency))]
         self._traffic = Traffic(self._connection)
@@ -82,7 +79,7 @@ class Server:
         for pool in self._pools:
             await pool.close()
 
-    async def _fetch(self, request: ChatRequest, pool: AsyncOpenAI) -> ChatReply:
+    async def _fetch(self, request: ChatRequest, pool: Post) -> ChatReply:
         import openai
 
         failures = unlucky = 0
@@ -107,7 +104,7 @@ class Server:
                     raise self._connection.failure(error, most + 1) from None
                 await self._wait(error, failures)
 
-    async def _send(self, request: ChatRequest, options: dict[str, Any], pool: AsyncOpenAI) -> ChatReply:
+    async def _send(self, request: ChatRequest, options: dict[str, Any], pool: Post) -> ChatReply:
         estimated = estimated_tokens(request) if self._limits.count_tokens else 0
         if self._budget is not None:
             await self._budget.reserve(request)
@@ -116,8 +113,7 @@ class Server:
             sent = await self._limits.admit(estimated)
             # The SDK's own limit begins anew with every byte that trickles in; this one is for the whole answer.
             async with asyncio.timeout(self._settings.timeout_s):
-                # Not chat.completions.create: its checks of what is sent and received cost more than all the rest.
-                response = await pool.post("/chat/completions", body=options, cast_to=self._response_type)
+                response = await pool(options)
             try:
                 reply = read_answer(Answer.of(response))
             except ToldError as told:

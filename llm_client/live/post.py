@@ -1,0 +1,117 @@
+"""One try: a body goes to the server, and a response or one of the SDK's errors comes back.
+
+The SDK's own way makes a request anew from many parts each time, which costs as much as sending it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from llm_client.live.body import ENCODINGS, keeper_of_bodies, library_of
+from llm_client.settings import LLMSettings
+
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+"""Variables that the SDK reads, too, and the headers that they are sent in."""
+
+
+class Post:
+    """Posts bodies to the server's chat completions, over a few connections of its own.
+
+    Parameters
+    ----------
+    settings : LLMSettings
+        Where the server is, how long a try takes, and how much of an answer is read.
+    key : str
+        What is sent as the key.
+    transport : mapping
+        How the HTTP client is made: its way to the server, whom it trusts, its time limits.
+    """
+
+    def __init__(self, settings: LLMSettings, key: str, transport: Mapping[str, Any]) -> None:
+        import openai
+
+        self._http: Any = openai.DefaultAsyncHttpxClient(
+            **transport, event_hooks={"response": [keeper_of_bodies(settings.max_reply_bytes)]}
+        )
+        self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
+        self._url = self._library.URL(f"{settings.url.rstrip('/')}/chat/completions")
+        named = {header: os.environ.get(variable) for variable, header in _ACCOUNT.items()}
+        self._headers = self._library.Headers(
+            {
+                "Authorization": f"Bearer {key}",
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "Accept-Encoding": ENCODINGS,
+                "User-Agent": "apportion",
+                **{header: value for header, value in named.items() if value},
+            }
+        )
+        self._extensions = {"timeout": self._http.timeout.as_dict()}
+        self._broken = (self._library.RequestError, ssl.SSLError, *_unmapped())
+
+    async def __call__(self, body: Mapping[str, Any]) -> Any:
+        """The response to ``body``, read to its end.
+
+        Raises
+        ------
+        openai.APIError
+            No connection, no answer in time, or a status that is no success.
+        """
+        import openai
+
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        request = self._library.Request(
+            "POST", self._url, headers=self._headers, content=content, extensions=self._extensions
+        )
+        try:
+            response = await self._http.send(request)
+        except self._library.TimeoutException as error:
+            raise openai.APITimeoutError(request=request) from error
+        except self._broken as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not response.is_success:
+            raise _status_error(response)
+        return response
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+
+def as_status(status: int, message: str, response: Any, body: Any) -> APIStatusError:
+    """The SDK's error for ``status``, with what the server said in ``body``."""
+    import openai
+
+    kinds: dict[int, type[APIStatusError]] = {
+        400: openai.BadRequestError,
+        422: openai.UnprocessableEntityError,
+        429: openai.RateLimitError,
+    }
+    response.status_code = status
+    return kinds.get(status, openai.APIStatusError)(message, response=response, body=body)
+
+
+def _status_error(response: Any) -> APIStatusError:
+    text = response.text.strip()
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        said = text
+    body = said.get("error", said) if isinstance(said, dict) else said
+    words = body.get("message") if isinstance(body, dict) else None
+    message = f"Error code: {response.status_code}" + (f" - {words}" if isinstance(words, str) and words else "")
+    return as_status(response.status_code, message, response, body)
+
+
+def _unmapped() -> tuple[type[Exception], ...]:
+    """What the HTTP library lets through of the library below it."""
+    import anyio
+
+    return (anyio.EndOfStream,)
