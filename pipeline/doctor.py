@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from features.emotion_model.choice import AUTO, resolve_emotion_model
+from llm_client.live.route import environment_proxies
 
 State = Literal["ok", "missing", "warning"]
 NEEDED = (
@@ -55,6 +56,7 @@ def examine() -> list[Finding]:
         _onnxruntime,
         _models,
         _keys,
+        _proxies,
     )
     return [finding for check in checks for finding in check()]
 
@@ -158,6 +160,18 @@ def _keys() -> list[Finding]:
     return [
         Finding(name, "ok" if os.environ.get(name) else "missing", "set" if os.environ.get(name) else "not set")
         for name in KEYS
+    ]
+
+
+def _proxies() -> list[Finding]:
+    """Proxies that the environment names: conversation text goes through none of them unasked."""
+    return [
+        Finding(
+            "proxy",
+            "ok",
+            f"{named} names {address}; a language model is asked through it only where decompose.llm.via names it",
+        )
+        for named, address in environment_proxies()
     ]
 
 

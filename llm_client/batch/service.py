@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llm_client.errors import RequestError, SetupError
 from llm_client.live import retry
-from llm_client.live.connection import Connection, is_status, may_pass
+from llm_client.live.connection import Connection, is_refusal, is_status, may_pass
 
 if TYPE_CHECKING:
     from openai.types import Batch
 
 _ENDPOINT = "/v1/chat/completions"
 _TOKEN = "apportion"
-_LONGEST_PAUSE_S = 600.0
 _Result = TypeVar("_Result")
 
 
@@ -41,6 +40,7 @@ class BatchService:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sdk: Any = connection.blocking()
+        self._vain_since: float | None = None
 
     def upload(self, token: str, content: bytes) -> str:
         """Put the file of requests of the batch ``token`` there; returns the server's name for it."""
@@ -148,20 +148,34 @@ class BatchService:
             after = {"after": self._text(items[-1], "id")}
 
     def _patiently(self, call: Callable[[], _Result]) -> _Result:
-        failures = 0
+        failures = refusals = 0
         while True:
             try:
-                return call()
+                result = call()
             except Exception as error:
-                failures += 1
                 if is_status(error) and error.status_code == 404:
-                    raise _NotFoundError(str(self._failure(error, failures))) from None
-                if failures > self._connection.settings.max_retries or not may_pass(error):
-                    raise self._failure(error, failures) from None
+                    raise _NotFoundError(str(self._failure(error, failures + 1))) from None
                 told_s = retry.told_wait_s(error.response.headers) if is_status(error) else None
-                if told_s is not None and told_s > _LONGEST_PAUSE_S:
-                    raise self._failure(error, failures) from None
-                time.sleep(retry.own_wait_s(failures) if told_s is None else told_s)
+                if is_refusal(error):
+                    # Too many requests now: that is no failed try.
+                    refusals += 1
+                    wait_s = told_s or retry.own_wait_s(refusals)
+                else:
+                    failures += 1
+                    wait_s = retry.own_wait_s(failures) if told_s is None else told_s
+                most = self._connection.settings.max_retries
+                if failures > most or not may_pass(error) or self._too_long(wait_s):
+                    raise self._failure(error, failures + refusals) from None
+                time.sleep(wait_s)
+            else:
+                self._vain_since = None
+                return result
+
+    def _too_long(self, wait_s: float) -> bool:
+        """Whether ``wait_s`` more, after all that has been waited since the last success, is beyond give_up_after_s."""
+        now = time.monotonic()
+        self._vain_since = now if self._vain_since is None else self._vain_since
+        return now + wait_s - self._vain_since > self._connection.settings.give_up_after_s
 
     def _text(self, item: object, name: str) -> str:
         value = getattr(item, name, None)

@@ -83,6 +83,12 @@ def tls_context(settings: LLMSettings) -> ssl.SSLContext:
     return context
 
 
+def environment_proxies() -> list[tuple[str, str]]:
+    """The environment's proxies: what names one, and its address without a login."""
+    proxies = getproxies()
+    return [(_named(name), _without_login(proxies[name])) for name in ("http", "https", "all") if proxies.get(name)]
+
+
 def _environment_proxy(settings: LLMSettings) -> tuple[str, str] | None:
     """What names a proxy for the server, and the address that it gives."""
     scheme, host = urlsplit(settings.url).scheme, settings.host
@@ -90,9 +96,12 @@ def _environment_proxy(settings: LLMSettings) -> tuple[str, str] | None:
     name = next((name for name in (scheme, "all") if proxies.get(name)), None)
     if name is None or proxy_bypass(urlsplit(settings.url).netloc) or _in_a_network(host, proxies.get("no", "")):
         return None
-    address = proxies[name] if "://" in proxies[name] else f"http://{proxies[name]}"
+    return _named(name), proxies[name]
+
+
+def _named(name: str) -> str:
     variables = [variable for variable in (f"{name}_proxy", f"{name.upper()}_PROXY") if os.environ.get(variable)]
-    return (f"the environment variable {variables[0]}" if variables else "the system"), address
+    return f"the environment variable {variables[0]}" if variables else "the system"
 
 
 def _in_a_network(host: str, excepted: str) -> bool:
@@ -108,7 +117,7 @@ def _in_a_network(host: str, excepted: str) -> bool:
 
 def _without_login(address: str) -> str:
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(address if "://" in address else f"http://{address}")
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return "(an address that cannot be read)"

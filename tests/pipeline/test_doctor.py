@@ -12,6 +12,17 @@ def test_keys_are_named_and_never_shown(monkeypatch):
     assert "sk-canary" not in repr(findings)
 
 
+def test_proxies_are_named_without_their_login(monkeypatch):
+    for name in ("http_proxy", "all_proxy", "https_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "me:secret@proxy.example:3128")
+    told = [finding.text for finding in examine() if finding.name == "proxy"]
+    assert told == [
+        "the environment variable HTTPS_PROXY names http://proxy.example:3128; a language model is asked through it "
+        "only where decompose.llm.via names it"
+    ]
+
+
 def test_the_needed_packages_and_models_are_there():
     findings = {finding.name: finding for finding in examine()}
     for name in ("torch", "openai", "reward backbone", "face detector", "cores", "disk"):

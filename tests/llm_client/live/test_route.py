@@ -106,9 +106,10 @@ def test_a_proxy_that_is_named_carries_every_request_and_reads_plain_http(enviro
         with Client(settings) as client, ThreadPoolExecutor(4) as pool:
             requests = [ChatRequest("m", (ChatMessage("user", str(n)),)) for n in range(8)]
             assert [reply.text for reply in pool.map(client.complete, requests)] == [f"reply to {n}" for n in range(8)]
-        Connection(settings).blocking().close()
-    assert proxy.seen == [f"POST {settings.url}/chat/completions"] * 8
-    assert len(proxy.texts) == 8
+        with Connection(settings).blocking() as sdk:  # What batches are handed in by.
+            sdk.post("/chat/completions", body={"messages": [{"content": "9"}]}, cast_to=object)
+    assert proxy.seen == [f"POST {settings.url}/chat/completions"] * 9
+    assert len(proxy.texts) == 9
 
 
 def test_by_https_a_proxy_sees_the_host_alone(environment, tmp_path):
