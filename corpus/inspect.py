@@ -205,8 +205,11 @@ ODD: dict[str, Callable[[Session], bool]] = {
 }
 
 
-def render(inspection: Inspection) -> str:
-    """The inspection as plain text, with a histogram of block characters for every rating."""
+def render(inspection: Inspection, where: str = "") -> str:
+    """The inspection as plain text, with a histogram of block characters for every rating.
+
+    Of many problems the first few are shown; ``where`` says where all are.
+    """
     i = inspection
     least, q1, median, q3, most = i.turn_quantiles
     lines = [
@@ -232,8 +235,8 @@ def render(inspection: Inspection) -> str:
         for label in i.labels
     ]
     findings = [
-        *some("problem", i.problems),
-        *some("warning", i.warnings),
+        *some("problem", i.problems, where=where),
+        *some("warning", i.warnings, where=where),
         *(
             f"odd: {odd.what}: {odd.sessions:,} sessions ({', '.join(odd.examples)}{', …' * (odd.sessions > EXAMPLES)})"
             for odd in i.odd

@@ -39,7 +39,7 @@ def indented(messages: Sequence[object], most: int) -> list[str]:
     return lines + ([f"  (+{len(messages) - most} more)"] if len(messages) > most else [])
 
 
-def some(title: str, messages: Sequence[str], most: int = 10) -> list[str]:
-    """``title: message`` for the first ``most`` messages, and a line with how many more there are."""
-    more = [f"{title}: {len(messages) - most:,} more"] if len(messages) > most else []
+def some(title: str, messages: Sequence[str], most: int = 10, where: str = "") -> list[str]:
+    """``title: message`` for the first ``most`` messages, and a line with how many more there are and ``where``."""
+    more = [f"{title}: {len(messages) - most:,} more{where and f' ({where})'}"] if len(messages) > most else []
     return [f"{title}: {message}" for message in messages[:most]] + more

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,18 +16,22 @@ from corpus.schema import REWARDS
 from corpus.tablefile import write_table
 from foundation.files import place_file
 from foundation.progress import Progress
+from reward_model.checkpoint import read_config
+from reward_model.config import RewardModelConfig
 from reward_model.corpus_scores import CorpusScores, method_and_seed, score_corpus
 from reward_model.model import RewardModel
 from reward_model.score_journal import identity_of, open_journal
+from reward_model.score_note import note_path, told_of
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of a corpus, and the method and the seed of the model that gave them."""
+    """The scores of a corpus, the method and the seed of the model that gave them, and what they depend on."""
 
     scores: CorpusScores
     method: str
     seed: int
+    identity: str
 
 
 @contextmanager
@@ -72,11 +77,46 @@ def scored(
     loaded = RewardModel.from_pretrained(model)
     method, seed = method_and_seed(model.resolve().name)
     sessions = opened.session_ids()[:limit]
-    identity = identity_of(model, loaded.config, opened.root, (rating, target, method, str(seed)), threads)
+    identity = _identity(model, loaded.config, corpus, rating, target, threads)
     with open_journal(out, identity) as journal:
         progress(0, len(sessions), "")
         scores = score_corpus(loaded, opened, sessions, rating, target, (method, seed), progress, journal, called)
-        yield Scored(scores, method, seed)
+        yield Scored(scores, method, seed, _limited(identity, limit))
+
+
+def finished(
+    model: Path,
+    corpus: Path,
+    out: Path,
+    *,
+    rating: str | None = None,
+    target: str | None = None,
+    limit: int | None = None,
+    threads: int = 1,
+) -> dict[str, Any] | None:
+    """What was told of the table ``out`` when it was finished, if `scored` would make the same one; else None.
+
+    Raises
+    ------
+    InputError
+        A model that cannot be read.
+    """
+    if not note_path(out).is_file():
+        return None
+    identity = _identity(model, read_config(model), corpus, rating, target, threads)
+    return told_of(out, _limited(identity, limit))
+
+
+def _identity(
+    model: Path, config: RewardModelConfig, corpus: Path, rating: str | None, target: str | None, threads: int
+) -> str:
+    method, seed = method_and_seed(model.resolve().name)
+    return identity_of(model, config, corpus, (rating, target, method, str(seed)), threads)
+
+
+def _limited(identity: str, limit: int | None) -> str:
+    """A table depends on how many sessions were scored; the journal of each of them does not."""
+    return f"{identity} {limit or 'all'}"
 
 
 def write_scores(scores: CorpusScores, out: Path) -> None:

@@ -8,12 +8,36 @@ from pathlib import Path
 
 import click
 
+KIND = "apportion.import.kind"
 
-@click.command("import")
+
+class ImportCommand(click.Command):
+    """`apportion import`, whose help tells the options of the KIND that stands before ``--help``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember the KIND: ``--help`` ends the command before arguments are read."""
+        ctx.meta[KIND] = next((argument for argument in args if not argument.startswith("-")), None)
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options of the KIND."""
+        super().format_epilog(ctx, formatter)
+        kind = ctx.meta.get(KIND)
+        if kind is None:
+            formatter.write("\n`apportion import KIND --help` lists what -o takes for that KIND.\n")
+            return
+        from corpus.importers.run import options_of
+
+        with formatter.section(f"Options of {kind}"):
+            rows = [(f"-o {name}=…", meaning) for name, meaning in options_of(kind).items()]
+            formatter.write_dl(rows) if rows else formatter.write_text("It has none.")
+
+
+@click.command("import", cls=ImportCommand)
 @click.argument("kind")
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="An option of the importer.")
+@click.option("--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="An option of the KIND.")
 @click.option("--overwrite", is_flag=True, help="Replace a corpus that is already there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def import_command(
@@ -56,7 +80,7 @@ def inspect_command(corpus: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(inspection.to_json(), indent=1, sort_keys=True))
         return
-    click.echo(render(inspection))
+    click.echo(render(inspection, where="--json tells all"))
     click.echo(f"next: apportion init {corpus}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -54,20 +54,27 @@ def score_command(
 
     CORPUS needs no ratings where --target names the speaker. The table has the columns of a run's `scores`; `method`
     and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
-    same command goes on with the next session.
+    same command goes on with the next session; run again when it is finished, it says so.
     """
-    from reward_model.scoring import scored, write_scores
+    from reward_model.score_note import write_note
+    from reward_model.scoring import finished, scored, write_scores
 
+    check_place(out, "--out", SUFFIXES)
+    given: dict[str, Any] = {"rating": rating, "target": target, "limit": limit, "threads": threads}
+    told = None if force else finished(model, corpus, out, **given)
+    if told is not None:
+        click.echo(json.dumps(told, indent=1, sort_keys=True) if as_json else _again(told, out))
+        sys.exit(1 if told["failed"] else 0)
     check_place(out, "--out", SUFFIXES, force)
-    given = {"rating": rating, "target": target}
     with (
         shown_progress("score", "sessions", as_json) as progress,
-        scored(model, corpus, out, progress, **given, limit=limit, threads=threads, called=option_names()) as work,
+        scored(model, corpus, out, progress, **given, called=option_names()) as work,
     ):
         scores = work.scores
         if scores.tables:
             try:
                 write_scores(scores, out)
+                write_note(out, work.identity, _document(work, out))
             except OSError as error:
                 raise unwritable(out, "--out", error) from None
     if not scores.tables:
@@ -75,6 +82,15 @@ def score_command(
     click.echo(json.dumps(_document(work, out), indent=1, sort_keys=True) if as_json else _summary(scores, out, model))
     if scores.failed:
         sys.exit(1)
+
+
+def _again(told: dict[str, Any], out: Path) -> str:
+    lines = [
+        f"{out}: nothing to do: it was made with exactly this "
+        f"({told['turns']:,} turns of {told['sessions']:,} sessions)",
+        *(f"failed: {session_id}: {cause}" for session_id, cause in told["failed"].items()),
+    ]
+    return "\n".join(lines)
 
 
 def _document(work: Scored, out: Path) -> dict[str, object]:

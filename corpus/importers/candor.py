@@ -30,7 +30,16 @@ from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from foundation.errors import InputError, UnitError
 from foundation.nearest import did_you_mean
 
-OPTIONS = ("transcript", "score", "low", "high", "better", "turns", "media", "features")
+OPTIONS = {
+    "transcript": "cliffhanger (default), backbiter or audiophile",
+    "score": "a numeric column of the survey (default: overall_affect)",
+    "low": "the low end of its scale, where it is not known",
+    "high": "the high end of its scale",
+    "better": "which end is good: high (default) or low",
+    "turns": "all (default), or middle100: so many from the middle",
+    "media": "all (default), audio, or none",
+    "features": "none (default), or precomputed: CANDOR's own measurements",
+}
 CHOICES = {
     "transcript": KINDS,
     "media": ("all", "audio", "none"),

@@ -24,6 +24,11 @@ RATER, TARGET = "user", "assistant"
 SPEAKERS = {"user": RATER, "human": RATER, "assistant": TARGET, "gpt": TARGET}
 NOBODY = ("system", "developer", "tool", "function", "function_call", "observation")
 SHAPES = {"messages": ("role", "content"), "conversations": ("from", "value")}
+OPTIONS = {
+    "low": "the low end of the scale of all scores, where the rows do not say it",
+    "high": "the high end of the scale",
+    "name": "what the score is called (default: the row's name, else score)",
+}
 MOST_KEYS = 12
 Scale = tuple[float, float]
 
@@ -64,7 +69,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     InputError
         A file that cannot be read or holds no chats; scores without a scale anywhere.
     """
-    check_options("chat", options, ("low", "high", "name"))
+    check_options("chat", options, OPTIONS)
     log = _Log(options.get("name", ""), scale_options("chat", options))
     left_out = []
     for path in source_files(src, (".jsonl", ".json")):

@@ -18,7 +18,15 @@ from corpus.textfile import read_json
 from foundation.errors import InputError, UnitError
 from foundation.listing import listed
 
-OPTIONS = ("score", "low", "high", "name", "rater", "target", "label")
+OPTIONS = {
+    "score": "key of the conversations' metadata, outer.inner for one inside it",
+    "low": "the low end of its scale",
+    "high": "the high end of its scale",
+    "name": "what to call it (default: the key)",
+    "rater": "a speaker's id, or a value of their metadata such as a role (default: who speaks first)",
+    "target": "the same of who is rated",
+    "label": "key of the utterances' metadata with a number that people gave the turn",
+}
 PICKLED = "<##bin{"
 MOST_KEYS = 12
 

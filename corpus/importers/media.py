@@ -17,6 +17,7 @@ from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from foundation.errors import InputError, UnitError
 from foundation.nearest import did_you_mean
 
+OPTIONS = {"language": "the language of all sessions, such as en"}
 RATINGS = "ratings.csv"
 NOT_TRANSCRIPTS = (RATINGS, CHANNEL_MAP, "metadata.json", "import.json", "survey.csv")
 PREFERRED = "transcript"
@@ -40,10 +41,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     InputError
         Not a folder, no session folder in it, a ``ratings.csv`` at its root that cannot be read.
     """
-    check_options("media", options, ("language",))
+    check_options("media", options, OPTIONS)
     folders = _session_folders(src)
     ratings = read_ratings(src / RATINGS) if (src / RATINGS).is_file() else {}
-    rows, files, notes = CorpusRows(), dict[str, Path](), list[str]()
+    rows, files, notes = CorpusRows(), dict[str, Path](), _not_files(src)
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     for folder in folders:
         try:
@@ -58,7 +59,7 @@ def _session_folders(src: Path) -> list[Path]:
         problem = "is a file" if src.exists() else "no such folder"
         raise InputError(f"{src}: {problem}; a folder with one folder a session is needed.")
     folders = sorted(path for path in src.iterdir() if path.is_dir() and not path.name.startswith("."))
-    folders = [folder for folder in folders if _recordings(folder) or _transcripts(folder)]
+    folders = [folder for folder in folders if _recordings(folder) or _transcripts(folder) or _not_files(folder)]
     if not folders:
         alone = " It holds one session itself: put that into a folder of its own." if _recordings(src) else ""
         raise InputError(f"{src}: no folder in it has a recording or a transcript.{alone} See docs/corpus.md.")
@@ -109,6 +110,7 @@ def _session(
         )
     if transcript.unattributed:
         remarks.append(f"{transcript.unattributed} pieces of the transcript have no speaker and were left out")
+    remarks += _not_files(folder)
     notes.extend(f"session {session_id}: {text}" for text in remarks)
 
 
@@ -125,6 +127,21 @@ def _transcripts(folder: Path) -> list[Path]:
     return sorted(
         path for path in _files(folder) if path.suffix.lower() in READERS and path.name not in NOT_TRANSCRIPTS
     )
+
+
+def _not_files(folder: Path) -> list[str]:
+    """What is called as a file of a session and is none: it is not opened, and told."""
+    known = (*SUFFIXES, *READERS)
+    odd = sorted(path for path in folder.iterdir() if path.suffix.lower() in known and not path.is_file())
+    return [
+        f"{path.name} is {_what(path)}, not a file: it is not used" for path in odd if not path.name.startswith(".")
+    ]
+
+
+def _what(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"
+    return "a link that leads nowhere" if path.is_symlink() else "a pipe or a device"
 
 
 def _files(folder: Path) -> Iterator[Path]:

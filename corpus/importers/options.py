@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from foundation.errors import InputError
 from foundation.nearest import did_you_mean
@@ -12,7 +12,7 @@ MOST = 10**9
 """The largest number of anything that an option may ask for."""
 
 
-def check_options(kind: str, options: Mapping[str, str], allowed: tuple[str, ...]) -> None:
+def check_options(kind: str, options: Mapping[str, str], allowed: Collection[str]) -> None:
     """Refuse an option that the importer ``kind`` does not know, with the nearest that it does."""
     for key in options:
         if key not in allowed:

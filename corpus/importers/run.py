@@ -32,6 +32,8 @@ KINDS: Mapping[str, str] = {
 ENTRY_POINTS = "apportion.importers"
 RECORD = "import.json"
 """Says in the corpus folder where it came from, so that the same import may be run again and no other."""
+REPORT = "import_report.json"
+"""Says there what became of it: every session that was left out, and why."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ class ImportReport:
     def __str__(self) -> str:
         counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
         lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
-        lines += some("left out", [str(item) for item in self.left_out])
-        lines += some("problem", [str(problem) for problem in self.problems])
+        where = f"all are in {self.out / REPORT}"
+        lines += some("left out", [str(item) for item in self.left_out], where=where)
+        lines += some("problem", [str(problem) for problem in self.problems], where=where)
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
 
@@ -89,7 +92,8 @@ def import_to(
         _check_free(out, src, record)
     imported = importer(src, options)
     if imported.tables["sessions"].num_rows == 0:
-        causes = "\n".join(some("left out", [str(item) for item in imported.left_out]))
+        # All of them: no folder is there to keep what is not said.
+        causes = "\n".join(f"left out: {item}" for item in imported.left_out)
         raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
     tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in imported.tables.items()}
     try:
@@ -98,13 +102,23 @@ def import_to(
         if imported.files:
             tables["media"] = _bring(imported.files, tables["media"], out)
     except OSError as error:
-        raise InputError(
-            f"{out}: cannot be written ({error.strerror or error}). Free some space or name a folder you may write to, "
-            "and import again."
-        ) from None
+        raise _unwritable(out, error) from None
     corpus = Corpus.of(out, tables)
     corpus.write(out)
-    return _report(kind, out, corpus, imported)
+    report = _report(kind, out, corpus, imported)
+    try:
+        text = json.dumps(report.to_json(), indent=1, sort_keys=True, ensure_ascii=False)
+        write_atomically(out / REPORT, text + "\n")
+    except OSError as error:
+        raise _unwritable(out, error) from None
+    return report
+
+
+def _unwritable(out: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{out}: cannot be written ({error.strerror or error}). Free some space or name a folder you may write to, "
+        "and import again."
+    )
 
 
 def find_importer(kind: str) -> Importer:
@@ -125,6 +139,18 @@ def find_importer(kind: str) -> Importer:
     names = [*KINDS, *sorted(others)]
     hint = did_you_mean(kind.lower(), names, after=" ")
     raise InputError(f"import {kind}: no such kind; {hint}Known: {', '.join(names)}.")
+
+
+def options_of(kind: str) -> Mapping[str, str]:
+    """The options that the importer ``kind`` takes, with what each means: ``OPTIONS`` of its module, if it has one.
+
+    Raises
+    ------
+    InputError
+        There is no such importer.
+    """
+    options: Mapping[str, str] = getattr(import_module(find_importer(kind).__module__), "OPTIONS", {})
+    return options
 
 
 def _check_free(out: Path, src: Path, record: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from foundation.errors import InputError
 from foundation.listing import listed
 
 COLUMNS = ("dialogue", "speakers")
+OPTIONS = {"limit": "only the first so many dialogues of each file"}
 MOST_COLUMNS = 12
 TEXTS = pa.list_(pa.string())
 
@@ -38,7 +39,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
     InputError
         A file that cannot be read, or without the columns ``dialogue`` and ``speakers``.
     """
-    check_options("soda", options, ("limit",))
+    check_options("soda", options, OPTIONS)
     limit = count_option("soda", options, "limit")
     sessions, utterances, left_out = [], [], []
     for path in source_files(src, (".parquet", ".jsonl")):

@@ -18,3 +18,4 @@ def test_a_line_a_message():
     assert indented(["a", "b", "c"], 2) == ["  a", "  b", "  (+1 more)"]
     assert indented(["a"], 1) == ["  a"]
     assert some("odd", ["a", "b", "c"], 2) == ["odd: a", "odd: b", "odd: 1 more"]
+    assert some("odd", ["a", "b"], 1, where="all are in x") == ["odd: a", "odd: 1 more (all are in x)"]

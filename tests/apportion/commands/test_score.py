@@ -112,7 +112,7 @@ def test_the_table_has_the_columns_of_scores_and_the_models_rewards(
     assert "left out: 1 session (s4) without such a rating; --target" in told
     assert "left out: 1 session (s3) in which the target says nothing" in told
     assert f"wrote {out}" in told and "next: read" in told and "apportion align" in told
-    assert [path.name for path in out.parent.iterdir()] == ["scores.parquet"]
+    assert {path.name for path in out.parent.iterdir()} == {"scores.parquet", ".scores.parquet.made"}
 
 
 def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
@@ -121,8 +121,18 @@ def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
     out = tmp_path / "scores.jsonl"
     assert run(capsys, model, corpus, "--out", out)[0] == 0
     first = out.read_bytes()
+    code, told, _ = run(capsys, model, corpus, "--out", out)
+    assert code == 0 and f"{out}: nothing to do: it was made with exactly this (3 turns of 2 sessions)" in told
+    assert json.loads(run(capsys, model, corpus, "--out", out, "--json")[1])["turns"] == 3
+    for other in (["--limit", 1], ["--target", "user"], ["--threads", 2]):
+        code, _, err = run(capsys, model, corpus, "--out", out, *other)
+        assert code == 2 and "exists. Use --force to replace it" in err
+    assert out.read_bytes() == first
+    out.write_bytes(first[:-2])
     code, _, err = run(capsys, model, corpus, "--out", out)
     assert code == 2 and "exists. Use --force to replace it" in err
+    out.with_name(f".{out.name}.made").write_text("[]")
+    assert run(capsys, model, corpus, "--out", out)[0] == 2
     assert run(capsys, model, corpus, "--out", out, "--force")[0] == 0
     assert out.read_bytes() == first and len(first.splitlines()) == 3
 
@@ -154,6 +164,8 @@ def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
     assert code == 1
     assert "failed: s2: session s2, turn 1: the reward is nan, not a finite number" in told
     assert set(pq.read_table(tmp_path / "s.parquet")["session_id"].to_pylist()) == {"s1"}
+    code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
+    assert code == 1 and "nothing to do" in told and "failed: s2: session s2, turn 1: the reward is nan" in told
     assert run(capsys, model, corpus, "--limit", 1, "--out", tmp_path / "one.parquet")[0] == 0
 
 

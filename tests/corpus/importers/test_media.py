@@ -54,6 +54,25 @@ def test_a_file_a_speaker(src, tmp_path):
     assert not [problem for problem in validate(corpus) if problem.severity == "error"]
 
 
+def test_what_is_called_like_a_file_and_is_none_is_told_and_not_opened(src, tmp_path):
+    (src / "s1" / "alice.mp4").unlink()
+    (src / "s1" / "alice.mp4").mkdir()
+    os.mkfifo(src / "s1" / "bob.mp3")
+    (src / "s2" / "notes.vtt").symlink_to("nowhere")
+    os.mkfifo(src / "extra.csv")
+    (src / "s3").mkdir()
+    os.mkfifo(src / "s3" / "talk.vtt")
+    report = import_to("media", src, tmp_path / "corpus")
+    assert set(report.notes) == {
+        "extra.csv is a pipe or a device, not a file: it is not used",
+        "session s1: alice.mp4 is a folder, not a file: it is not used",
+        "session s1: bob.mp3 is a pipe or a device, not a file: it is not used",
+        "session s2: notes.vtt is a link that leads nowhere, not a file: it is not used",
+    }
+    (left_out,) = report.left_out
+    assert left_out.session_id == "s3" and "one transcript is needed, found 0" in left_out.message
+
+
 def test_recordings_are_linked_into_the_corpus_and_copied_where_that_cannot_be(src, tmp_path, monkeypatch):
     import_to("media", src, tmp_path / "linked")
     assert (tmp_path / "linked/media/s1/bob.wav").samefile(src / "s1/bob.wav")

@@ -95,7 +95,17 @@ def test_a_folder_that_cannot_be_written(source, tmp_path):
 def test_long_lists_are_cut_short(tmp_path):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(CHAT | {"score": s}) + "\n" for s in [1, *"x" * 15]))
     text = str(import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE))
-    assert text.count("left out: session") == 10 and "left out: 5 more" in text
+    assert text.count("left out: session") == 10
+    assert f"left out: 5 more (all are in {tmp_path / 'corpus' / 'import_report.json'})" in text
+    told = json.loads((tmp_path / "corpus" / "import_report.json").read_text())["left_out"]
+    assert len(told) == 15 and told[-1]["session_id"] == "a-0016" and "score = 'x'" in told[-1]["message"]
+
+
+def test_where_nothing_can_be_imported_every_cause_is_said(tmp_path):
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(CHAT | {"score": "x"}) + "\n" for _ in range(25)))
+    with pytest.raises(InputError) as told:
+        import_to("chat", tmp_path / "a.jsonl", tmp_path / "corpus", SCALE)
+    assert str(told.value).count("left out: session") == 25
 
 
 @pytest.mark.parametrize("place", ["source", "out"])

@@ -1,0 +1,70 @@
+"""`apportion import` and `apportion inspect`: what their help and their long lists tell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from apportion.cli import main
+from corpus.importers.run import KINDS, find_importer, options_of
+from foundation.errors import InputError
+from tests.behaviour.command import environment
+from tests.behaviour.small import write_small_corpus
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_help_of_a_kind_tells_its_options(kind, capsys):
+    code, out, _ = run(capsys, "import", kind, "--help")
+    assert code == 0 and f"Options of {kind}:" in out
+    for name, meaning in options_of(kind).items():
+        assert f"-o {name}=…" in out and meaning.split()[0] in out
+    assert ("It has none." in out) == (not options_of(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_options_told_are_those_that_are_taken(kind, tmp_path):
+    with pytest.raises(InputError, match=r"unknown option 'zzz'.*Allowed: ") as told:
+        find_importer(kind)(tmp_path, {"zzz": "1"})
+    allowed = str(told.value).partition("Allowed: ")[2].rstrip(".")
+    assert allowed == (", ".join(options_of(kind)) or "none")
+
+
+def test_the_help_without_a_kind_says_how_to_ask_and_an_unknown_kind_is_one(capsys):
+    code, out, _ = run(capsys, "import", "--help")
+    assert code == 0 and "apportion import KIND --help" in out
+    code, _, err = run(capsys, "import", "chatt", "--help")
+    assert code == 2 and "did you mean 'chat'" in err
+
+
+def test_the_help_of_the_command_loads_no_tables():
+    code = (
+        "import sys; from apportion.cli import main\n"
+        "try: main(['import', '--help'])\n"
+        "except SystemExit: print('loaded', [name for name in ('pyarrow', 'torch', 'av') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
+    assert done.stdout.endswith("loaded []\n"), done.stdout + done.stderr
+
+
+def test_what_inspect_cuts_short_it_tells_elsewhere(tmp_path, capsys):
+    corpus = write_small_corpus(tmp_path / "corpus", sessions=15)
+    (corpus / "media.jsonl").write_text(
+        "".join(
+            json.dumps({"session_id": f"s{i:02d}", "speaker": "user", "kind": "audio", "path": f"{i}.wav"}) + "\n"
+            for i in range(15)
+        )
+    )
+    _, out, _ = run(capsys, "inspect", corpus)
+    assert "problem: 5 more (--json tells all)" in out
+    _, out, _ = run(capsys, "inspect", corpus, "--json")
+    assert len(json.loads(out)["problems"]) == 15
