@@ -67,6 +67,8 @@ class OpenAIServer:
     arrivals_s: list[float] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     answered: int = 0
+    written: list[Body] = field(default_factory=list)
+    """The bodies of requests whose reply was written to its last byte."""
     most_at_once: int = 0
     url: str = ""
     over: threading.Event = field(default_factory=threading.Event)
@@ -113,7 +115,11 @@ def serving(server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = No
             headers = {k.lower(): v for k, v in self.headers.items()}
             url = urlsplit(self.path)
             if url.path == "/v1/chat/completions":
-                self._answer(server.handle(json.loads(raw), headers))
+                body = json.loads(raw)
+                result = server.handle(body, headers)
+                self._answer(result)
+                if not isinstance(result, Fault):
+                    server.written.append(body)
             else:
                 self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), raw, headers))
 

@@ -27,10 +27,11 @@ from llm_client.client import Client
 from llm_client.settings import LLMSettings
 from tests.llm_client.kept.test_kill import CONCURRENCY, REQUESTS, request
 
-settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=CONCURRENCY)
-with Client(settings, cache=Path(sys.argv[2])) as client, ThreadPoolExecutor(CONCURRENCY) as pool:
-    texts = list(pool.map(lambda n: client.complete(request(n)).text, range(REQUESTS)))
-assert texts == [f"reply to {n}" for n in range(REQUESTS)]
+requests, concurrency = (int(text) for text in sys.argv[3:] or (REQUESTS, CONCURRENCY))
+settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=concurrency)
+with Client(settings, cache=Path(sys.argv[2])) as client, ThreadPoolExecutor(concurrency) as pool:
+    texts = list(pool.map(lambda n: client.complete(request(n)).text, range(requests)))
+assert texts == [f"reply to {n}" for n in range(requests)]
 """
 
 
@@ -38,10 +39,10 @@ def request(number):
     return ChatRequest("m", (ChatMessage("user", str(number)),))
 
 
-def kept(path):
+def kept(path, requests=REQUESTS):
     cache = ReplyCache(path)
     try:
-        return {n for n in range(REQUESTS) if cache.get(request(n).key()) is not None}
+        return {n for n in range(requests) if cache.get(request(n).key()) is not None}
     finally:
         cache.close()
 
