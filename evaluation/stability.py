@@ -16,6 +16,7 @@ from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, re
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
+from foundation.numbers import fixed
 
 CLEAN, PARAPHRASE = "clean", "paraphrase"
 FEWEST_TURNS = 3
@@ -230,16 +231,17 @@ def _verdict(planted: Row, confidence: float) -> str:
     difference, mine = planted.minus_paraphrase, planted.correlation.value
     if difference is None:
         return (
-            f"Under planted instructions the order of the turns has a mean Spearman correlation of {mine:.3f} with the "
-            f"clean order; there is no paraphrase to compare that with.{lost}"
+            "Under planted instructions the order of the turns has a mean Spearman correlation of "
+            f"{fixed(mine, 3)} with the clean order; there is no paraphrase to compare that with.{lost}"
         )
     interval = ""
     if difference.low is not None and difference.high is not None:
-        interval = f", {confidence:.0%} interval {difference.low:+.3f} to {difference.high:+.3f}"
+        interval = f", {confidence:.0%} interval {fixed(difference.low, 3, sign=True)} to "
+        interval += fixed(difference.high, 3, sign=True)
         interval += ", which holds zero" if difference.low <= 0 <= difference.high else ""
     more = "no more" if difference.value >= 0 else "more"
     return (
         f"Planted instructions change the order of the turns within a session by {more} than a paraphrase does: mean "
-        f"Spearman correlation with the clean order {mine:.3f} against {mine - difference.value:.3f} (difference "
-        f"{difference.value:+.3f}{interval}).{lost}"
+        f"Spearman correlation with the clean order {fixed(mine, 3)} against {fixed(mine - difference.value, 3)} "
+        f"(difference {fixed(difference.value, 3, sign=True)}{interval}).{lost}"
     )

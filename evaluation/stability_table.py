@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from evaluation.figure import Estimate
 from evaluation.stability import FEWEST_TURNS, Row, Stability
+from foundation.numbers import fixed
 
 HEADER = (
     "question",
@@ -61,19 +62,20 @@ def _cells(row: Row) -> tuple[str, ...]:
     planted = row.planted
     return (
         row.title,
-        _text(row.correlation, ".3f"),
-        _text(row.minus_paraphrase, "+.3f"),
-        _text(planted.rank if planted else None, "+.2f"),
-        _text(planted.value if planted else None, "+.2f"),
+        _text(row.correlation, 3),
+        _text(row.minus_paraphrase, 3, sign=True),
+        _text(planted.rank if planted else None, 2, sign=True),
+        _text(planted.value if planted else None, 2, sign=True),
         f"{planted.top_before} before, {planted.top_after} after" if planted else "–",
         str(row.episodes),
         str(row.failed),
     )
 
 
-def _text(figure: Estimate | None, form: str) -> str:
+def _text(figure: Estimate | None, decimals: int, *, sign: bool = False) -> str:
     if figure is None:
         return "–"
+    value = fixed(figure.value, decimals, sign=sign)
     if figure.low is None or figure.high is None:
-        return f"{figure.value:{form}}"
-    return f"{figure.value:{form}} [{figure.low:{form}}, {figure.high:{form}}]"
+        return value
+    return f"{value} [{fixed(figure.low, decimals, sign=sign)}, {fixed(figure.high, decimals, sign=sign)}]"

@@ -52,7 +52,7 @@ def line_chart(lines: Sequence[ChartLine], x_title: str, label: str) -> Markup |
     def place_y(y: float) -> float:
         return HEIGHT - BOTTOM - (y - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
 
-    parts = [_grid_line(place_y(y), f"{y:.6g}") for y in y_ticks]
+    parts = [_grid_line(place_y(y), f"{y:.6g}".replace("-", "−")) for y in y_ticks]
     parts += [_x_tick(place_x(x), f"{x:.6g}") for x in ticks(x_low, x_high) if x_low <= x <= x_high and x == int(x)]
     parts += [_curve(line, [(place_x(a), place_y(b)) for a, b in zip(x, y, strict=True)]) for line, x, y in curves]
     return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
