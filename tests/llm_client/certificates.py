@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import ssl
 import subprocess
+import time
 from pathlib import Path
 
 
-def certificate(folder: Path, *names: str) -> Path:
+def certificate(folder: Path, *names: str, expired: bool = False) -> Path:
     """A PEM file with a key and its self-signed certificate for ``names`` (``DNS:localhost``, ``IP:127.0.0.1``)."""
-    path, key = folder / "certificate.pem", folder / "key.pem"
-    command = [
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-        "-subj", "/CN=a server of the tests", "-addext", f"subjectAltName={','.join(names)}",
-        "-keyout", str(key), "-out", str(path), "-days", "2",
-    ]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True)
+    path, key, request, names_file = (folder / name for name in ("certificate.pem", "key.pem", "request.pem", "names"))
+    names_file.write_text(f"subjectAltName={','.join(names)}")
+    openssl(
+        "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "-subj", "/CN=a server of the tests", "-keyout", str(key), "-out", str(request),
+    )  # fmt: skip
+    days = "0" if expired else "2"
+    openssl(
+        "x509", "-req", "-in", str(request), "-signkey", str(key), "-days", days, "-extfile", str(names_file),
+        "-out", str(path),
+    )  # fmt: skip
+    if expired:
+        time.sleep(1.1)  # It is valid for the second in which it was made.
     path.write_text(path.read_text() + key.read_text())
     return path
+
+
+def openssl(*arguments: str) -> None:
+    """Run openssl to its end."""
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
 
 
 def server_context(path: Path) -> ssl.SSLContext:

@@ -241,12 +241,14 @@ def test_a_connection_is_not_waited_for_as_long_as_an_answer():
 @pytest.mark.parametrize(
     ("names", "trusted", "words"),
     [
+        (("expired", "IP:127.0.0.1"), True, "it has expired; whoever runs the server has to renew it"),
         (("IP:127.0.0.1",), False, "it is self-signed. If it is yours or your company's, SSL_CERT_FILE=FILE names"),
         (("DNS:other.example",), True, "it is for another name .*; base_url has to say the name that is in the"),
     ],
 )
 def test_a_certificate_that_is_not_trusted_is_told_at_once(tmp_path, monkeypatch, names, trusted, words):
-    path = certificate(tmp_path, *names)
+    expired = names[0] == "expired"
+    path = certificate(tmp_path, *names[expired:], expired=expired)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(path))
     server = OpenAIServer()
