@@ -99,10 +99,12 @@ def stop_text(outcomes: Sequence[Outcome]) -> str | None:
     stage = stopped[0].stage
     total = sum(outcome.stage == stage for outcome in outcomes)
     left = listed([outcome.unit for outcome in stopped], separator="; ")
-    higher = "" if stopped[0].same_again else " with a higher --budget (or run.budget_usd)"
+    told = f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left ({left})."
+    if stopped[0].same_again:  # The cause has said how to go on.
+        return told
     return (
-        f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left ({left}). Every reply "
-        f"received is kept. To go on, run the same command{higher}; with --dry-run it says what is left."
+        f"{told} Every reply received is kept. To go on, run the same command with a higher --budget (or "
+        "run.budget_usd); with --dry-run it says what is left."
     )
 
 
