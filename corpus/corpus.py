@@ -229,7 +229,7 @@ def _write_tables(folder: Path, tables: Mapping[str, pa.Table], kind: Format) ->
     temporary = {name: temporary_name(path) for name, path in finals.items()}
     try:
         for name, path in temporary.items():
-            write_table(tables[name], path, SCHEMAS[name])
+            write_table(tables[name], path, SCHEMAS[name], kind)
             sync(path)
         for stale in (folder / f"{name}.{other}" for name in tables for other in FORMATS):
             stale.unlink(missing_ok=True)

@@ -187,8 +187,8 @@ def _check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> N
             )
 
 
-def write_table(table: pa.Table, path: Path, schema: TableSchema) -> None:
-    """Write one table, rows sorted by key, to ``path`` (``*.parquet`` or ``*.jsonl``): equal rows give equal bytes.
+def write_table(table: pa.Table, path: Path, schema: TableSchema, kind: Format | None = None) -> None:
+    """Write one table, rows sorted by key, to ``path``: equal rows give equal bytes.
 
     Parameters
     ----------
@@ -198,9 +198,11 @@ def write_table(table: pa.Table, path: Path, schema: TableSchema) -> None:
         Where to; the caller renames it into place.
     schema : TableSchema
         Its key sorts the rows (nulls last).
+    kind : str, optional
+        How the file is written; by default as its name ends, ``*.parquet`` or ``*.jsonl``.
     """
     table = sort_rows(table, schema)
-    if path.suffix == ".jsonl":
+    if (kind or path.suffix.removeprefix(".")) == "jsonl":
         path.write_text("".join(_json_line(row) for row in table.to_pylist()), encoding="utf-8")
     else:
         pq.write_table(table, path, compression="zstd")

@@ -102,12 +102,12 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]
         temporary.unlink(missing_ok=True)
 
 
-TEMPORARY = re.compile(r"\.(?P<process>[0-9]{1,9})\.tmp\..+")
+TEMPORARY = re.compile(r"\..+\.(?P<process>[0-9]{1,9})\.tmp")
 
 
 def temporary_name(path: Path) -> Path:
-    """Where this process writes what is to be ``path``: a hidden file beside it that ends as it does."""
-    return path.with_name(f".{os.getpid()}.tmp.{path.name}")
+    """Where this process writes what is to be ``path``: a hidden file beside it, of no kind that is looked for."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def is_temporary(path: Path) -> bool:

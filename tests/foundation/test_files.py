@@ -64,13 +64,12 @@ def test_a_file_is_written_in_a_folder_that_is_made(tmp_path, content):
 def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path):
     finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     dead = int(finished.stdout)
-    for name in (f".{dead}.tmp.a", f".{os.getpid()}.tmp.b", f".{os.getppid()}.tmp.c", ".tmp.d", "e", f"{dead}.tmp.f"):
+    for name in (f".a.{dead}.tmp", f".b.{os.getpid()}.tmp", f".c.{os.getppid()}.tmp", ".d.tmp", "e", f"f.{dead}.tmp"):
         (tmp_path / name).touch()
-    (tmp_path / f".{dead}.tmp.folder").mkdir()
+    (tmp_path / f".folder.{dead}.tmp").mkdir()
     assert is_temporary(temporary_name(tmp_path / "a.parquet")) and not is_temporary(tmp_path / "e")
-    assert temporary_name(tmp_path / "a.parquet").suffix == ".parquet"
     remove_leftovers(tmp_path)
-    left = {f".{os.getppid()}.tmp.c", ".tmp.d", "e", f"{dead}.tmp.f", f".{dead}.tmp.folder"}
+    left = {f".c.{os.getppid()}.tmp", ".d.tmp", "e", f"f.{dead}.tmp", f".folder.{dead}.tmp"}
     assert {path.name for path in tmp_path.iterdir()} == left
     remove_leftovers(tmp_path / "nowhere")
 

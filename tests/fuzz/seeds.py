@@ -264,7 +264,8 @@ def written() -> list[Seed]:
                     {"session_id": "s00", "speaker": "user", "kind": "audio", "path": "a.wav", "offset_s": 0.0}
                 )
                 files["a.wav"] = sound(0.1)
-            seeds.append(Seed(f"corpus-{kind}", files, (("inspect", "SOURCE"), ("init", "SOURCE", "-o", "OUT.toml"))))
+            commands = (("inspect", "SOURCE"), ("init", "SOURCE", "-o", "OUT.toml"), ("run", "OUT.toml", "--dry-run"))
+            seeds.append(Seed(f"corpus-{kind}", files, commands))
     return seeds
 
 
