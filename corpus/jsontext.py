@@ -20,7 +20,9 @@ MOST_DIGITS = 300
 """An integer of more is read as infinite, which every reader of numbers refuses: a float ends at 308 digits."""
 MOST_DEPTH = 100
 """How deep objects and lists may lie in each other."""
-SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+ESCAPES = re.compile(r"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F]))", re.DOTALL)
+"""Escapes in a JSON text, two halves of a character as one; the group is filled by a half that is alone."""
 
 
 class JsonError(ValueError):
@@ -63,8 +65,9 @@ def parse(text: str, *, mend: bool = True) -> Any:
         raise JsonError(_TOO_DEEP) from None
     if text.count("[") + text.count("{") > MOST_DEPTH:  # Else it cannot be deeper.
         _check_depth(value)
-    # A pair of escapes is one character; a half of one is left over only where the other is missing.
-    return _whole_characters(value) if mend and SURROGATE_ESCAPE.search(text) else value
+    if mend and SURROGATE.search(text) and any(escape[1] for escape in ESCAPES.finditer(text)):
+        return _whole_characters(value)
+    return value
 
 
 def number(value: Any, place: str, *, texts: bool = False) -> float:

@@ -45,6 +45,12 @@ def test_half_a_character_is_replaced_and_a_whole_one_is_not():
     assert parse(r'"\ud83d"', mend=False) == "\ud83d"
 
 
+@given(st.lists(st.sampled_from(["\\\\", r"\ud83d", r"\uDe00", r"\u0041", r"\n", "ud83d", "x"]), max_size=8))
+def test_whatever_halves_stand_where_no_half_is_left(pieces):
+    text = '"' + "".join(pieces) + '"'
+    assert parse(text) == json.loads(text).encode("utf-8", "replace").decode()
+
+
 @pytest.mark.parametrize("depth", [101, 900, 100_000])
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 def test_nested_too_deeply(depth, opening, closing):
