@@ -53,6 +53,13 @@ def check_regular(path: Path) -> None:
         raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
 
 
+def not_a_file(path: Path) -> str:
+    """What ``path``, which is no file, is instead, for messages."""
+    if path.is_dir():
+        return "a folder"
+    return "a link that leads nowhere" if path.is_symlink() else "a pipe or a device"
+
+
 def read_text(path: Path, *, allow_empty: bool = False) -> str:
     """The UTF-8 text of a plain or gzip file, without a byte order mark.
 

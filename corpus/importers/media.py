@@ -14,6 +14,7 @@ from corpus.importers.ratings_csv import Row, read_ratings
 from corpus.importers.recordings import CHANNEL_MAP, SUFFIXES, probe, read_channel_map, same_name, track_parts
 from corpus.importers.transcripts import READERS, Transcript, read_transcript
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
+from corpus.textfile import not_a_file
 from foundation.errors import InputError, UnitError
 from foundation.nearest import did_you_mean
 
@@ -134,14 +135,10 @@ def _not_files(folder: Path) -> list[str]:
     known = (*SUFFIXES, *READERS)
     odd = sorted(path for path in folder.iterdir() if path.suffix.lower() in known and not path.is_file())
     return [
-        f"{path.name} is {_what(path)}, not a file: it is not used" for path in odd if not path.name.startswith(".")
+        f"{path.name} is {not_a_file(path)}, not a file: it is not used"
+        for path in odd
+        if not path.name.startswith(".")
     ]
-
-
-def _what(path: Path) -> str:
-    if path.is_dir():
-        return "a folder"
-    return "a link that leads nowhere" if path.is_symlink() else "a pipe or a device"
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from corpus.textfile import check_regular
+from corpus.textfile import check_regular, not_a_file
 from foundation.errors import InputError
 
 COMPRESSED = ".gz"
@@ -17,7 +17,8 @@ def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
     Raises
     ------
     InputError
-        ``src`` is missing or a pipe, the folder has no such file, or two files have the same name but for the ending.
+        ``src`` is missing or a pipe, the folder has no such file or something else of such a name, or two files have
+        the same name but for the ending.
     """
     if not src.exists():
         raise InputError(f"{src}: no such file or folder. Check the path.")
@@ -25,7 +26,12 @@ def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
     if src.is_file():
         return [src]
     endings = tuple(suffix + gz for suffix in suffixes for gz in ("", COMPRESSED))
-    files = sorted(path for path in src.iterdir() if path.is_file() and path.name.lower().endswith(endings))
+    files = sorted(path for path in src.iterdir() if path.name.lower().endswith(endings))
+    for path in files:
+        if not path.is_file():
+            raise InputError(
+                f"{path}: {not_a_file(path)}, where a file is read. Move it elsewhere, or name one of the files alone."
+            )
     if not files:
         raise InputError(f"{src}: no file in this folder ends in {', '.join(suffixes)}. Name the file itself.")
     stems = [stem(path) for path in files]

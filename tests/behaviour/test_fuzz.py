@@ -36,6 +36,7 @@ def test_damaged_configurations(first, monkeypatch):
     check(configurations(range(first, first + PART), SEED))
 
 
+@pytest.mark.slow
 def test_every_source_is_good_before_it_is_damaged(monkeypatch):
     monkeypatch.setattr(cases, "damage", lambda files, chance: files)
     monkeypatch.setattr(cases, "write", _write)
@@ -70,8 +71,9 @@ def test_what_is_looked_for_is_found(monkeypatch, ends):
             time.sleep(5)
         raise SystemExit(7 if ends == "another exit code" else 2)
 
+    monkeypatch.setattr(cases, "warm", lambda: None)
     monkeypatch.setattr(cases, "main", broken)
-    monkeypatch.setattr(cases, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(cases, "MOST_WAITING", 0.05)
     outcome = corpora(range(1), SEED)
     (place,) = outcome.faults
     expected = {"a traceback": "TypeError", "a hang": "HungError", "another exit code": "exit code 7"}

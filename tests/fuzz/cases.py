@@ -11,8 +11,9 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -26,7 +27,9 @@ from tests.fuzz.mutations import damage, write
 from tests.fuzz.seeds import Seed, seeds
 
 MOST_SECONDS = 10.0
-"""After which a command hangs."""
+"""Of computing, after which a command hangs; what waits for something computes nothing and has `MOST_WAITING`."""
+MOST_WAITING = 60.0
+"""Seconds on the clock, which a busy machine makes many of."""
 EXIT_CODES = (0, 1, 2)
 MEMORY = Path("/dev/shm")
 
@@ -71,17 +74,41 @@ def quiet() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
+@contextmanager
+def limited() -> Iterator[None]:
+    """End what hangs."""
+
+    def hung(number: int, frame: FrameType | None) -> None:
+        raise HungError(f"no end after {MOST_SECONDS:g} s of computing or {MOST_WAITING:g} s of waiting")
+
+    limits = ((signal.SIGPROF, signal.ITIMER_PROF, MOST_SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, MOST_WAITING))
+    before = [signal.signal(number, hung) for number, _, _ in limits]
+    for _, timer, seconds in limits:
+        signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        for (number, timer, _), handler in zip(limits, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+@cache
+def warm() -> None:
+    """Load what a command loads when it is first run, which takes longer than any case may."""
+    with TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        corpus = write_small_corpus(Path(folder) / "corpus", sessions=8)
+        for command in (["init", str(corpus), "-o", f"{folder}/a.toml"], ["run", f"{folder}/a.toml", "--dry-run"]):
+            with suppress(SystemExit):
+                main(command)
+
+
 def run(arguments: list[str], case: str, outcome: Outcome) -> int | None:
     """The exit code of `apportion ARGUMENTS`; None for a traceback or a command that hangs, which ``outcome`` keeps."""
     said, code = io.StringIO(), 0
 
-    def hung(number: int, frame: FrameType | None) -> None:
-        raise HungError(f"no end after {MOST_SECONDS:g} s")
-
-    before = signal.signal(signal.SIGALRM, hung)
-    signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
     try:
-        with redirect_stdout(said), redirect_stderr(said):
+        with limited(), redirect_stdout(said), redirect_stderr(said):
             main(arguments)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
@@ -93,9 +120,6 @@ def run(arguments: list[str], case: str, outcome: Outcome) -> int | None:
         place = f"{type(error).__name__} at {ours[-1].filename}:{ours[-1].lineno}"
         outcome.fault(place, case, "".join(traceback.format_exception(error)[-6:]))
         return None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     outcome.codes[code] += 1
     if code not in EXIT_CODES or "Traceback" in said.getvalue():
         outcome.fault(f"exit code {code}", case, said.getvalue()[-2000:])
@@ -107,6 +131,7 @@ def run(arguments: list[str], case: str, outcome: Outcome) -> int | None:
 def corpora(numbers: Iterable[int], seed: int) -> Outcome:
     """The cases ``numbers`` of the damaged corpora of ``seed``: each imported and looked at."""
     outcome = Outcome()
+    warm()
     with scratch() as folder, quiet():
         for number in numbers:
             chance = Random(f"corpus {seed} {number}")
@@ -132,6 +157,7 @@ def _corpus(source: Seed, chance: Random, case: str, folder: Path, outcome: Outc
 def configurations(numbers: Iterable[int], seed: int) -> Outcome:
     """The cases ``numbers`` of the damaged configurations of ``seed``: each read and checked before any work."""
     outcome = Outcome()
+    warm()
     before = Path.cwd()
     with scratch() as folder, quiet():
         write_small_corpus(folder / "case" / "corpus", sessions=8)
