@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -51,6 +52,8 @@ class RewardModel(nn.Module):
         nn.init.zeros_(last.bias)
         self.head: nn.Module = head
         self.trained_backbone = None if config.freeze_backbone else backbone
+        # In a list, so that it is no part of what is saved.
+        self._placed: list[Backbone] = []
 
     @classmethod
     def new(
@@ -82,6 +85,8 @@ class RewardModel(nn.Module):
             The frozen backbone cannot be loaded, or is not the size of the one that the head was trained on.
         """
         config = self.config
+        if self._placed:
+            return self._placed[0]
         backbone = self.trained_backbone or frozen_backbone(config.backbone, config.max_tokens, config.scoring)
         if backbone.width != config.width:
             raise InputError(
@@ -90,6 +95,14 @@ class RewardModel(nn.Module):
                 "train the reward model again."
             )
         return backbone
+
+    def place(self, device: str | torch.device) -> RewardModel:
+        """Read text on ``device`` from here on; the head is small and stays on the CPU.
+
+        The backbone is copied there: a frozen one is shared with all else that this process does.
+        """
+        self._placed = [copy.deepcopy(self.backbone).to(device)]
+        return self
 
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
         """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""

@@ -50,4 +50,4 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
         check_alignment(job.settings)
         if job.settings.processes > 1:
             return align_together(job, progress, watch)
-        return align_here(job, ModelReward(job.reward_model), progress=progress, watch=watch)
+        return align_here(job, ModelReward(job.reward_model, job.settings.device), progress=progress, watch=watch)

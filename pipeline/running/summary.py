@@ -100,10 +100,11 @@ class RunSummary:
         ``given`` are keys of [align] that the command's options went before.
         """
         report = self._files().get("report")
+        again = " ".join([source, *(f"--{key.replace('_', '-')} {value}" for key, value in given.items())])
         if self._waits:
-            return f"next: apportion {command} {source} --batch (the same again, later; OpenAI takes up to 24 h)"
+            return f"next: apportion {command} {again} --batch (the same again, later; OpenAI takes up to 24 h)"
         if self.result.stopped:
-            again = f"{source} --batch" if self.batch is not None else source
+            again = f"{again} --batch" if self.batch is not None else again
             if self.result.same_again:
                 return f"next: apportion {command} {again} (the same again, once the server takes requests)"
             return f"next: apportion {command} {again} --budget USD (more than before)"

@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
     try:
         tables = align_here(
             shared.job,
-            ModelReward(shared.job.reward_model),
+            ModelReward(shared.job.reward_model, shared.job.settings.device),
             processes,
             _tell_progress if first else silent,
             (_tell_metrics,) if first else (),

@@ -15,8 +15,11 @@ through the model at once, in each process):
   and one whole layer; and what is larger of one layer's gradients and the vocabulary's part, the logits of the replies
   in w and four arrays in float32.
 
-Peak: weights, adapters, and the larger of sampling and update. Not counted: the reward model (MiniLM 0.1 GB, BART-large
-1.6 GB), CUDA itself and what its allocator cannot use (1 to 2 GB).
+- the reward model, which reads where the policy is: its backbone's weights in 4 bytes; and while it scores, 8 texts at
+  once, one layer's work on each token: its wide product and 8 d, of 4 bytes.
+
+Peak: weights, adapters, the reward model, and the largest of sampling, scoring and update. Not counted: CUDA itself and
+what its allocator cannot use (1 to 2 GB).
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from reward_model.backbones import TEXTS_AT_ONCE
 from rlhf.settings import AlignSettings
 
 GB = 1e9
@@ -76,26 +80,59 @@ class Shape:
         return self.layers * settings.lora.r * sum(widths[target] for target in settings.lora.targets) + h + 1
 
 
+@dataclass(frozen=True)
+class Reader:
+    """Sizes of a reward model's backbone (BERT, or BART's encoder): width d, width of the feed-forward network, layers,
+    vocabulary, further embeddings (positions, segments), and tokens that it reads at once."""
+
+    hidden: int
+    intermediate: int
+    layers: int
+    vocabulary: int
+    further: int
+    tokens: int
+
+    @property
+    def weights(self) -> int:
+        """Weights of embeddings, layers and norms."""
+        d, m = self.hidden, self.intermediate
+        layer = 4 * (d * d + d) + 2 * d * m + m + d + 4 * d
+        return (self.vocabulary + self.further) * d + 2 * d + self.layers * layer
+
+    @property
+    def scoring(self) -> int:
+        """Bytes that scoring adds."""
+        return TEXTS_AT_ONCE * self.tokens * (self.intermediate + 8 * self.hidden) * 4
+
+
+MINILM = Reader(384, 1536, 6, 30_522, 512 + 2, 128)
+BART_LARGE = Reader(1024, 4096, 12, 50_265, 1024 + 2, 128)
 LLAMA_2_7B = Shape(4096, 11_008, 32, 32, 32, 32_000)
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes in each process: what stays (``weights``, ``adapters``), and what sampling and an update add to it."""
+    """Bytes in each process: what stays (``weights``, ``adapters``, ``reward``), and what sampling, scoring and an
+    update add to it."""
 
     weights: float
     adapters: float
     sampling: float
     update: float
+    reward: float = 0.0
+    scoring: float = 0.0
 
     @property
     def peak(self) -> float:
         """The most that is needed at once."""
-        return self.weights + self.adapters + max(self.sampling, self.update)
+        return self.weights + self.adapters + self.reward + max(self.sampling, self.scoring, self.update)
 
 
-def estimate(shape: Shape, settings: AlignSettings) -> MemoryEstimate:
-    """Bytes that PPO with ``settings`` needs in each process for a policy of ``shape``; the module says what counts."""
+def estimate(shape: Shape, settings: AlignSettings, reader: Reader | None = None) -> MemoryEstimate:
+    """Bytes that PPO with ``settings`` needs in each process for a policy of ``shape``; the module says what counts.
+
+    ``reader`` is the reward model's backbone; None counts none.
+    """
     w = 2 if settings.dtype == "bfloat16" else 4
     tokens = settings.max_context_tokens + settings.max_new_tokens
     share = -(-settings.batch // settings.processes)
@@ -109,6 +146,8 @@ def estimate(shape: Shape, settings: AlignSettings) -> MemoryEstimate:
         adapters=shape.adapter_weights(settings) * 16,
         sampling=cache + share * settings.max_context_tokens * wide,
         update=once * (tokens * kept + max(tokens * (last + wide), _vocabulary(shape, settings, w))),
+        reward=reader.weights * 4 if reader else 0,
+        scoring=reader.scoring if reader else 0,
     )
 
 
@@ -133,7 +172,7 @@ def _vocabulary(shape: Shape, settings: AlignSettings, w: int) -> int:
 
 
 def table() -> list[str]:
-    """The Markdown table of docs/align.md: LLaMA-2-7B in bfloat16 on one card and on four."""
+    """The Markdown table of docs/align.md: LLaMA-2-7B in bfloat16 and BART-large as reward model, on 1 and 4 cards."""
     from rlhf.settings import PAPER
 
     plain = {"device": "cuda", "dtype": "bfloat16", "max_new_tokens": 64}
@@ -151,10 +190,10 @@ def table() -> list[str]:
         ("four cards, `fsdp` or `deepspeed`, prompts of 1,024, `gradient_checkpointing`",
          {**four, **long, **checkpointing, "accelerate": "fsdp"}),
     ]  # fmt: skip
-    lines = ["| GB on each card | weights | adapters | sampling | update | peak |", "|---|---|---|---|---|---|"]
+    lines = ["| GB on each card | weights | adapters | reward model | sampling | update | peak |", f"|{'---|' * 7}"]
     for title, changes in rows:
-        memory = estimate(LLAMA_2_7B, PAPER.model_copy(update={**plain, **changes}))
-        parts = (memory.weights, memory.adapters, memory.sampling, memory.update, memory.peak)
+        memory = estimate(LLAMA_2_7B, PAPER.model_copy(update={**plain, **changes}), BART_LARGE)
+        parts = (memory.weights, memory.adapters, memory.reward, memory.sampling, memory.update, memory.peak)
         lines.append(f"| {title} | {' | '.join(f'{part / GB:.1f}' for part in parts)} |")
     return lines
 

@@ -12,6 +12,7 @@ from foundation.errors import UnitError
 from reward_model.history_windows import reply_text
 from reward_model.model import RewardModel
 from rlhf.policy.contexts import DialogueContext
+from rlhf.settings import Device
 
 
 class Reward(Protocol):
@@ -37,10 +38,15 @@ class SessionReward(Reward, Protocol):
 
 
 class ModelReward:
-    """r_theta(s_t, a_t) of a saved reward model, its windows made exactly as in its training."""
+    """r_theta(s_t, a_t) of a saved reward model, its windows made exactly as in its training.
 
-    def __init__(self, folder: Path) -> None:
+    It reads on ``device``: where the policy is.
+    """
+
+    def __init__(self, folder: Path, device: Device = "cpu") -> None:
         self._model = RewardModel.from_pretrained(folder)
+        if device != "cpu":
+            self._model.place(device)
 
     def history(self, episode: Episode, position: int) -> str:
         """The history that the model reads for the turn at ``position``."""

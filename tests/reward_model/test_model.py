@@ -42,6 +42,20 @@ def test_the_scale_is_applied_to_the_output(bert: Path) -> None:
     assert plain.score_windows([]) == []
 
 
+def test_a_placed_model_reads_on_its_device_and_what_others_share_stays(bert: Path) -> None:
+    model, pairs = random_head(small(bert)), [("A: hotel ?\n", "yes good"), ("", "no")]
+    expected, shared = model.score_windows(pairs), model.backbone
+    saved = set(model.state_dict())
+    assert model.place("cpu").backbone is not shared
+    assert model.score_windows(pairs) == expected and set(model.state_dict()) == saved
+    model.place("meta")
+    assert {weight.device.type for weight in model.backbone.parameters()} == {"meta"}
+    assert {weight.device.type for weight in shared.parameters()} == {"cpu"}
+    # The texts went there, too; nothing is computed on meta.
+    with pytest.raises(RuntimeError, match="meta tensor"):
+        model.score_windows(pairs)
+
+
 def test_windows_episodes_and_messages_are_scored_alike(bert: Path) -> None:
     model = random_head(small(bert, history_turns=2))
     windows = model.score_windows([("A: hotel ?\n", "yes good"), ("B: yes good\nA: train ?\n", "no bad .")])

@@ -41,3 +41,17 @@ def test_errors_begin_with_what_the_caller_calls_the_job(tmp_path):
     with pytest.raises(InputError) as called:
         align(replace(job, called="align"))
     assert str(called.value) == f"align: {plain.value}"
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_reward_model_reads_where_the_policy_is(tmp_path, monkeypatch, device):
+    placed = []
+    monkeypatch.setattr("reward_model.model.RewardModel.place", lambda model, where: placed.append(where))
+    monkeypatch.setattr(
+        "reward_model.model.RewardModel.from_pretrained", lambda folder: RewardModel.__new__(RewardModel)
+    )
+    monkeypatch.setattr("rlhf.align.check_alignment", lambda settings: None)
+    monkeypatch.setattr("rlhf.align.align_here", lambda job, reward, **others: reward)
+    settings = SMALL.model_copy(update={"device": device})
+    reward = align(Job(chats(1), splits(policy=["chat-0"]), tmp_path, settings, 0, tmp_path))
+    assert isinstance(reward, ModelReward) and placed == ([] if device == "cpu" else ["cuda"])

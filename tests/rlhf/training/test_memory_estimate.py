@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from transformers import LlamaConfig, LlamaForCausalLM
+import torch
+from transformers import BartConfig, BartModel, LlamaConfig, LlamaForCausalLM
 
+from reward_model.backbones import frozen_backbone
 from rlhf.policy.lora import attach_adapter, trained_weights
 from rlhf.settings import PAPER, AlignSettings, LoraSettings
-from rlhf.training.memory_estimate import LLAMA_2_7B, Shape, estimate, table
+from rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "align.md"
 MARGIN = 0.2
@@ -93,6 +95,16 @@ def test_weights_are_counted_as_the_model_has_them() -> None:
     adapted = attach_adapter(model, lora)
     head = 32 + 1
     assert shape.adapter_weights(AlignSettings(lora=lora)) == trained_weights(adapted) + head
+
+
+def test_a_reward_model_s_weights_are_counted_as_it_has_them_and_add_to_the_peak() -> None:
+    with torch.device("meta"):
+        bart = BartModel(BartConfig()).get_encoder()
+    assert BART_LARGE.weights == bart.num_parameters()
+    minilm = frozen_backbone("minilm", 128).encoder
+    assert MINILM.weights == sum(weight.numel() for weight in minilm.parameters())
+    without, counted = estimate(LLAMA_2_7B, PAPER), estimate(LLAMA_2_7B, PAPER, BART_LARGE)
+    assert counted.peak == without.peak + 4 * BART_LARGE.weights and 0 < counted.scoring < counted.update
 
 
 def test_llama_2_7b_has_the_papers_numbers() -> None:
