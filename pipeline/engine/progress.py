@@ -50,6 +50,8 @@ class StageProgress:
         self._ended[stage] = {}
         self._totals[stage] = total
         if self._live is not None:
+            if stage in self._tasks:  # Begun once more, since a worker was lost.
+                self._live.remove_task(self._tasks[stage])
             self._tasks[stage] = self._live.add_task(stage, total=total, note="")
 
     def advance(self, stage: str, units: int) -> None:

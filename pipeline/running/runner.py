@@ -12,18 +12,21 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 
-from foundation.errors import InputError
+from foundation.errors import InputError, UnitError
 from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.choice import REPORT
-from pipeline.engine.engine import Outcome
+from pipeline.engine.engine import Engine, Outcome
 from pipeline.engine.progress import StageProgress
 from pipeline.engine.units import Plan
+from pipeline.running.lost_worker import WorkerLostError, lost_text
 from pipeline.running.shards import run_units, shard_sizes, stop_text
 
 SHARDS_PER_WORKER = 4
@@ -82,12 +85,27 @@ def run_stages(
     ------
     InputError
         What makes going on pointless (disk full, no permission, unset key). What is finished is kept.
+    UnitError
+        A worker was killed, and again when the run went on with one worker.
     """
     engine = open_engine(config)
     engine.store.clear_scratch()
     names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in last)]
     if executor is not None:
         return _drive(config, engine.plan, names, executor, progress)
+    try:
+        return _drive_in_pool(config, engine, names, progress)
+    except WorkerLostError as lost:
+        progress.warn(f"{lost_text(lost, engine, config)} The run goes on by itself, this once, with one worker.")
+    engine.store.clear_scratch()
+    alone = config.with_run(workers=1)
+    try:
+        return _drive_in_pool(alone, engine, names, progress)
+    except WorkerLostError as lost:
+        raise UnitError(f"{lost_text(lost, engine, alone)} Run the same command again to go on.") from lost
+
+
+def _drive_in_pool(config: Config, engine: Engine, names: list[str], progress: StageProgress) -> RunResult:
     with _process_pool(config, progress) as pool:
         return _drive(config, engine.plan, names, pool, progress)
 
@@ -126,6 +144,8 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
                     progress.end(name, _summary(of_stage))
                     if stop_text(of_stage) is not None:
                         waiting = [other for other in waiting if not _builds_on(plan, other, name)]
+    except BrokenProcessPool as error:
+        raise WorkerLostError([name for name in names if left[name]]) from error
     finally:
         for future in running:
             future.cancel()
@@ -188,13 +208,24 @@ def _process_pool(config: Config, progress: StageProgress) -> Iterator[ProcessPo
     with _listener(messages, progress):
         try:
             yield pool
-        except BaseException:
+        except BaseException as error:
+            processes = list((pool._processes or {}).values())
+            if isinstance(error, WorkerLostError):
+                error.code = _code_of_the_lost(processes)
             # A failing run (a full disk, Ctrl-C) must not wait for units that nobody wants any more.
-            for process in list((pool._processes or {}).values()):
+            for process in processes:
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
+
+
+def _code_of_the_lost(processes: Sequence[BaseProcess]) -> int | None:
+    """The exit code of the worker that broke the pool; the pool itself ends the others by SIGTERM."""
+    for process in processes:
+        process.join(timeout=1)
+    codes = [process.exitcode for process in processes if process.exitcode not in (None, 0, -signal.SIGTERM)]
+    return codes[0] if codes else None
 
 
 @contextmanager

@@ -1,15 +1,23 @@
 """The local runner: any executor, any number of workers, the same artifacts; a run that cannot go on says so."""
 
 import io
+import multiprocessing
+import os
 import re
+import signal
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
-from foundation.errors import InputError
+from foundation.errors import InputError, UnitError
+from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.local import run_locally
+from pipeline.running.lost_worker import WorkerLostError, lost_text
 from pipeline.running.runner import run_stages, waited_for
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
@@ -70,3 +78,58 @@ def test_what_tells_failures_waits_for_all_that_can_fail():
     assert waited_for(made, "report", names) == {"split", "embed", "judge"}
     assert waited_for(made, "judge", names) == set()
     assert waited_for(made, "rewards", [*names, "rewards"]) == {"split", "judge"}
+
+
+@contextmanager
+def killing_workers(most: int) -> Iterator[None]:
+    """Kill up to ``most`` of this process' workers as the kernel does, each as soon as it is there."""
+    killed: list[int] = []
+    ended = threading.Event()
+
+    def kill() -> None:
+        while len(killed) < most and not ended.wait(0.02):
+            for worker in multiprocessing.active_children():
+                if len(killed) < most and worker.pid not in killed and worker.is_alive():
+                    os.kill(worker.pid, signal.SIGKILL)
+                    killed.append(worker.pid)
+                    break
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_killed_worker_is_told_and_the_run_goes_on_by_itself(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=2)
+    stream = io.StringIO()
+    with StageProgress(stream=stream) as progress, killing_workers(1):
+        result = run_stages(chosen, ["rewards"], progress)
+    assert {stage: sum(counts.values()) for stage, counts in result.counts().items()}["judge"] == 12
+    assert not result.quarantined
+    told = stream.getvalue()
+    assert "warning: a worker process was killed (SIGKILL) in the stage split or judge" in told
+    assert "where memory runs out. Lower run.workers (now 2). What is finished is kept. The run goes on" in told
+
+
+def test_a_worker_that_is_killed_again_ends_the_run(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=1)
+    with (
+        StageProgress(quiet=True) as progress,
+        killing_workers(2),
+        pytest.raises(UnitError, match=r"was killed \(SIGKILL\) .* more memory. .* Run the same command again"),
+    ):
+        run_stages(chosen, ["rewards"], progress)
+
+
+def test_what_a_killed_stage_can_do_with_less_of_is_named(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=1)
+    lost = WorkerLostError(["align"])
+    told = lost_text(lost, open_engine(chosen), chosen)
+    assert "ended without a word (exit code None) in the stage align" in told and "Lower align.minibatch" in told
