@@ -159,7 +159,8 @@ def error_words(error: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    return " ".join(whole_text(text).split())[:_SHOWN]
+    # Not all of it is split: as words, a large answer takes many times its bytes.
+    return " ".join(whole_text(text[: 8 * _SHOWN]).split())[:_SHOWN]
 
 
 def _whole(text: Any) -> Any:

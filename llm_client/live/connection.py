@@ -79,7 +79,8 @@ class Connection:
             )
         if isinstance(error, openai.APIConnectionError):
             if not is_unreached(error):
-                return RequestError(f"the connection to {settings.url} broke off in the middle, {tries} times.")
+                why = self.clean(str(error.__cause__ or error))
+                return RequestError(f"the connection to {settings.url} broke off in the middle, {tries} times: {why}")
             why = why_unreached(error, settings)
             return RequestError(
                 f"no connection to {settings.url} in {tries} tries: {why}. Is the server running and base_url right?"

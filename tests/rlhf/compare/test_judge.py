@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatReply
 from rlhf.compare.judge import read_reply
 
@@ -25,3 +30,21 @@ def test_replies_that_cannot_be_used(reply, problem) -> None:
         read_reply(reply)
     assert read_reply(ChatReply('```json\n{"better": "tie", "reason": 3}\n```', "m")) == ("tie", "")
     assert read_reply(ChatReply('<think>Hm.</think>{"better": "tie"}', "m")) == ("tie", "")
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers(-(10**400), 10**400) | st.text() | st.just("first"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.text() | values.map(json.dumps), values, values)
+def test_any_reply_is_a_verdict_or_a_mistake(text, better, reason) -> None:
+    for given_text in (text, json.dumps({"better": better, "reason": reason}), f"<think>{text}</think>{text}"):
+        try:
+            answer, why = read_reply(ChatReply(given_text, "m"))
+        except ReplyMistakeError as mistake:
+            assert len(str(mistake)) < 300
+        else:
+            assert answer in ("first", "second", "tie") and isinstance(why, str)
