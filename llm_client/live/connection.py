@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _SHOWN_OF_AN_ERROR = 300
-_LONGEST_CONNECTING_S = 20.0
+_CONNECTING, _LONGEST_CONNECTING_S = 0.8, 20.0
 _NO_KEY = "none"
 _TOO_LONG = ("context_length_exceeded", "context length", "context window", "maximum context", "too many tokens")
 
@@ -168,7 +168,9 @@ class Connection:
         """Whole answers take long, a connection does not: a server that is silent is known as such soon."""
         import openai
 
-        return openai.Timeout(self.settings.timeout_s, connect=min(self.settings.timeout_s, _LONGEST_CONNECTING_S))
+        # Shorter than a whole try, so that it is known which of the two was over.
+        connecting_s = min(_CONNECTING * self.settings.timeout_s, _LONGEST_CONNECTING_S)
+        return openai.Timeout(self.settings.timeout_s, connect=connecting_s)
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:

@@ -1,8 +1,10 @@
 """What all requests to a server learn from one that failed: too many at a time, nobody there, nobody to be trusted."""
 
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
@@ -230,6 +232,20 @@ def test_a_name_that_nobody_knows_is_told(no_pause):
         pytest.raises(SetupError, match=r"the name no-such-host\.invalid is not known here: "),
     ):
         asking.complete(request())
+
+
+def test_a_server_that_is_silent_is_not_there(no_pause):
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as callers:
+        for _ in range(4):  # More than it has room for: who comes now gets no answer.
+            caller = callers.enter_context(socket.socket())
+            caller.setblocking(False)
+            caller.connect_ex(listener.getsockname())
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        with (
+            client(url, timeout_s=0.4, max_retries=1) as asking,
+            pytest.raises(SetupError, match=r"no connection to .* in 2 tries: nobody answers there\."),
+        ):
+            asking.complete(request())
 
 
 def test_a_connection_is_not_waited_for_as_long_as_an_answer():
