@@ -11,6 +11,8 @@ from foundation.settings import Settings
 
 PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
+PAPER_KL = 0.05
+TINY_KL = 0.5
 
 Algorithm = Literal["ppo", "grpo", "rloo", "sft"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
@@ -21,7 +23,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "lr": PAPER_LR,
         "batch": 24,
         "clip": 0.2,
-        "kl_coefficient": 0.05,
+        "kl_coefficient": PAPER_KL,
         "score_norm": True,
         "temperature": 1.0,
         "lora": {"r": 24, "alpha": 48, "dropout": 0.05, "targets": ("q_proj", "v_proj")},
@@ -210,8 +212,11 @@ class AlignSettings(Settings):
     value_clip: float = Field(default=0.2, gt=0, description="clip range of a value around its old one")
     value_coefficient: float = Field(default=0.1, ge=0, description="weight of the value loss")
     max_gradient_norm: float = Field(default=1.0, gt=0, description="gradients are scaled down to this norm")
-    kl_coefficient: float = Field(
-        default=0.05, ge=0, description="weight of the divergence from the policy at the start, in the reward (Eq. 1)"
+    kl_coefficient: float | None = Field(
+        default=None,
+        ge=0,
+        description="weight of the divergence from the policy at the start, in the reward (Eq. 1); none takes "
+        f"{PAPER_KL:g}, and {TINY_KL:g} for tiny, which else gives one reply to everything within a few steps",
     )
     kl_controller: Literal["fixed", "adaptive"] = Field(
         default="fixed", description="adaptive raises and lowers kl_coefficient to hold the divergence at kl_target"
@@ -367,6 +372,13 @@ class AlignSettings(Settings):
     def learning_rate(self) -> float:
         """The learning rate that is used: as set, else one that suits the size of the policy."""
         return self.lr or (TINY_LR if self.policy == "tiny" else PAPER_LR)
+
+    @property
+    def divergence_weight(self) -> float:
+        """``kl_coefficient`` as it is used: as set, else one that suits the learning rate that the policy gets."""
+        if self.kl_coefficient is None:
+            return TINY_KL if self.policy == "tiny" else PAPER_KL
+        return self.kl_coefficient
 
 
 PAPER = AlignSettings(preset="paper")

@@ -15,7 +15,7 @@ class KLControl:
 
     def __init__(self, settings: AlignSettings, coefficient: float | None = None) -> None:
         self._settings = settings
-        self.coefficient = settings.kl_coefficient if coefficient is None else coefficient
+        self.coefficient = settings.divergence_weight if coefficient is None else coefficient
 
     def update(self, divergence: float) -> None:
         """Take in a step's mean ``divergence`` (nats a reply); the fixed weight stays."""

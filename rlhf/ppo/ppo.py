@@ -119,7 +119,7 @@ class PPO:
                 for watcher in watch:
                     watcher(step, measured)
                 if reason:
-                    raise UnitError(gamed("PPO", step, reason))
+                    raise UnitError(gamed(self.settings, step, reason))
                 if checkpoints:
                     checkpoints.save(step, self.state(), metrics, self.alarms.calm)
                 rate = self.settings.batch / (time.perf_counter() - started)

@@ -29,7 +29,7 @@ def group_arguments(run: Run, folder: Path) -> Any:
         steps_per_generation=settings.batch // (settings.at_once * settings.processes),
         num_generations=settings.group,
         num_iterations=settings.inner_epochs,
-        beta=settings.kl_coefficient,
+        beta=settings.divergence_weight,
         epsilon=settings.clip,
         max_completion_length=settings.max_new_tokens,
         temperature=settings.temperature,

@@ -118,7 +118,7 @@ class StepCallback(TrainerCallback):
         for watcher in self.run.watch:
             watcher(step, self._metrics)
         if reason:
-            raise UnitError(gamed(algorithm, step, reason))
+            raise UnitError(gamed(self.run.settings, step, reason))
         if not self.checkpoints:
             self._tell(step)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from rlhf.settings import AlarmSettings
+from rlhf.settings import AlarmSettings, AlignSettings
 
 WATCHED = ("kl", "response_tokens", "repetition", "sameness", "entropy")
 
@@ -45,12 +45,12 @@ class Alarms:
         self.start, self.streaks = state["start"], state["streaks"]
 
 
-def gamed(algorithm: str, step: int, reason: str) -> str:
+def gamed(settings: AlignSettings, step: int, reason: str) -> str:
     """Why a run was stopped in ``step``, and what to do about it."""
     return (
-        f"{algorithm} step {step}: stopped, the policy games its reward. {reason}. Raise "
-        "kl_coefficient, lower lr, or train the reward model on more sessions; if this is what you want, "
-        "raise the limit (0 turns an alarm off)."
+        f"{settings.algorithm.upper()} step {step}: stopped, the policy games its reward. {reason}. Raise "
+        f"kl_coefficient (now {settings.divergence_weight:g}), lower lr (now {settings.learning_rate:g}), or train the "
+        "reward model on more sessions; if this is what you want, raise the limit (0 turns an alarm off)."
     )
 
 

@@ -5,6 +5,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
+from rlhf.ppo.kl_control import KLControl
 from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings, LoraSettings, Placement, Window
 
 
@@ -18,6 +19,13 @@ def test_the_learning_rate_suits_the_policy_unless_it_is_set():
     assert AlignSettings(policy="some/model").learning_rate == 1.4e-5
     assert AlignSettings().learning_rate > 1e-3
     assert AlignSettings(lr=0.5).learning_rate == 0.5
+
+
+def test_the_divergence_s_weight_suits_the_policy_unless_it_is_set():
+    assert AlignSettings(policy="some/model").divergence_weight == PAPER.divergence_weight == 0.05
+    assert AlignSettings().divergence_weight == 0.5
+    assert AlignSettings(kl_coefficient=0).divergence_weight == 0
+    assert KLControl(AlignSettings()).coefficient == 0.5
 
 
 def test_a_minibatch_larger_than_the_batch_is_refused():

@@ -157,8 +157,9 @@ def test_the_adaptive_weight_is_told_and_moves():
 def test_gamed_rewards_stop_the_run_with_the_reason():
     history = Metrics()
     ppo = trainer(by_length, alarms=AlarmSettings(max_kl=1e-6, patience=2), steps=9, lr_schedule="constant")
-    with pytest.raises(UnitError, match=r"PPO step \d: stopped, the policy games its reward. KL blow-up: .* Raise"):
+    with pytest.raises(UnitError, match=r"PPO step \d: stopped, the policy games its reward. KL blow-up: ") as told:
         ppo.run(history, quiet)
+    assert "Raise kl_coefficient (now 0.5), lower lr (now 0.005)" in str(told.value)
     assert len([row for row in history.table().to_pylist() if row["metric"] == "kl"]) < 9
 
 
