@@ -71,8 +71,11 @@ def probe(path: Path) -> Recording:
     try:
         # A playlist in disguise must not make this machine fetch anything.
         with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
-            video = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
-            channels = container.streams.audio[0].channels if container.streams.audio else 0
+            cover = av.stream.Disposition.attached_pic
+            # A stream of a codec that nobody knows has no context, and can be neither heard nor seen.
+            video = [s for s in container.streams.video if s.codec_context and not s.disposition & cover]
+            sound = [s for s in container.streams.audio[:1] if s.codec_context]
+            channels = sound[0].channels if sound else 0
             duration = None if container.duration is None else container.duration / av.time_base
     except (av.error.FFmpegError, OSError) as error:
         cause = getattr(error, "strerror", None) or error

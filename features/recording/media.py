@@ -65,9 +65,13 @@ class Recording:
         self._damaged_s = 0.0
 
     def stream(self, kind: str) -> Any:
-        """The first ``video`` or ``audio`` stream, None where the file has none; cover pictures are no video."""
+        """The first ``video`` or ``audio`` stream, None where the file has none that can be decoded.
+
+        Cover pictures are no video.
+        """
         for stream in self.container.streams:
-            if stream.type == kind and not stream.disposition & av.stream.Disposition.attached_pic:
+            known = stream.codec_context is not None
+            if known and stream.type == kind and not stream.disposition & av.stream.Disposition.attached_pic:
                 return stream
         return None
 

@@ -31,6 +31,14 @@ def test_probe_of_something_else(tmp_path, data, words):
         probe(tmp_path / "a.mp4")
 
 
+def test_probe_of_a_codec_that_nobody_knows(tmp_path):
+    data = bytearray(wav(tmp_path / "a.wav").read_bytes())
+    data[20:22] = b"\x34\x12"
+    (tmp_path / "a.wav").write_bytes(data)
+    with pytest.raises(UnitError, match=r"a\.wav: neither sound nor picture in it"):
+        probe(tmp_path / "a.wav")
+
+
 def test_probe_of_a_real_mp4_that_is_cut_short(tmp_path):
     data = shared("media/WDA_KatieHill_000.mp4").read_bytes()
     (tmp_path / "a.mp4").write_bytes(data[: len(data) // 2])

@@ -51,6 +51,20 @@ def test_addresses_are_refused(tmp_path: Path, address: str):
         locate(tmp_path, address)
 
 
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_a_stream_of_a_codec_that_nobody_knows_is_none(tmp_path: Path, kind: str):
+    if kind == "video":
+        path = write_movie(tmp_path / "a.avi", [flat()] * 3, fps=10)
+        assert path.read_bytes().count(b"FMP4") == 2
+        path.write_bytes(path.read_bytes().replace(b"FMP4", b"zzzz"))
+    else:
+        path = write_wav(tmp_path / "a.wav", tone(0.2))
+        path.write_bytes(path.read_bytes()[:20] + b"\x34\x12" + path.read_bytes()[22:])
+    with open_recording(tmp_path, path.name, 1.0) as recording:
+        assert recording.stream(kind) is None
+        assert recording.holds() == "nothing that can be decoded"
+
+
 def test_empty_file(tmp_path: Path):
     (tmp_path / "a.mp4").touch()
     with pytest.raises(UnitError, match=r"a\.mp4: the file is empty"), open_recording(tmp_path, "a.mp4", 1.0):
