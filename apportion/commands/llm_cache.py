@@ -52,9 +52,9 @@ def check_command(place: Path, as_json: bool) -> int:
 @llm_cache_group.command("repair")
 @_place
 def repair_command(place: Path) -> None:
-    """Save all that can be read into a new file of the same name; the damaged one stays beside it.
+    """Save what can be read of a damaged file into a new one.
 
-    Refused while another process uses the file.
+    It gets the file's name, and the damaged one stays beside it as FILE.damaged-N. Refused while another process uses the file.
     """
     from llm_client.kept.salvage import repair
 

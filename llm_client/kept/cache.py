@@ -171,7 +171,7 @@ class ReplyCache:
         # loses a reply that was paid for.
         connection.execute(f"PRAGMA synchronous = {_SYNCED}")
         # A row's text may have been damaged; that is found out where the reply is read.
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         deadline_s = time.monotonic() + _LOCK_WAIT_S
         while True:
             try:

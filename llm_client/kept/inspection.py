@@ -142,7 +142,7 @@ def read_by_sql(path: Path, contents: Contents, *, alone: bool) -> None:
     address = f"file:{quote(str(path.absolute()))}?{'immutable=1' if untouched else 'mode=ro'}"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
             if not check_kind(connection, path):
                 return  # Nothing was ever written into it.
             for (problem,) in connection.execute(f"PRAGMA integrity_check({_MOST_TOLD})"):

@@ -158,4 +158,4 @@ def _value(kind: int, raw: bytes) -> Any:
         return struct.unpack(">d", raw)[0]
     if kind < 7:
         return int.from_bytes(raw, "big", signed=True)
-    return raw if kind % 2 == 0 else raw.decode("utf-8", "replace")
+    return raw if kind % 2 == 0 else raw.decode("utf-8", "surrogateescape")

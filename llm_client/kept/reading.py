@@ -10,8 +10,9 @@ from llm_client.request import ChatReply
 def read_reply(text: Any) -> ChatReply | None:
     """The reply that ``ChatReply.to_json`` wrote, or None where ``text`` is none."""
     try:
+        text.encode()  # Bytes that are no UTF-8 have become half surrogate pairs, which no reply is written with.
         reply = ChatReply.from_json(text)
-    except (ValueError, TypeError, RecursionError):
+    except (AttributeError, ValueError, TypeError, RecursionError):
         return None
     words = (reply.text, reply.model, reply.finish_reason)
     counts = (reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens)

@@ -6,9 +6,11 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from foundation.files import place_file, sync
 from llm_client.errors import SetupError
@@ -23,6 +25,7 @@ from llm_client.kept.inspection import (
     read_by_sql,
 )
 from llm_client.kept.schema import bring_up_to_date
+from llm_client.request import whole_text
 
 _PIECE = 2**20
 
@@ -119,10 +122,13 @@ def _write(new: Path, contents: Contents) -> None:
         connection.execute("COMMIT")
 
 
-def _insert(connection: sqlite3.Connection, table: str, names: tuple[str, ...], rows: object) -> None:
+def _insert(
+    connection: sqlite3.Connection, table: str, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
+) -> None:
     marks = ", ".join("?" * len(names))
-    # A row that does not fit the table is damaged, too.
-    connection.executemany(f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)  # type: ignore[arg-type]
+    # A row that does not fit the table, or is no text any more, is damaged, too.
+    storable = (row for row in rows if not any(isinstance(value, str) and whole_text(value) != value for value in row))
+    connection.executemany(f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})", storable)
 
 
 def _exchange(path: Path, descriptor: int, new: Path) -> Path:
