@@ -54,7 +54,8 @@ def check_command(place: Path, as_json: bool) -> int:
 def repair_command(place: Path) -> None:
     """Save what can be read of a damaged file into a new one.
 
-    It gets the file's name, and the damaged one stays beside it as FILE.damaged-N. Refused while another process uses the file.
+    It gets the file's name, and the damaged one stays beside it as FILE.damaged-N. Refused while another process uses
+    the file.
     """
     from llm_client.kept.salvage import repair
 

@@ -14,20 +14,21 @@ from typing import TypeVar
 
 from llm_client.errors import DamagedCacheError, SetupError
 from llm_client.kept.claims import set_aside
-from llm_client.kept.reading import read_reply
+from llm_client.kept.reading import checksum, read_reply
 from llm_client.kept.schema import bring_up_to_date, check_kind
 from llm_client.request import ChatReply
 from llm_client.usage import Overrun, Usage
 
 _log = logging.getLogger(__name__)
 _INSERT = """
-INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd, asked, served)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd, asked, served, crc)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET usd = coalesce(usd + excluded.usd, usd, excluded.usd)
-RETURNING reply
+RETURNING reply, crc
 """
 _MEND = """
-UPDATE replies SET reply = ?, prompt_tokens = ?, cached_tokens = ?, completion_tokens = ?, asked = ?, served = ?
+UPDATE replies
+SET reply = ?, prompt_tokens = ?, cached_tokens = ?, completion_tokens = ?, asked = ?, served = ?, crc = ?
 WHERE key = ?
 """
 _USAGE = """
@@ -82,17 +83,17 @@ class ReplyCache:
     def get(self, key: str) -> ChatReply | None:
         """The reply kept under ``key``, or None."""
 
-        def find() -> tuple[str] | None:
+        def find() -> tuple[str, int | None] | None:
             with self._reading_lock:
-                row: tuple[str] | None = self._reading.execute(
-                    "SELECT reply FROM replies WHERE key = ?", (key,)
+                row: tuple[str, int | None] | None = self._reading.execute(
+                    "SELECT reply, crc FROM replies WHERE key = ?", (key,)
                 ).fetchone()
                 return row
 
         row = self._guarded(find)
         if row is None:
             return None
-        reply = read_reply(row[0])
+        reply = read_reply(*row)
         if reply is None:
             self._tell_unreadable(key)
         return reply
@@ -242,7 +243,8 @@ def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:
     reply = entry.reply
     text, tokens = reply.to_json(), (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
     names = (entry.asked, reply.model if entry.asked else None)
-    (kept_text,) = connection.execute(_INSERT, (entry.key, text, *tokens, entry.usd, *names)).fetchone()
+    crc = checksum(text)
+    kept_text, kept_crc = connection.execute(_INSERT, (entry.key, text, *tokens, entry.usd, *names, crc)).fetchone()
     if entry.reservation is not None:
         connection.execute("DELETE FROM reserved WHERE id = ?", (entry.reservation,))
     connection.execute("DELETE FROM claims WHERE key = ?", (entry.key,))
@@ -253,11 +255,11 @@ def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:
             "asked = asked + excluded.asked, counted = counted + excluded.counted",
             (entry.key, over.usd, over.asked, over.counted),
         )
-    if kept_text == text:
+    if kept_text == text and kept_crc in (crc, None):
         return reply
-    kept = read_reply(kept_text)
+    kept = read_reply(kept_text, kept_crc)
     if kept is None:
-        connection.execute(_MEND, (text, *tokens, *names, entry.key))
+        connection.execute(_MEND, (text, *tokens, *names, crc, entry.key))
     return kept or reply
 
 

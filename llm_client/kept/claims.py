@@ -72,8 +72,8 @@ def claim(connection: sqlite3.Connection, key: str, owner: int) -> Claim:
     """Claim the request ``key`` for ``owner`` unless its reply is there or somebody else is asking it."""
     if connection.execute(_CLAIM, (key, owner)).rowcount == 1:
         return Claim("ours")
-    row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-    reply = None if row is None else read_reply(row[0])
+    row = connection.execute("SELECT reply, crc FROM replies WHERE key = ?", (key,)).fetchone()
+    reply = None if row is None else read_reply(*row)
     if reply is not None:
         return Claim("kept", reply)
     if connection.execute("SELECT 1 FROM batched WHERE key = ? AND batch IS NOT NULL", (key,)).fetchone():

@@ -22,7 +22,7 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 _IN_USE_AT, _IN_USE_BYTES = 0x4000_0002, 510
 """Where SQLite locks its file as long as a process has it open."""
 _MOST_TOLD = 5
-REPLY_COLUMNS = ("key", "reply", "prompt_tokens", "cached_tokens", "completion_tokens", "usd", "asked", "served")
+REPLY_COLUMNS = ("key", "reply", "prompt_tokens", "cached_tokens", "completion_tokens", "usd", "asked", "served", "crc")
 OTHER_TABLES: Mapping[str, tuple[str, ...]] = {
     "reserved": ("id", "usd"),
     "batches": ("id", "token", "url", "dialect", "sent_at", "input_file", "batch_id"),
@@ -165,8 +165,9 @@ def read_by_pages(path: Path, descriptor: int) -> Contents:
     batched: dict[str, tuple[Any, ...]] = {}
     for row in pages.rows():
         if _is_reply(row):
-            if row[0] not in found.replies and read_reply(row[1]) is not None:
-                found.replies[row[0]] = (*row, *[None] * len(REPLY_COLUMNS))[: len(REPLY_COLUMNS)]
+            row = (*row, *[None] * len(REPLY_COLUMNS))[: len(REPLY_COLUMNS)]
+            if row[0] not in found.replies and read_reply(row[1], row[-1]) is not None:
+                found.replies[row[0]] = row
         elif _is_batched(row):
             batched.setdefault(row[0], row)
         elif _is_account(row) and found.account is None:
@@ -181,7 +182,7 @@ def _read_tables(connection: sqlite3.Connection, contents: Contents) -> None:
     try:
         # Not by an index, which may be damaged apart from the rows.
         for row in connection.execute(f"SELECT {columns} FROM replies NOT INDEXED ORDER BY rowid"):
-            if isinstance(row[0], str) and read_reply(row[1]) is not None:
+            if isinstance(row[0], str) and read_reply(row[1], row[-1]) is not None:
                 contents.replies.setdefault(row[0], row)
             else:
                 contents.unreadable[str(row[0])] = row[5] if isinstance(row[5], float | int) else None

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from llm_client.request import ChatReply
 
 
-def read_reply(text: Any) -> ChatReply | None:
-    """The reply that ``ChatReply.to_json`` wrote, or None where ``text`` is none."""
+def checksum(text: str) -> int:
+    """What is kept beside a reply's ``text`` to tell whether it is still the same."""
+    return zlib.crc32(text.encode())
+
+
+def read_reply(text: Any, crc: Any = None) -> ChatReply | None:
+    """The reply that ``ChatReply.to_json`` wrote; None where ``text`` is none or has not the checksum ``crc``."""
     try:
-        text.encode()  # Bytes that are no UTF-8 have become half surrogate pairs, which no reply is written with.
+        # Bytes that are no UTF-8 have become half surrogate pairs, which cannot be encoded.
+        if checksum(text) != crc and crc is not None:
+            return None
         reply = ChatReply.from_json(text)
     except (AttributeError, ValueError, TypeError, RecursionError):
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from foundation.listing import listed
 from llm_client.errors import SetupError
 
-VERSION = 3
+VERSION = 4
 _COLUMNS = {
     "prompt_tokens": "INTEGER",
     "cached_tokens": "INTEGER",
@@ -18,6 +18,8 @@ _COLUMNS = {
     # The model's name as it was asked for and as the server gave it back.
     "asked": "TEXT",
     "served": "TEXT",
+    # Of the reply's text; none in replies of older versions.
+    "crc": "INTEGER",
 }
 _TABLES = (
     # A sum over an index does not read the replies' texts.

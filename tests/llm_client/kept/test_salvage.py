@@ -122,6 +122,23 @@ def test_a_row_that_is_no_reply_counts_as_none_is_asked_again_and_keeps_its_cost
     assert found_but(path, 1) == REPLIES - 2
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_a_letter_that_has_changed_is_noticed(path, log):
+    filled(path, log)
+    file = path.with_name("cache.sqlite-wal") if log else path
+    raw = file.read_bytes()
+    assert b"text 7 " in raw
+    file.write_bytes(raw.replace(b"text 7 ", b"tezt 7 "))
+    if not log:  # The checksums of the log itself find it there.
+        assert (len(inspect(path).replies), inspect(path).lost) == (REPLIES - 1, 1)
+        cache = ReplyCache(path)
+        assert cache.get(key(7)) is None
+        assert cache.put(key(7), reply(7)) == reply(7) == cache.get(key(7))
+        cache.close()
+        return
+    assert len(repair(path).contents.replies) == REPLIES - 1 == found(path)
+
+
 def found_but(path, number):
     cache = ReplyCache(path)
     try:
