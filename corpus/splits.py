@@ -113,7 +113,8 @@ def _check_enough(rated: int, settings: SplitSettings) -> None:
     if rated < len(wanted):
         raise InputError(
             f"{rated} rated session{'' if rated == 1 else 's'} cannot be shared out among {', '.join(wanted)}: "
-            f"at least {len(wanted)} are needed, one each. Add sessions, or set a share to 0."
+            f"at least {len(wanted)} are needed, one each. Add sessions, or set a share to 0; train = 1 and 0 for the "
+            "others gives the rewards of all of them, without an evaluation."
         )
 
 

@@ -219,6 +219,7 @@ def test_a_single_session_ends_in_a_report(tmp_path, apportion):
     write_small_corpus(tmp_path / "corpus", sessions=1)
     done = apportion("run", config(tmp_path, TEXT))
     assert done.returncode == 2 and "1 rated session cannot be shared out" in done.stderr
+    assert "train = 1 and 0 for the others" in done.stderr
     assert not (tmp_path / "run" / "store").exists()
     shares = "train = 1.0\nvalidation = 0.0\ntest = 0.0\npolicy = 0.0\n"
     alone = re.sub(r"train = 0.4\n.*policy = 0.3\n", shares, TEXT, flags=re.DOTALL)
