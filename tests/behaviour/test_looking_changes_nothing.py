@@ -9,13 +9,16 @@ import pytest
 from foundation.files import file_digest
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
+from tests.llm_client.openai_server import OpenAIServer, serving
+from tests.pipeline.llm_run import TEXT as LLM_TEXT
+from tests.pipeline.llm_run import good, write_run
 
 TEXT = 'corpus = "corpus"\noutput = "{}"\n[run]\nworkers = 1\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
 
 
 @pytest.fixture
 def apportion(monkeypatch):
-    return lambda *arguments: in_process(monkeypatch, *arguments)
+    return lambda *arguments: in_process(monkeypatch, *arguments, OPENAI_API_KEY="a key")
 
 
 def tree(folder: Path) -> dict[str, tuple[str, int]]:
@@ -52,6 +55,18 @@ def test_a_dry_run_of_recordings_remembers_nothing(tmp_path, apportion):
     done = apportion("demo", "--output", tmp_path / "run", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_neither_a_dry_run_nor_a_preview_changes_the_reply_cache(tmp_path, apportion):
+    write_run(tmp_path)
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(tmp_path, LLM_TEXT.format(server.url, "m"))
+        assert apportion("decompose", path).returncode == 0
+        asked, before = server.answered, tree(tmp_path)
+        for options in (("--dry-run",), ("--dry-run", "--batch"), ("--preview", 2)):
+            done = apportion("decompose", path, *options)
+            assert done.returncode == 0, done.stderr
+            assert tree(tmp_path) == before and server.answered == asked
 
 
 @pytest.mark.parametrize(
