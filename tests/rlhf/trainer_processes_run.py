@@ -32,7 +32,7 @@ SETTINGS = SMALL.model_copy(
         "policy": "small",
         "steps": 3,
         "lr": 5e-3,
-        "lora": LoraSettings(r=4, alpha=8, dropout=0.5),
+        "lora": LoraSettings(r=4, alpha=8, dropout=0.0),
         "kl_coefficient": 0.2,
     }
 )
