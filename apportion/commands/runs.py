@@ -13,7 +13,7 @@ from apportion.commands.options import with_options
 from apportion.commands.running import run, with_llm_options, with_run_options
 from foundation.errors import InputError
 from pipeline.config import Config, load_config
-from pipeline.engine.choice import stages_called
+from pipeline.engine.choice import last_stages, stages_called
 from pipeline.stages.declared import STAGES
 
 DEMO_CONFIG = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
@@ -73,4 +73,4 @@ def _run_all(config: Config, source: str, until: str | None, skip: tuple[str, ..
     config = config.with_run(until=until, skip=skip or None)
     source += f" --until {shlex.quote(until)}" if until else ""
     source += "".join(f" --skip {shlex.quote(name)}" for name in skip)
-    run(config, [stage.name for stage in STAGES], source, "run", **options)
+    run(config, last_stages(STAGES, config.run.until, config.run.skip), source, "run", **options)

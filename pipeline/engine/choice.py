@@ -37,6 +37,22 @@ def stages_called(name: str, stages: Sequence[Stage]) -> tuple[str, ...]:
     return together
 
 
+def last_stages(stages: Sequence[Stage], until: str | None, skip: Sequence[str]) -> list[str]:
+    """What a whole run asks for: the report, which reads all that can be shown, and the stage that it goes up to.
+
+    So what nobody would read is not made (embeddings, where no network is trained). Without the report it is
+    everything.
+
+    Raises
+    ------
+    InputError
+        A name that is no stage's.
+    """
+    if any(REPORT in _called("run.skip", name, stages) for name in skip):
+        return [stage.name for stage in stages]
+    return [*(_called("run.until", until, stages) if until is not None else ()), REPORT]
+
+
 def left_out(stages: Sequence[Stage], config: Config, sessions: Mapping[str, Session]) -> dict[str, str]:
     """Each stage that is left out, in the order of the declaration, and why.
 

@@ -77,8 +77,13 @@ def _names(config: Config, stages: Sequence[str]) -> list[str]:
 
 
 def _left_out(config: Config, stages: Sequence[str]) -> dict[str, str]:
-    """Those of ``stages`` that are left out, and why: what was asked for and is not made."""
-    return {name: why for name, why in open_engine(config).plan.left_out.items() if name in stages}
+    """Those of ``stages``, and of what they could read, that are left out, and why."""
+    plan = open_engine(config).plan
+    read = set(stages)
+    for name in reversed(plan.stages):
+        if name in read:
+            read.update(plan.stages[name].needs)
+    return {name: why for name, why in plan.left_out.items() if name in read}
 
 
 def _recorded(config: Config, stages: Sequence[str], progress: StageProgress) -> str | None:
