@@ -19,7 +19,7 @@ from tests.features.emotion_models import small_model
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    return write_small_corpus(tmp_path / "corpus", sessions=3)
+    return write_small_corpus(tmp_path / "corpus", sessions=4)
 
 
 @pytest.fixture
