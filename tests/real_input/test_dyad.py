@@ -80,5 +80,9 @@ def test_both_ratings_are_turned_into_rewards_with_exact_sums(folder):
 def test_a_whole_run_on_one_session_says_what_is_missing(folder, monkeypatch):
     done = in_process(monkeypatch, "evaluate", folder / "config.toml")
     assert done.returncode == 2
-    assert "no rated session is in the test split" in done.stderr
+    assert "evaluate: left out, since split.test = 0: no session is held out to judge the methods on" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+    done = in_process(monkeypatch, "run", folder / "config.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (folder / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<b>No evaluation.</b>" in page and "<b>No aligned policy.</b>" in page and "Reward models" in page
