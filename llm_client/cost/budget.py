@@ -83,18 +83,22 @@ class Budget:
         if not self._turn.locked() and await self._set_aside_at_once(request.key(), most_usd):
             return
         async with self._turn:
-            waits_s = growing_waits_s()
+            waits_s, alone = growing_waits_s(), False
             while True:
                 if self._spent is not None:
                     raise BudgetError(self._spent)
                 self._changed.clear()
                 if await self._set_aside(request.key(), most_usd):
                     return
+                if self._changed.is_set():
+                    continue  # Money has come back since the attempt.
                 if self._under_way or self._at_once:
                     await self._changed.wait()
                 elif self._cache.usage().under_way_usd:
                     # Another process' tries will give most of it back: they cost less than their dearest outcome.
                     await asyncio.sleep(next(waits_s))
+                elif not alone:
+                    alone = True  # Whoever was under way at the attempt has given back what was left.
                 else:
                     self._spent = self.reached(most_usd)
 
