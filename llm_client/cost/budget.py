@@ -148,7 +148,7 @@ class Budget:
         used = self._cache.usage()
         exceeded = exceeded_text(self.ceiling_usd, used)
         if exceeded is not None:
-            return f"stopped: {exceeded}. {used.cost_text()} in all for {used.replies:,} replies."
+            return f"{exceeded}. {used.cost_text()} in all for {used.replies:,} replies."
         aside = [
             (used.unanswered_usd, "set aside for requests whose reply never came"),
             (used.under_way_usd, "set aside by another run that is under way"),

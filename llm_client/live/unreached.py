@@ -12,8 +12,8 @@ _BEFORE_ARRIVAL = ("ConnectError", "ConnectTimeout", "ProxyError")
 _TRUST = "SSL_CERT_FILE=FILE names a PEM file of certificates to trust"
 _SELF_SIGNED, _SELF_SIGNED_CHAIN, _EXPIRED, _NOT_YET = 18, 19, 10, 9
 _OTHER_NAME = (62, 63, 64)
-_OTHER_LANGUAGE = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION")
 """Numbers of OpenSSL's X509_V_ERR_...; 62 to 64 are a host, an email and an address that the certificate lacks."""
+_OTHER_LANGUAGE = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION")
 
 
 def is_unreached(error: BaseException) -> bool:

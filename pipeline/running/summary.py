@@ -91,7 +91,8 @@ class RunSummary:
             stale = " (an earlier run's: this one made none)" if STAGE_OF.get(name) in self._without_result else ""
             lines.append(f"{name:<14} {path}{stale}")
         if self.result.stopped and not self._waits:
-            lines.append(f"stopped: {self.result.stopped}")
+            why = self.result.stopped
+            lines.append(why if why.startswith("stopped ") else f"stopped: {why}")
         return "\n".join(lines)
 
     def next_step(self, source: str, command: str = "run", given: Mapping[str, Any] = EMPTY) -> str:

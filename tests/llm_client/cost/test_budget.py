@@ -159,7 +159,7 @@ def test_a_budget_that_the_server_s_count_exceeds_is_called_exceeded(prices):
         with pytest.raises(BudgetError) as caught:
             c.complete(request("01"))
     assert str(caught.value).startswith(
-        f"stopped: the budget of $2.00 is exceeded by ${cost_usd - 2:.2f}, because the server counted 511 tokens for a "
+        f"the budget of $2.00 is exceeded by ${cost_usd - 2:.2f}, because the server counted 511 tokens for a "
         f"reply where at most {asked} were asked (${cost_usd - MOST_USD:.2f} more than foreseen)."
     )
     assert len(server.requests) == 1 and "left" not in str(caught.value)

@@ -65,6 +65,11 @@ def test_a_stopped_run_says_so_in_the_summary(tmp_path):
     assert made.exit_code() == EXIT_LEFT
 
 
+def test_that_it_was_stopped_is_said_once(tmp_path):
+    made = summary(tmp_path, replace(STOPPED, cause="stopped before the budget of $1 is passed."))
+    assert made.text().startswith("stopped before the budget of $1 is passed. ")
+
+
 def test_a_run_that_its_server_has_stopped_is_sent_to_no_budget(tmp_path):
     made = summary(tmp_path, DONE, replace(STOPPED, cause="The server is busy.", same_again=True))
     assert made.text().endswith("The server is busy. 1 of 1 units of the stage 'judge' are left (s1, llm).")
