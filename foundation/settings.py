@@ -46,7 +46,7 @@ def problems(
     texts = []
     for item in error.errors():
         name = called(".".join(map(str, item["loc"])))
-        message = item["msg"].removeprefix("Value error, ")
+        message = item["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")  # TOML's word.
         if item["type"] == "extra_forbidden":
             texts.append(f"{name}: unknown key; {unknown(item['loc'])}")
         elif item["type"] == "missing":

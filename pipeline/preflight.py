@@ -42,8 +42,8 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     wanted = list(stages or plan.stages)
     if all(name in plan.left_out for name in wanted):
         raise InputError("; ".join(f"{name}: left out, since {plan.left_out[name]}" for name in wanted) + ".")
-    names = {name for stage in wanted for name in plan.upstream(stage)}
-    check_choice(plan, [name for name in plan.stages if name in names])
+    names = plan.leading_to(wanted)
+    check_choice(plan, names)
     warnings: list[str] = [*engine.facts["warnings"](engine)]
     for name, stage in plan.stages.items():
         if name in names:

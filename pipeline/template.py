@@ -52,7 +52,7 @@ def template_for(
         raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
     values: dict[str, Any] = {
         "corpus": _from(base, corpus.resolve()),
-        "output": f"runs/{corpus.resolve().name}",
+        "output": _run_folder(base, corpus.resolve()),
         "rating": rating or next(iter(names), None),
     }
     if not align:
@@ -64,6 +64,15 @@ def _from(base: Path | None, path: Path) -> str:
     """``path`` as it is called from the folder ``base``, or whole where that is no shorter way to it."""
     relative = str(path) if base is None else os.path.relpath(path, base.resolve())
     return str(path) if relative.startswith("../" * MOST_UP) else relative
+
+
+def _run_folder(base: Path | None, corpus: Path) -> str:
+    """`runs/` and the corpus' name; where that and the corpus would hold one another, a folder beside the corpus."""
+    usual = f"runs/{corpus.name}"
+    place = corpus if base is None else base.resolve() / usual
+    if base is None or not (place.is_relative_to(corpus) or corpus.is_relative_to(place)):
+        return usual
+    return _from(base, corpus.with_name(f"{corpus.name}-run"))
 
 
 def render_template(values: Mapping[str, Any]) -> str:

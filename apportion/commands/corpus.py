@@ -16,7 +16,8 @@ class ImportCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Remember the KIND: ``--help`` ends the command before arguments are read."""
-        ctx.meta[KIND] = next((argument for argument in args if not argument.startswith("-")), None)
+        kind = self.make_parser(ctx).parse_args(list(args))[0].get("kind")
+        ctx.meta[KIND] = kind if isinstance(kind, str) else None
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -137,8 +137,8 @@ def find_importer(kind: str) -> Importer:
         offered: Importer = others[kind].load()
         return offered
     names = [*KINDS, *sorted(others)]
-    hint = did_you_mean(kind.lower(), names, after=" ")
-    raise InputError(f"import {kind}: no such kind; {hint}Known: {', '.join(names)}.")
+    hint = did_you_mean(kind.lower(), names, "check the name.")
+    raise InputError(f"import {kind}: no such kind; {hint} Known: {', '.join(names)}.")
 
 
 def options_of(kind: str) -> Mapping[str, str]:

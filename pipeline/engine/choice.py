@@ -32,8 +32,8 @@ def stages_called(name: str, stages: Sequence[Stage]) -> tuple[str, ...]:
     if not together:
         names = [stage.name for stage in stages]
         commands = sorted({stage.cli for stage in stages} - set(names))
-        hint = did_you_mean(name, [*names, *commands], after=" ")
-        raise InputError(f"{name!r}: no stage; {hint}The stages are: {', '.join(names)}.")
+        hint = did_you_mean(name, [*names, *commands], "check the name.")
+        raise InputError(f"{name!r}: no stage; {hint} The stages are: {', '.join(names)}.")
     return together
 
 

@@ -77,6 +77,6 @@ def _rating(config: Config, corpus: Corpus) -> str:
             return str(names[0])
         raise InputError(f"{config.corpus} has several ratings: {', '.join(names)}. Choose one: rating = {names[0]!r}.")
     if config.rating not in names:
-        hint = did_you_mean(config.rating, names, after=" ")
-        raise InputError(f"rating = {config.rating!r}: not in {config.corpus}; {hint}It has: {', '.join(names)}.")
+        hint = did_you_mean(config.rating, names, "choose another.")
+        raise InputError(f"rating = {config.rating!r}: not in {config.corpus}; {hint} It has: {', '.join(names)}.")
     return config.rating

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 
@@ -59,6 +59,11 @@ class Plan:
                 needs = [need for need in declared.needs if need not in self.left_out]
                 wanted.update(n for n in needs if any(declared.wants(u, n) for u in self.units[name]))
         return [name for name in self.stages if name in wanted]
+
+    def leading_to(self, last: Iterable[str]) -> list[str]:
+        """The stages ``last`` and all that they depend on, in the order of the declaration; none that is left out."""
+        names = {name for stage in last for name in self.upstream(stage)}
+        return [name for name in self.stages if name in names]
 
     def _matching(self, unit: Unit, need: str) -> list[Unit]:
         index = self._by_session[need]

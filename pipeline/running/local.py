@@ -72,8 +72,7 @@ def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> 
 
 def _names(config: Config, stages: Sequence[str]) -> list[str]:
     """``stages`` and everything that they need, in the order of the declaration."""
-    plan = open_engine(config).plan
-    return [name for name in plan.stages if any(name in plan.upstream(stage) for stage in stages)]
+    return open_engine(config).plan.leading_to(stages)
 
 
 def _left_out(config: Config, stages: Sequence[str]) -> dict[str, str]:
@@ -132,8 +131,7 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
     from pipeline.asking.preview import preview
 
     engine = replace(open_engine(config), looks_only=True)
-    names = {name for stage in stages for name in engine.plan.upstream(stage)}
-    shown = preview(engine, names, count)
+    shown = preview(engine, set(engine.plan.leading_to(stages)), count)
     return json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text()
 
 

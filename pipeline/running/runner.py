@@ -90,7 +90,7 @@ def run_stages(
     """
     engine = open_engine(config)
     engine.store.clear_scratch()
-    names = [name for name in engine.plan.stages if any(name in engine.plan.upstream(stage) for stage in last)]
+    names = engine.plan.leading_to(last)
     if executor is not None:
         return _drive(config, engine.plan, names, executor, progress)
     try:

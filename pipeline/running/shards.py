@@ -16,6 +16,7 @@ from foundation.errors import InputError, StoppedError
 from foundation.listing import listed
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
+from pipeline.engine.choice import last_stages
 from pipeline.engine.stage import Stage, Unit
 from pipeline.stages.declared import STAGES
 
@@ -33,18 +34,20 @@ def prepare(config: str) -> None:
 
     loaded = load_config(config)
     log = logging.getLogger("apportion")
-    for warning in check(loaded):
+    for warning in check(loaded, last_stages(STAGES, loaded.run.until, loaded.run.skip)):
         log.warning(warning)
     for name, why in open_engine(loaded).plan.left_out.items():
         log.warning("left out: %s (%s)", name, why)
 
 
 def list_shards(config: str, stage: str, shards: int) -> list[int]:
-    """Indices of the non-empty shards of a stage, at most ``shards`` of them; none of a stage that is left out."""
-    engine = open_engine(load_config(config))
-    if stage in engine.plan.left_out:
+    """Numbers of the non-empty shards of a stage, at most ``shards`` of them; none where it is left out or unread."""
+    loaded = load_config(config)
+    engine = open_engine(loaded)
+    declared = _stage(stage)
+    if stage not in engine.plan.leading_to(last_stages(STAGES, loaded.run.until, loaded.run.skip)):
         return []
-    return list(range(len(_split(engine, _stage(stage), shards))))
+    return list(range(len(_split(engine, declared, shards))))
 
 
 def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int]:

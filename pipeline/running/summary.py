@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -101,7 +102,8 @@ class RunSummary:
         ``given`` are keys of [align] that the command's options went before.
         """
         report = self._files().get("report")
-        again = " ".join([source, *(f"--{key.replace('_', '-')} {value}" for key, value in given.items())])
+        options = (f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in given.items())
+        again = " ".join([source, *options])
         if self._waits:
             return f"next: apportion {command} {again} --batch (the same again, later; OpenAI takes up to 24 h)"
         if self.result.stopped:
@@ -109,8 +111,10 @@ class RunSummary:
             if self.result.same_again:
                 return f"next: apportion {command} {again} (the same again, once the server takes requests)"
             return f"next: apportion {command} {again} --budget USD (more than before)"
-        if report is not None and STAGE_OF["report"] not in self._without_result:
+        if report is not None and self.result.counts().get(STAGE_OF["report"], {}).keys() & {"done", "reused"}:
             return f"next: open {report}"
+        if command == "run" and STAGE_OF["report"] in self.left_out:
+            return f"next: look into {self.config.output}; the report is left out"
         if self.audit:
             return f"next: apportion report {source}, which shows this where decompose.audit.sessions is set in it"
         named = {"algorithm": command.removeprefix("align ")} if command.startswith("align ") else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from rlhf.settings import Placement, Window
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+LONGEST_CAUSE = 300
+"""Characters of a loader's own words that a message holds."""
 ADAPTER = "adapter_config.json"
 """What describes adapters, in their folder."""
 
@@ -314,7 +317,8 @@ def cannot_load(name: str, error: BaseException) -> str:
             f"{what}: it has no safetensors weights, and pickled ones are not loaded. Convert it with "
             "model.save_pretrained(FOLDER) in a place you trust and give that folder."
         )
-    return f"{what}: not a causal language model that transformers can load: {text[:300]} Choose another, or tiny."
+    text = textwrap.shorten(text, LONGEST_CAUSE, placeholder=" …")
+    return f"{what}: not a causal language model that transformers can load: {text} Choose another, or tiny."
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.running import shards
+from pipeline.stages.declared import STAGES
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 
@@ -183,6 +184,7 @@ def test_a_run_up_to_a_stage_ends_in_a_report_and_records_what_it_left_out(folde
     [
         (("--until", "evalute"), ("--until 'evalute': no stage; did you mean 'evaluate'?", "The stages are: split,")),
         (("--skip", "aling"), ("--skip 'aling': no stage; did you mean 'align'?",)),
+        (("--skip", ""), ("--skip '': no stage; check the name. The stages are: split,",)),
         (("--skip", "rewards"), ("'rewards' is left out (skip names 'rewards')", "train-reward, evaluate cannot do")),
         (("--skip", "train-reward", "--skip", "evaluate"), ("align cannot do without what it makes",)),
         (("--skip", "split"), ("report cannot do without",)),
@@ -205,6 +207,13 @@ def test_orchestrators_give_no_shards_to_a_stage_that_is_left_out(folder, caplog
     assert "left out: align (align.enabled = false)" in caplog.text
     assert shards.list_shards(path, "align", 4) == [] and shards.list_shards(path, "report", 4) == [0]
     assert load_config(path).align.enabled is False
+
+
+def test_orchestrators_give_no_shards_to_a_stage_that_nothing_that_runs_would_read(folder):
+    path = str(config(folder, TEXT.replace("[run]", '[run]\nuntil = "decompose"')))
+    shards.prepare(path)
+    given = [stage.name for stage in STAGES if shards.list_shards(path, stage.name, 4)]
+    assert given == ["split", "judge", "rewards", "report"]
 
 
 def test_whether_a_run_aligns_is_in_no_key_of_a_policy(folder):

@@ -62,3 +62,12 @@ def test_the_caller_names_settings_and_unknown_keys_its_own_way():
     error = refused({"name": 5, "nam": 1})
     given = problems(error, called=lambda name: f"--{name}", unknown=lambda place: f"did you mean {place[-1]}e?")
     assert given == ["--name = 5: Input should be a valid string", "--nam: unknown key; did you mean name?"]
+
+
+def test_a_list_is_called_as_toml_calls_it():
+    class Listed(Settings):
+        skip: tuple[str, ...] = ()
+
+    with pytest.raises(ValidationError) as error:
+        Listed.model_validate({"skip": "align"})
+    assert problems(error.value) == ["skip = 'align': Input should be a valid list"]

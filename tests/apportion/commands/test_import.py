@@ -42,6 +42,8 @@ def test_the_options_told_are_those_that_are_taken(kind, tmp_path):
 def test_the_help_without_a_kind_says_how_to_ask_and_an_unknown_kind_is_one(capsys):
     code, out, _ = run(capsys, "import", "--help")
     assert code == 0 and "apportion import KIND --help" in out
+    code, out, _ = run(capsys, "import", "-o", "low=1", "chat", "--help")
+    assert code == 0 and "Options of chat:" in out
     code, _, err = run(capsys, "import", "chatt", "--help")
     assert code == 2 and "did you mean 'chat'" in err
 

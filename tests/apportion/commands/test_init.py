@@ -10,6 +10,7 @@ import pytest
 
 from apportion.cli import main
 from pipeline.config import load_config
+from pipeline.preflight import check_output
 from pipeline.template import render_template
 from tests.behaviour.small import write_small_corpus
 
@@ -101,3 +102,12 @@ def test_a_rating_without_a_name_is_none_that_can_be_chosen(tmp_path, capsys):
     assert load_config(tmp_path / "a.toml").rating == "satisfaction"
     code, out, _ = run(capsys, "inspect", corpus)
     assert code == 0 and "ratings, row 1, column name, session s00: no value" in out
+
+
+@pytest.mark.parametrize(("corpus", "file"), [("calls", "calls/a.toml"), ("runs/calls", "a.toml"), ("runs", "a.toml")])
+def test_what_init_writes_beside_or_inside_the_corpus_can_be_run(corpus, file, tmp_path, capsys):
+    write_small_corpus(tmp_path / corpus)
+    assert run(capsys, "init", tmp_path / corpus, "-o", tmp_path / file)[0] == 0
+    written = load_config(tmp_path / file)
+    assert written.output.resolve() == (tmp_path / f"{corpus}-run")
+    check_output(written)

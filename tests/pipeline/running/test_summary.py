@@ -42,8 +42,11 @@ def test_the_summary_advises_nothing_and_the_advice_is_one_line(tmp_path):
         ),
         ("run", (Outcome("report", Unit(), "done"),), {}, "next: open "),
         ("run", (Outcome("report", Unit(), "failed", "why"),), {}, "next: apportion run c.toml"),
+        ("run", (DONE,), {"left_out": {"report": "skip names 'report'"}}, "run; the report is left out"),
         ("decompose", (STOPPED,), {}, "next: apportion decompose c.toml --budget USD (more than before)"),
         ("decompose audit", (DONE, Outcome("report", Unit(), "blocked")), {"audit": "table"}, "next: apportion report"),
+        ("align ppo", (Outcome("align", Unit(), "done"),), {}, 'this policy where align.algorithm = "ppo"'),
+        ("decompose", (DONE,), {}, "next: apportion run c.toml"),
         ("align ppo", (Outcome("report", Unit(), "blocked"),), {}, 'this policy where align.algorithm = "ppo"'),
     ],
 )
@@ -57,6 +60,8 @@ def test_the_keys_that_options_went_before_are_named_for_the_run_that_takes_the_
     told = made.next_step("c.toml", "align grpo", {"steps": 3, "device": "cuda"})
     assert told.endswith('where align.algorithm = "grpo", align.steps = 3, align.device = "cuda"')
     assert made.next_step("c.toml", "align", {"lr": 0.1}).endswith("where align.lr = 0.1")
+    stopped = summary(tmp_path, replace(STOPPED, same_again=True))
+    assert "align c.toml --policy 'a model' (the" in stopped.next_step("c.toml", "align", {"policy": "a model"})
 
 
 def test_a_stopped_run_says_so_in_the_summary(tmp_path):

@@ -11,7 +11,7 @@ import torch
 from transformers import T5Config, T5Model
 
 from foundation.errors import InputError
-from rlhf.policy.loading import Policy, check_device, load_policy
+from rlhf.policy.loading import Policy, cannot_load, check_device, load_policy
 from rlhf.settings import Placement
 from tests.rlhf.hub import hub
 from tests.rlhf.toy import SMALL, small_policy
@@ -86,6 +86,11 @@ def test_a_damaged_configuration(saved, config):
         load(saved)
 
 
+def test_a_long_cause_is_cut_between_words(saved):
+    told = cannot_load("m", ValueError("word " * 100))
+    assert told.endswith("word word … Choose another, or tiny.") and len(told) < 400
+
+
 def test_code_that_comes_with_a_model_is_not_run(saved):
     config = json.loads((saved / "config.json").read_text())
     config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"}}
@@ -106,7 +111,7 @@ ASK = """
 import sys
 from huggingface_hub import constants
 from foundation.errors import InputError
-from rlhf.policy.loading import load_policy
+from rlhf.policy.loading import cannot_load, load_policy
 from rlhf.settings import Placement, Window
 for name in sys.argv[1:]:
     constants.HF_HUB_OFFLINE = name == sys.argv[-1]
