@@ -109,7 +109,7 @@ class LLMSettings(Settings):
         if "@" in parts.netloc or parts.query or parts.fragment:
             # The address is shown in errors and reports, so nothing secret may be in it.
             raise ValueError("no user name, password or query may be in the address; the key goes into api_key_env")
-        return url
+        return _lower_scheme(url)
 
     @field_validator("via")
     @classmethod
@@ -121,7 +121,7 @@ class LLMSettings(Settings):
             raise ValueError(f"give a proxy such as http://proxy:3128 ({', '.join(_PROXIES)}), or {STRAIGHT}")
         if "@" in parts.netloc:
             raise ValueError("no user name or password may be in the address; via_login_env names where they are")
-        return via.rstrip("/")
+        return _lower_scheme(via).rstrip("/")
 
     @property
     def asking(self) -> dict[str, Any]:
@@ -169,9 +169,17 @@ def is_this_machine(host: str) -> bool:
 
 def _address(url: str, schemes: tuple[str, ...]) -> SplitResult | None:
     """The parts of an address with one of ``schemes`` and a host; None where it is none."""
+    # Blanks and line breaks are read in one way here and in another by HTTP libraries.
+    if not url.isprintable() or " " in url:
+        return None
     try:
         parts = urlsplit(url)
         usable = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         return None
     return parts if usable else None
+
+
+def _lower_scheme(url: str) -> str:
+    scheme, colon, rest = url.partition(":")
+    return f"{scheme.lower()}{colon}{rest}"

@@ -93,7 +93,8 @@ class BatchBook:
                     if reservation is None:
                         too_dear = key
                         break
-                connection.execute("INSERT INTO batched VALUES (?, ?, ?)", (key, number, reservation))
+                # In the place of one that stands in a batch which a damaged file has lost.
+                connection.execute("INSERT OR REPLACE INTO batched VALUES (?, ?, ?)", (key, number, reservation))
                 claimed.append(key)
             if not claimed:
                 connection.execute("DELETE FROM batches WHERE id = ?", (number,))

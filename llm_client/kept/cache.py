@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from llm_client.errors import DamagedCacheError, SetupError
 from llm_client.kept.claims import set_aside
-from llm_client.kept.reading import checksum, read_reply
+from llm_client.kept.reading import SQL_ERRORS, checksum, read_reply
 from llm_client.kept.schema import bring_up_to_date, check_kind
 from llm_client.request import ChatReply
 from llm_client.usage import Overrun, Usage
@@ -167,6 +167,8 @@ class ReplyCache:
 
     def _connect(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        if self._path.exists() and not self._path.is_file():
+            raise OSError("it is no regular file")  # To open a pipe would wait for its other end.
         connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT_S, check_same_thread=False, isolation_level=None)
         # WAL lets other processes read while one writes; FULL syncs each commit, so that not even a power cut
         # loses a reply that was paid for.
@@ -208,12 +210,17 @@ class ReplyCache:
     def _guarded(self, action: Callable[[], _Result]) -> _Result:
         try:
             return action()
-        except (sqlite3.Error, OSError) as error:
+        except (*SQL_ERRORS, OSError) as error:
             cause = f"the reply cache {self._path} cannot be used: {error}."
             if is_damage(error):
                 raise DamagedCacheError(
                     f"{cause} The file is damaged. What can still be read of it can be saved into a new one; until "
                     "then nothing is asked, since it might have been paid already. Or name another file."
+                ) from None
+            if is_busy(error):
+                raise SetupError(
+                    f"{cause} Another process has kept it locked for {_LOCK_WAIT_S:.0f} s, as one does that was "
+                    "stopped (Ctrl-Z) while it wrote. Let it go on or end it, and run the same command again."
                 ) from None
             raise SetupError(
                 f"{cause} Replies already in it are kept; free disk space, correct its permissions, or name another "
@@ -234,8 +241,20 @@ class ReplyCache:
 def is_damage(error: Exception) -> bool:
     """Whether SQLite's error says that the file's content is at fault, not its place or its use."""
     damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA)
-    code = getattr(error, "sqlite_errorcode", None)
-    return (code is not None and code & 0xFF in damage) or "no such" in str(error) or "malformed" in str(error)
+    if isinstance(error, UnicodeDecodeError) or primary_code(error) in damage:
+        return True
+    return isinstance(error, sqlite3.Error) and ("no such" in str(error) or "malformed" in str(error))
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether SQLite has waited in vain for another process."""
+    return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def primary_code(error: Exception) -> int | None:
+    """SQLite's number for an error, without what it adds to it in details; None where it has none."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
 
 
 def insert_reply(connection: sqlite3.Connection, entry: KeptReply) -> ChatReply:

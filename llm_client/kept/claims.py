@@ -14,10 +14,12 @@ from llm_client.kept.owner import Owner, this_process
 from llm_client.kept.reading import read_reply
 from llm_client.request import ChatReply
 
-_CLAIM = """
+_IN_A_BATCH = "SELECT 1 FROM batched JOIN batches ON batched.batch = batches.id WHERE key = ?1"
+"""Only of a batch that is known: what a damaged file has lost can be collected by nobody, and is asked anew."""
+_CLAIM = f"""
 INSERT INTO claims (key, owner) SELECT ?1, ?2
 WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)
-    AND NOT EXISTS (SELECT 1 FROM batched WHERE key = ?1 AND batch IS NOT NULL)
+    AND NOT EXISTS ({_IN_A_BATCH})
 ON CONFLICT (key) DO NOTHING
 """
 _SPENT = "SELECT (SELECT paid_usd FROM account) + (SELECT total(usd) FROM reserved)"
@@ -76,7 +78,7 @@ def claim(connection: sqlite3.Connection, key: str, owner: int) -> Claim:
     reply = None if row is None else read_reply(*row)
     if reply is not None:
         return Claim("kept", reply)
-    if connection.execute("SELECT 1 FROM batched WHERE key = ? AND batch IS NOT NULL", (key,)).fetchone():
+    if connection.execute(_IN_A_BATCH, (key,)).fetchone():
         return Claim("in a batch")
     row = connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
     if row is not None and row[0] != owner and row[0] in living_owners(connection):
@@ -121,7 +123,8 @@ def count_as_lost(connection: sqlite3.Connection, reservation: int) -> None:
 def set_aside(connection: sqlite3.Connection) -> tuple[float, float, float]:
     """US dollars set aside for tries whose reply never came, for those under way, and for requests in a batch."""
     living = living_owners(connection)
-    in_batches = {number for (number,) in connection.execute("SELECT reservation FROM batched")}
+    booked = "SELECT reservation FROM batched JOIN batches ON batched.batch = batches.id"
+    in_batches = {number for (number,) in connection.execute(booked)}
     lost_usd = under_way_usd = in_batches_usd = 0.0
     for number, usd, owner in connection.execute("SELECT id, usd, owner FROM reserved"):
         if number in in_batches:

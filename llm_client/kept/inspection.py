@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -14,14 +15,16 @@ from typing import Any
 from urllib.parse import quote
 
 from llm_client.errors import SetupError
+from llm_client.kept.cache import primary_code
 from llm_client.kept.pages import Pages
-from llm_client.kept.reading import read_reply
+from llm_client.kept.reading import SQL_ERRORS, read_reply
 from llm_client.kept.schema import check_kind
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _IN_USE_AT, _IN_USE_BYTES = 0x4000_0002, 510
 """Where SQLite locks its file as long as a process has it open."""
 _MOST_TOLD = 5
+_NOT_ITS_FAULT = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PERM)
 REPLY_COLUMNS = ("key", "reply", "prompt_tokens", "cached_tokens", "completion_tokens", "usd", "asked", "served", "crc")
 OTHER_TABLES: Mapping[str, tuple[str, ...]] = {
     "reserved": ("id", "usd"),
@@ -111,8 +114,8 @@ def opened(path: Path) -> Iterator[int]:
         It cannot be.
     """
     try:
-        if path.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no regular file")
         # Only who may write can ask whether others use it.
         descriptor = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
     except OSError as error:
@@ -122,6 +125,11 @@ def opened(path: Path) -> Iterator[int]:
         ) from None
     try:
         yield descriptor
+    except OSError as error:
+        raise SetupError(
+            f"the reply cache {path} cannot be read to its end ({error.strerror or error}). Copy it, with the file "
+            f"{log_of(path).name} where there is one, to another disk, and name the copy."
+        ) from None
     finally:
         os.close(descriptor)
 
@@ -135,21 +143,45 @@ def lock(descriptor: int) -> bool:
     return True
 
 
-def read_by_sql(path: Path, contents: Contents, *, alone: bool) -> None:
-    """Add what SQLite reads of the file; without a log, ``alone`` reads it without leaving a trace."""
+def read_by_sql(path: Path, contents: Contents, *, alone: bool, called: Path | None = None) -> None:
+    """Add what SQLite reads of the file; without a log, ``alone`` reads it without leaving a trace.
+
+    Parameters
+    ----------
+    path
+        The file.
+    contents
+        What is added to.
+    alone
+        Whether nobody else uses it.
+    called
+        The file that errors name, ``path`` by default.
+
+    Raises
+    ------
+    SetupError
+        It is another program's or a newer version's, or its place does not let SQLite read it.
+    """
     log = log_of(path)
-    untouched = alone and not (log.exists() and log.stat().st_size)
+    # Who may not write can neither shut others out nor leave a trace.
+    untouched = (alone or not os.access(path, os.W_OK)) and not (log.exists() and log.stat().st_size)
     address = f"file:{quote(str(path.absolute()))}?{'immutable=1' if untouched else 'mode=ro'}"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
             connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-            if not check_kind(connection, path):
+            if not check_kind(connection, called or path):
                 return  # Nothing was ever written into it.
             for (problem,) in connection.execute(f"PRAGMA integrity_check({_MOST_TOLD})"):
                 if problem != "ok":
                     contents.problems.append(str(problem))
             _read_tables(connection, contents)
-    except sqlite3.Error as error:
+    except SQL_ERRORS as error:
+        if primary_code(error) in _NOT_ITS_FAULT:
+            raise SetupError(
+                f"whether the reply cache {called or path} is sound cannot be told here: {error}. As long as there is "
+                f"a file {log.name} beside it, SQLite has to write in its folder. Copy both to a folder of your own, "
+                "and name the copy."
+            ) from None
         contents.problems.append(str(error))
 
 
@@ -186,19 +218,19 @@ def _read_tables(connection: sqlite3.Connection, contents: Contents) -> None:
                 contents.replies.setdefault(row[0], row)
             else:
                 contents.unreadable[str(row[0])] = row[5] if isinstance(row[5], float | int) else None
-    except sqlite3.Error as error:
+    except SQL_ERRORS as error:
         contents.problems.append(f"replies: {error}")
     for table, names in OTHER_TABLES.items():
         try:
             rows = connection.execute(f"SELECT {', '.join(names)} FROM {table} NOT INDEXED").fetchall()
             contents.others[table] = rows
-        except sqlite3.Error as error:
+        except SQL_ERRORS as error:
             if not str(error).startswith("no such table"):  # An older version has fewer.
                 contents.problems.append(f"{table}: {error}")
     try:
         row = connection.execute("SELECT name, replies, paid_usd FROM account").fetchone()
         contents.account = (row[1], float(row[2])) if row and _is_account(row) else None
-    except sqlite3.Error:
+    except SQL_ERRORS:
         contents.account = None
 
 

@@ -86,7 +86,7 @@ def _contents(path: Path, descriptor: int, folder: Path) -> Contents:
     with opened(copy) as copied:
         # Page by page first: SQLite may make the copy's log a part of the file, as far as it believes it.
         pages = read_by_pages(copy, copied)
-        read_by_sql(copy, contents, alone=False)
+        read_by_sql(copy, contents, alone=False, called=path)
         if contents.problems or log.exists():
             contents.add(pages)
     return contents

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from foundation.listing import listed
 from llm_client.kept.cache import ReplyCache
 
 _log = logging.getLogger(__name__)
@@ -22,18 +23,17 @@ class ServedModels:
 
     def note(self, asked: str, served: str) -> None:
         """A reply to a request for the model ``asked`` came from ``served``, and is kept; empty says nothing."""
-        if not served or (asked, served) in self._seen:
+        if not served or asked in self._told or (asked, served) in self._seen:
             return
         self._seen.add((asked, served))
         counts = self._cache.served(asked)
-        if len(counts) < 2 or asked in self._told:
+        if len(counts) < 2:
             return
         self._told.add(asked)
-        listed = ", ".join(f"{count:,} of {name!r}" for name, count in counts.items())
         _log.warning(
             "the model that answers to the name %r has changed: the reply cache holds %s. Judgements of two models do "
             "not compare: ask for one of them by its own name (a dated one, where the provider has it), or begin "
             "another reply cache",
             asked,
-            listed,
+            listed([f"{count:,} of {name!r}" for name, count in counts.items()]),
         )

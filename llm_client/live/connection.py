@@ -13,8 +13,8 @@ from llm_client.errors import ContextLengthError, LLMError, RequestError, SetupE
 from llm_client.live import retry
 from llm_client.live.body import KEPT, Answer
 from llm_client.live.completion import NoCompletionError, ToldError
-from llm_client.live.consent import is_encrypted, read_key, readers, require_consent
-from llm_client.live.post import Post, as_status
+from llm_client.live.consent import header_from, is_encrypted, read_key, readers, require_consent
+from llm_client.live.post import ACCOUNT, Post, as_status
 from llm_client.live.route import proxy_address, tls_context
 from llm_client.live.unreached import distrusted, is_distrusted, is_unreached, said_by_proxy, why_unreached
 from llm_client.settings import LLMSettings
@@ -57,6 +57,8 @@ class Connection:
         """The SDK for calls that wait, without retries of its own."""
         import openai
 
+        for variable in ACCOUNT:
+            header_from(variable)  # The SDK reads them itself.
         return openai.OpenAI(
             **self._options(), http_client=openai.DefaultHttpxClient(**self._transport()), max_retries=0
         )
@@ -91,11 +93,12 @@ class Connection:
         return RequestError(f"{settings.host} gave an answer that is no chat completion{times}: {words}", evidence)
 
     def clean(self, error: Exception | str) -> str:
-        """What the server said, short, and without the key should it repeat it."""
+        """What the server said, short, fit for a terminal, and without the key should it repeat it."""
         body = getattr(error, "body", None)
         # Not every server says it in the protocol's form; a page or bare words are better than a number.
         text = str(body.get("message") or body) if isinstance(body, dict) else str(body or error)
-        text = " ".join(self._without_secrets(text).split())
+        text = self._without_secrets(text)
+        text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
         return text if len(text) <= _SHOWN_OF_AN_ERROR else text[: _SHOWN_OF_AN_ERROR - 1] + "…"
 
     def status_error(self, told: ToldError, response: Any) -> APIStatusError:
@@ -142,6 +145,12 @@ class Connection:
             return self._proxy_failure("407", tries)
         if error.status_code in (401, 403):
             return SetupError(f"{answer}. Check the key in the environment variable {variable}.")
+        if 300 <= error.status_code < 400:
+            place = self.clean(error.response.headers.get("location", "")) or "no place that it names"
+            return SetupError(
+                f"{host} answered {error.status_code}: {self.settings.url} has moved to {place}. Redirects are not "
+                "followed, since text goes only where base_url says. Check base_url."
+            )
         if error.status_code == 404:
             return SetupError(f"{answer}. Check model = {self.settings.model!r} and base_url.")
         if error.code == "insufficient_quota":

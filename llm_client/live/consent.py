@@ -63,12 +63,30 @@ def read_key(settings: LLMSettings) -> str | None:
     Raises
     ------
     SetupError
-        The variable is not set.
+        The variable is not set, or holds what cannot be sent.
     """
-    key = os.environ.get(settings.api_key_env, "").strip() or None
+    key = header_from(settings.api_key_env)
     if key is None and not settings.is_loopback:
         raise SetupError(
             f"no key for {settings.host}: the environment variable {settings.api_key_env} is not set. "
             f"Run `export {settings.api_key_env}=…`, or name another variable with api_key_env."
         )
     return key
+
+
+def header_from(variable: str) -> str | None:
+    """What an environment variable holds, to be sent in a header; None where it is not set, or empty.
+
+    Raises
+    ------
+    SetupError
+        It holds a character that no header takes. The HTTP library would quote the whole of it in its error.
+    """
+    value = os.environ.get(variable, "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise SetupError(
+            f"the environment variable {variable} cannot be sent: it holds a line break or another character that is "
+            f"not plain ASCII. Run `export {variable}=…` with it in one line, as its provider shows it. Nothing was "
+            "sent."
+        )
+    return value or None

@@ -6,18 +6,18 @@ The SDK's own way makes a request anew from many parts each time, which costs as
 from __future__ import annotations
 
 import json
-import os
 import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_client.live.body import ENCODINGS, keeper_of_bodies, library_of
+from llm_client.live.consent import header_from
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
     from openai import APIStatusError
 
-_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Variables that the SDK reads, too, and the headers that they are sent in."""
 
 
@@ -32,6 +32,11 @@ class Post:
         What is sent as the key.
     transport : mapping
         How the HTTP client is made: its way to the server, whom it trusts, its time limits.
+
+    Raises
+    ------
+    SetupError
+        One of the variables that name the account cannot be sent.
     """
 
     def __init__(self, settings: LLMSettings, key: str, transport: Mapping[str, Any]) -> None:
@@ -42,7 +47,7 @@ class Post:
         )
         self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
         self._url = self._library.URL(f"{settings.url.rstrip('/')}/chat/completions")
-        named = {header: os.environ.get(variable) for variable, header in _ACCOUNT.items()}
+        named = {header: header_from(variable) for variable, header in ACCOUNT.items()}
         self._headers = self._library.Headers(
             {
                 "Authorization": f"Bearer {key}",

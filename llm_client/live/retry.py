@@ -32,7 +32,7 @@ def told_wait_s(headers: Mapping[str, str]) -> float | None:
             return seconds
     try:
         date = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):  # A year or a time zone of 20 digits is the latter.
         return None
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (date - datetime.now(UTC)).total_seconds())

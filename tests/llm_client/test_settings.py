@@ -24,10 +24,21 @@ def test_other_hosts_are_not_loopback(url):
     assert not LLMSettings(base_url=url).is_loopback
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://", "http://x:port/v1", "http://[::1/v1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("localhost:8000", "ftp://x/v1", "http://", "http://x:port/v1", "http://[::1/v1"),
+        *(" http://x/v1", "http://x/v1 ", "http://local\nhost/v1", "http://local\thost/v1", "http://x/v 1"),
+    ],
+)
 def test_a_base_url_must_be_an_http_address(url):
     with pytest.raises(ValidationError, match="give an address such as"):
         LLMSettings(base_url=url)
+
+
+def test_a_scheme_in_capitals_is_the_same():
+    settings = LLMSettings(base_url="HTTPS://Api.Example.com/v1", via="SOCKS5://Proxy:1")
+    assert (settings.base_url, settings.via) == ("https://Api.Example.com/v1", "socks5://Proxy:1")
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@x/v1", "http://x/v1?key=secret", "http://x/v1#secret"])

@@ -7,6 +7,7 @@ import pytest
 from llm_client.batch.batches import Batches
 from llm_client.client import Client
 from llm_client.errors import RequestError, SetupError
+from llm_client.kept.cache import ReplyCache
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.batching import (
     CANARY,
@@ -233,3 +234,15 @@ def test_neither_key_nor_prompt_is_written_or_said(folder, monkeypatch, caplog):
     assert CANARY not in str(caught.value) + said + caplog.text and "question 0" not in said + caplog.text
     for path in folder.iterdir():
         assert CANARY.encode() not in path.read_bytes() and b"question 0" not in path.read_bytes()
+
+
+def test_requests_of_a_batch_that_a_damaged_file_has_lost_are_asked_anew(folder):
+    with serving(BatchServer()) as server:
+        advance(server, folder, requests(3))
+        cache = ReplyCache(folder / "cache.sqlite")
+        cache.transact(lambda connection: connection.execute("DELETE FROM batches"))
+        cache.close()
+        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+            assert client.complete(requests(3)[0]).text
+        report = advance(server, folder, requests(3))
+        assert (report.submitted, report.problems) == (2, ())

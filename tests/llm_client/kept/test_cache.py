@@ -1,17 +1,21 @@
 import gzip
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from llm_client.batch.book import keys_in_batches
-from llm_client.errors import SetupError
+from llm_client.errors import DamagedCacheError, SetupError
+from llm_client.kept import cache as cache_module
 from llm_client.kept import claims
 from llm_client.kept.cache import ReplyCache
+from llm_client.kept.inspection import inspect
 from llm_client.request import ChatReply
 from llm_client.usage import Usage
 
@@ -84,6 +88,36 @@ def test_a_file_that_is_no_database_is_named(tmp_path):
     with pytest.raises(SetupError, match=r"cache\.sqlite cannot be used: file is not a database"):
         ReplyCache(path)
     assert path.read_text().startswith("no database")
+
+
+def test_words_of_sqlite_that_are_no_text_are_damage(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    ReplyCache(path).close()
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"CREATE TRIGGER paid ", b"CREATE TRIGGER \xf3\xff\xf3\xff "))
+    with pytest.raises(DamagedCacheError, match="The file is damaged"):
+        ReplyCache(path)
+    assert not inspect(path).sound
+
+
+def test_a_file_that_another_process_keeps_locked_is_told_as_that(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_module, "_LOCK_WAIT_S", 0.1)
+    path = tmp_path / "cache.sqlite"
+    ReplyCache(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        cache = ReplyCache(path)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SetupError, match=r"Another process has kept it locked for .* run the same command again"):
+            cache.put("k", ChatReply("text", "m"))
+        other.execute("ROLLBACK")
+        cache.put("k", ChatReply("text", "m"))
+        cache.close()
+
+
+def test_a_pipe_is_no_cache(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SetupError, match="it is no regular file"):
+        ReplyCache(tmp_path / "pipe")
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llm_client.errors import DamagedCacheError, SetupError
-from llm_client.kept import salvage
+from llm_client.kept import inspection, salvage
 from llm_client.kept.cache import ReplyCache
 from llm_client.kept.inspection import inspect
 from llm_client.kept.salvage import repair
@@ -242,7 +242,7 @@ def test_a_file_of_another_program_is_named(path):
         connection.execute("CREATE TABLE people (name)")
     before = path.read_bytes()
     for use in (ReplyCache, inspect, repair):
-        with pytest.raises(SetupError, match=r"another program \(its tables: people\)"):
+        with pytest.raises(SetupError, match=rf"{path} is .* another program \(its tables: people\)"):
             use(path)
     assert path.read_bytes() == before
 
@@ -266,3 +266,40 @@ def test_an_empty_file_is_a_cache_without_replies(path):
 def test_a_file_that_may_only_be_read_is_inspected(path):
     filled(path).chmod(0o444)
     assert inspect(path).sound
+
+
+def test_a_file_in_a_place_of_others_is_called_sound_or_why_that_cannot_be_told(path, monkeypatch):
+    filled(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(inspection.os, "access", lambda place, mode: False)
+        contents = inspect(path)
+        assert contents.sound and len(contents.replies) == REPLIES
+        assert list(files(path)) == ["cache.sqlite"]
+    filled(path.with_name("other.sqlite"), log=True)
+
+    def not_here(*arguments, **options):
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    monkeypatch.setattr(inspection.sqlite3, "connect", not_here)
+    with pytest.raises(SetupError, match=r"other\.sqlite is sound cannot be told here: unable .* other\.sqlite-wal"):
+        inspect(path.with_name("other.sqlite"))
+
+
+@pytest.mark.parametrize("use", [inspect, repair])
+def test_a_pipe_is_no_cache(path, use):
+    os.mkfifo(path)
+    with pytest.raises(SetupError, match=r"cannot be read \(it is no regular file\)"):
+        use(path)
+
+
+def test_a_disk_that_does_not_read_is_told(path, monkeypatch):
+    path.write_bytes(zeroed_pages(filled(path).read_bytes()))
+
+    def broken(*arguments):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(inspection.os, "pread", broken)
+    with pytest.raises(SetupError, match=r"cannot be read to its end \(Input/output error\). Copy it"):
+        inspect(path)

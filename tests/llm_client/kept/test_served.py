@@ -71,3 +71,13 @@ def test_the_replies_of_a_batch_count(folder, caplog):
         server.answer = lambda body: {**completion("text"), "model": "m-3"}
         ask(server, folder / "cache.sqlite", "another", model="m")
     assert len(told(caplog)) == 1 and "3 of 'm-2', 1 of 'm-3'" in told(caplog)[0]
+
+
+def test_a_server_with_a_new_name_for_every_reply_is_told_in_one_short_line(tmp_path, caplog):
+    with serving(named([f"gpt-{number}" for number in range(5)])) as server:
+        ask(server, tmp_path / "c", *"abcde")
+        ask(server, tmp_path / "c", *"abcde")
+        assert len(told(caplog)) == 1
+    with serving(named(["gpt-x"])) as server:
+        ask(server, tmp_path / "c", "f")
+    assert "1 of 'gpt-2' and 3 more. Judgements" in told(caplog)[1]

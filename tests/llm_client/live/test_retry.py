@@ -33,6 +33,8 @@ def test_waiting_fills_no_account():
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
+        ({"retry-after": f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT"}, None),
+        ({"retry-after": f"Wed, 21 Oct 2015 07:28:00 +{'9' * 20}"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00"}, 0.0),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from llm_client.client import Client
 from llm_client.errors import GivenUpError, RequestError, SetupError
+from llm_client.live.connection import Connection
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
@@ -71,7 +72,6 @@ def test_the_server_says_when_to_come_back():
         (Fault(raw=b"", raw_status=500), "answered 500: Error code: 500"),
         (Fault(400, "too many tokens: context length 8192"), "refused the request: too many tokens"),
         (Fault(422, "no such role"), "refused the request: no such role"),
-        (Fault(301, "moved", headers=(("Location", "http://example.com/v1"),)), "answered 301"),
         (Fault(raw=b"<html>a login page</html>"), "no chat completion"),
         (Fault(raw=b'{"error": {"message": "overloaded"}}'), "no chat completion: it has no usable choice.*overloaded"),
         (Fault(raw=b'{"choices": []}'), "no usable choice"),
@@ -91,12 +91,19 @@ def test_a_failed_request_says_what_the_server_said(fault, words):
         (Fault(401, "bad key"), "Check the key in the environment variable OPENAI_API_KEY"),
         (Fault(403, "not yours"), "Check the key"),
         (Fault(404, "no model m"), "Check model = 'm' and base_url"),
+        (Fault(307, headers=(("Location", "https://elsewhere/v1"),)), "has moved to https://elsewhere/v1. Redirects"),
+        (Fault(301), r"has moved to no place that it names\. .* Check base_url"),
         (Fault(429, "you exceeded your quota", "insufficient_quota"), "The account needs credit"),
     ],
 )
 def test_what_fails_every_request_is_told_apart(fault, words):
     with pytest.raises(SetupError, match=words):
         ask(OpenAIServer(faults=[fault]))
+
+
+def test_what_a_server_says_cannot_write_on_a_terminal():
+    with pytest.raises(RequestError, match=r"refused the request: a \[31mred \]0;title b$"):
+        ask(OpenAIServer(faults=[Fault(400, "a\x1b[31mred\x1b]0;title\x07\u202eb")]))
 
 
 def test_a_long_error_is_cut():
@@ -183,6 +190,18 @@ def test_an_unset_key_is_named(monkeypatch):
     monkeypatch.delenv("MY_KEY", raising=False)
     with pytest.raises(SetupError, match="environment variable MY_KEY is not set"):
         Client(LLMSettings(send_to="api.openai.com", api_key_env="MY_KEY"))
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_ORG_ID"])
+@pytest.mark.parametrize("value", [f"{CANARY}\nsecond", f"{CANARY}é", f"{CANARY}\x01x"])
+def test_a_key_that_no_header_takes_is_named_and_not_shown(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    server = OpenAIServer()
+    with pytest.raises(SetupError, match=f"the environment variable {variable} cannot be sent") as caught:
+        ask(server)
+    assert CANARY not in str(caught.value) and not server.requests
+    with pytest.raises(SetupError, match=f"the environment variable {variable} cannot be sent"):
+        Connection(LLMSettings(base_url="http://127.0.0.1:9/v1")).blocking()
 
 
 def test_an_address_from_the_environment_is_not_followed(monkeypatch):
