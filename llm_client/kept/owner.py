@@ -11,6 +11,11 @@ from pathlib import Path
 
 LEASE_S, RENEW_S = 60.0, 15.0
 """A claim that its process has not renewed for so long is free, wherever that process is."""
+_GRACE_S = RENEW_S + 5.0
+"""A process of this host is watched for so long after its lease has ended: a clock that was set, or a machine that
+slept, ends all leases at once, and those who live renew theirs within `RENEW_S`."""
+_ended: dict[Owner, float] = {}
+"""When, by a clock that nobody sets and that sleeps with the machine, a lease was first seen to have ended."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +32,13 @@ class Owner:
 
     def lives(self) -> bool:
         """Whether its claims hold; a process on another host is known by its lease alone."""
-        if self.expires_at < time.time():
+        holds = self.expires_at >= time.time()
+        if self.host != _host():
+            return holds
+        if started_at(self.pid) != self.started:
             return False
-        return self.host != _host() or started_at(self.pid) == self.started
+        now_s = time.monotonic()
+        return holds or now_s - _ended.setdefault(self, now_s) < _GRACE_S
 
 
 def this_process() -> Owner:

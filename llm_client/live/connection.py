@@ -7,7 +7,6 @@ import logging
 from functools import cache, cached_property
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, TypeGuard
-from urllib.parse import urlsplit
 
 from llm_client.errors import ContextLengthError, LLMError, RequestError, SetupError
 from llm_client.live import retry
@@ -16,6 +15,7 @@ from llm_client.live.completion import NoCompletionError, ToldError
 from llm_client.live.consent import header_from, is_encrypted, read_key, readers, require_consent
 from llm_client.live.post import ACCOUNT, Post, as_status
 from llm_client.live.route import proxy_address, tls_context
+from llm_client.live.secrets import Secrets
 from llm_client.live.unreached import distrusted, is_distrusted, is_unreached, said_by_proxy, why_unreached
 from llm_client.settings import LLMSettings
 
@@ -45,6 +45,7 @@ class Connection:
         self.settings = settings
         self._key = read_key(settings)
         self._proxy = proxy_address(settings)
+        self._secrets = Secrets(self._key, self._proxy)
         # A worker's parent has said it before it made the worker.
         if not is_encrypted(settings) and readers(settings) and parent_process() is None:
             _warn_of_plain_http(settings.url)
@@ -97,7 +98,7 @@ class Connection:
         body = getattr(error, "body", None)
         # Not every server says it in the protocol's form; a page or bare words are better than a number.
         text = str(body.get("message") or body) if isinstance(body, dict) else str(body or error)
-        text = self._without_secrets(text)
+        text = self._secrets.out_of(text)
         text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
         return text if len(text) <= _SHOWN_OF_AN_ERROR else text[: _SHOWN_OF_AN_ERROR - 1] + "…"
 
@@ -108,7 +109,7 @@ class Connection:
 
     def evidence(self, answer: Answer, mistake: str) -> str:
         """What came, as JSON for the quarantine: without the key should the server repeat it, at most 64 KiB."""
-        body = self._without_secrets(answer.body.decode(errors="replace"))
+        body = self._secrets.out_of(answer.body.decode(errors="replace"))
         return json.dumps([{"status": answer.status, "mistake": mistake, "body": body[:KEPT]}], ensure_ascii=False)
 
     def refusal(self, words: str, code: str | None) -> RequestError:
@@ -124,6 +125,11 @@ class Connection:
 
     def _proxy_failure(self, said: str, tries: int) -> LLMError:
         proxy, host = self.settings.via, self.settings.host
+        if said.startswith("407") and self._secrets.login is not None:
+            return SetupError(
+                f"the proxy {proxy} does not take the login (407). Check USER:PASSWORD in the environment variable "
+                f"{self.settings.via_login_env}."
+            )
         if said.startswith("407"):
             return SetupError(
                 f"the proxy {proxy} wants a login (407). Put USER:PASSWORD into an environment variable, and its name "
@@ -132,11 +138,6 @@ class Connection:
         if said.startswith("4"):
             return SetupError(f"the proxy {proxy} opens no way to {host}: {self.clean(said)}. Check via and base_url.")
         return RequestError(f"the proxy {proxy} found no way to {host} in {tries} tries: {self.clean(said)}")
-
-    def _without_secrets(self, text: str) -> str:
-        for secret, name in ((self._key, "[key]"), (self._proxy_login(), "[login]")):
-            text = _without(secret, name, text) if secret else text
-        return text
 
     def _status_failure(self, error: APIStatusError, tries: int) -> LLMError:
         host, variable = self.settings.host, self.settings.api_key_env
@@ -162,9 +163,6 @@ class Connection:
             )
         evidence = self.evidence(Answer.of(error.response), self.clean(error))
         return RequestError(f"{answer} (after {tries - 1} retries where they help)", evidence)
-
-    def _proxy_login(self) -> str | None:
-        return urlsplit(self._proxy or "").netloc.rpartition("@")[0] or None
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -203,13 +201,6 @@ def _warn_of_plain_http(url: str) -> None:
         "port of this machine",
         url,
     )
-
-
-def _without(secret: str, name: str, text: str) -> str:
-    text = text.replace(secret, name)
-    # An answer that was cut off may end in part of it.
-    parts = (secret[:size] for size in range(len(secret) - 1, 3, -1))
-    return next((text.removesuffix(part) + name for part in parts if text.endswith(part)), text)
 
 
 def is_status(error: BaseException) -> TypeGuard[APIStatusError]:

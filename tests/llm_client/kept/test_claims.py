@@ -14,7 +14,7 @@ import pytest
 
 from llm_client.client import Client
 from llm_client.errors import InBatchError, RequestError
-from llm_client.kept import claims, keeper
+from llm_client.kept import claims, keeper, owner
 from llm_client.kept.cache import ReplyCache
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
@@ -204,7 +204,10 @@ class TestInOneTransaction:
         claim = cache.transact(lambda c: claims.claim(c, "k", other))
         assert (claim.state, claim.reply) == ("kept", ChatReply("text", "m"))
 
-    def test_a_lease_that_was_not_renewed_frees_what_was_claimed_and_counts_what_was_set_aside_as_lost(self, cache):
+    def test_a_lease_that_was_not_renewed_frees_what_was_claimed_and_counts_what_was_set_aside_as_lost(
+        self, cache, monkeypatch
+    ):
+        monkeypatch.setattr(owner, "_GRACE_S", 0.0)
         one, other = (cache.transact(claims.add_owner) for _ in range(2))
         cache.transact(lambda c: claims.claim(c, "k", one))
         cache.transact(lambda c: claims.reserve(c, 0.5, 10, one))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from llm_client.kept import owner
-from llm_client.kept.owner import started_at, this_process
+from llm_client.kept.owner import RENEW_S, started_at, this_process
 
 
 def test_this_process_lives():
@@ -33,8 +33,15 @@ def test_a_process_elsewhere_lives_as_long_as_its_lease():
     assert not replace(elsewhere, expires_at=time.time() - 1).lives()
 
 
-def test_a_lease_that_has_ended_frees_a_process_of_this_host_too():
-    assert not replace(this_process(), expires_at=time.time() - 1).lives()
+def test_a_lease_that_has_ended_frees_a_process_of_this_host_that_renews_it_no_more(monkeypatch):
+    silent = replace(this_process(), expires_at=time.time() - 1)
+    now_s = time.monotonic()
+    # The clock may have been set, or the machine have slept: whoever lives has time to renew.
+    for passed_s, lives in ((0, True), (RENEW_S, True), (RENEW_S + 6, False)):
+        monkeypatch.setattr(time, "monotonic", lambda passed_s=passed_s: now_s + passed_s)
+        assert silent.lives() is lives
+    assert replace(silent, expires_at=time.time() - 0.5).lives()
+    assert not replace(silent, pid=2**22 + 1, expires_at=time.time() - 0.5).lives()
 
 
 @pytest.mark.parametrize(("error", "lives"), [(ProcessLookupError, False), (PermissionError, True), (None, True)])

@@ -1,5 +1,6 @@
 """The way to a server: no proxy that the settings do not name, and the one that they name."""
 
+import base64
 import logging
 import ssl
 from concurrent.futures import ThreadPoolExecutor
@@ -8,14 +9,14 @@ import pytest
 from pydantic import ValidationError
 
 from llm_client.client import Client
-from llm_client.errors import ConsentError, RouteError, SetupError
+from llm_client.errors import ConsentError, RequestError, RouteError, SetupError
 from llm_client.live.connection import Connection, _warn_of_plain_http
 from llm_client.live.consent import check_access, readers, who_reads
 from llm_client.live.route import proxy_address, require_named_route, tls_context
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.certificates import certificate, server_context
-from tests.llm_client.openai_server import OpenAIServer, serving
+from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.llm_client.proxy import Proxy, proxying
 
 KEY = "sk-canary-0123456789abcdef"
@@ -155,6 +156,30 @@ def test_a_login_comes_from_the_environment_and_is_shown_nowhere(environment, lo
             else:
                 assert client.complete(REQUEST).text == "reply to hello"
     assert "cret" not in caplog.text + repr(settings) + str(settings.model_dump())
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_login_that_is_not_taken_is_told_as_that(environment, scheme):
+    environment.setenv("PROXY_LOGIN", "me:wrong")
+    with proxying(Proxy(login="me:right")) as proxy:
+        settings = LLMSettings(
+            base_url=f"{scheme}://s.example/v1", send_to="s.example", via=proxy.url, via_login_env="PROXY_LOGIN"
+        )
+        words = f"the proxy {proxy.url} does not take the login .407.*environment variable PROXY_LOGIN"
+        with Client(settings) as client, pytest.raises(SetupError, match=words) as caught:
+            client.complete(REQUEST)
+    assert "wrong" not in str(caught.value)
+
+
+def test_a_proxy_that_says_its_login_again_puts_it_into_no_message_and_no_evidence(environment):
+    environment.setenv("PROXY_LOGIN", "me:se cret/@:")
+    sent = base64.b64encode(b"me:se cret/@:").decode()
+    fault = Fault(500, f"you said Basic {sent}")
+    with proxying(Proxy()) as proxy, serving(OpenAIServer(faults=[fault])) as server:
+        settings = elsewhere(server, via=proxy.url, via_login_env="PROXY_LOGIN")
+        with Client(settings) as client, pytest.raises(RequestError, match=r"you said Basic \[login\]") as caught:
+            client.complete(REQUEST)
+    assert sent not in str(caught.value.evidence) and "[login]" in str(caught.value.evidence)
 
 
 def test_a_login_that_is_not_there_is_told(environment):
