@@ -222,8 +222,8 @@ REFUSALS = (
     Fault("no temperature", RECOVERED, refusing("temperature", "temperature does not apply to this model")),
     Fault("no max_tokens", RECOVERED, refusing("max_tokens", "use max_completion_tokens"), settings="max_tokens = 400"),
     Fault(
-        "307 to another host", QUARANTINED,
-        always(http(307, b"", [("Location", "http://elsewhere.example/v1/chat/completions")])), 0, "307",
+        "307 to another host", STOPPED,
+        always(http(307, b"", [("Location", "http://elsewhere.example/v1/chat/completions")])), 0, "Check base_url",
     ),
 )
 
