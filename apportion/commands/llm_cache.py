@@ -67,6 +67,8 @@ def repair_command(place: Path) -> None:
     click.echo(f"{path}: saved {len(done.contents.replies):,} replies, {_lost(done.contents)}")
     if done.contents.lost_usd:
         click.echo("what was paid for lost replies stays counted against budgets")
+    if done.contents.adrift:
+        click.echo(f"{done.contents.adrift:,} requests were in a batch that is lost: they are asked, and paid, anew")
     click.echo(f"the damaged file is kept: {done.damaged}")
     click.echo("next: the run's own command again; it asks only for what is missing")
 

@@ -72,6 +72,12 @@ class Contents:
         return max(self.account[0] - len(self.replies) if self.account else 0, len(self.unreadable))
 
     @property
+    def adrift(self) -> int:
+        """Requests in a batch of which nothing else is known any more, so that nobody can collect it."""
+        batches = {row[0] for row in self.others.get("batches", [])}
+        return sum(row[1] is not None and row[1] not in batches for row in self.others.get("batched", []))
+
+    @property
     def lost_usd(self) -> float:
         """What is known of their cost."""
         if self.account is None:
@@ -167,8 +173,10 @@ def read_by_sql(path: Path, contents: Contents, *, alone: bool, called: Path | N
     untouched = (alone or not os.access(path, os.W_OK)) and not (log.exists() and log.stat().st_size)
     address = f"file:{quote(str(path.absolute()))}?{'immutable=1' if untouched else 'mode=ro'}"
     try:
-        with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
+        with closing(sqlite3.connect(address, uri=True, timeout=10, isolation_level=None)) as connection:
             connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+            # All of one moment: what a run adds between two tables would look as if one of them had lost it.
+            connection.execute("BEGIN")
             if not check_kind(connection, called or path):
                 return  # Nothing was ever written into it.
             for (problem,) in connection.execute(f"PRAGMA integrity_check({_MOST_TOLD})"):

@@ -1,6 +1,8 @@
 """`apportion llm-cache`: what it prints, and its exit codes."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -52,6 +54,15 @@ def test_a_damaged_file_is_checked_repaired_and_sound(folder, monkeypatch):
     ]
     assert in_process(monkeypatch, "llm-cache", "check", path).returncode == 0
     assert found(path) == as_json["readable"]
+
+
+def test_requests_of_a_batch_that_is_lost_are_told(folder, monkeypatch):
+    path = folder / "llm_cache.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE replies SET reply = '{' WHERE rowid = 1")
+        connection.execute("INSERT INTO batched VALUES ('k', 7, NULL)")
+    done = in_process(monkeypatch, "llm-cache", "repair", path)
+    assert "1 requests were in a batch that is lost: they are asked, and paid, anew\n" in done.stdout
 
 
 def test_that_the_number_of_the_lost_is_not_known_is_told(folder, monkeypatch):

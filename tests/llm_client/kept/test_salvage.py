@@ -11,6 +11,7 @@ from llm_client.errors import DamagedCacheError, SetupError
 from llm_client.kept import inspection, salvage
 from llm_client.kept.cache import ReplyCache
 from llm_client.kept.inspection import inspect
+from llm_client.kept.reading import read_reply
 from llm_client.kept.salvage import repair
 from llm_client.request import ChatReply
 from tests.llm_client.kept.damaged import DAMAGES, PAGE, REPLIES, USD, filled, found, key, reply, user, zeroed_pages
@@ -303,3 +304,29 @@ def test_a_disk_that_does_not_read_is_told(path, monkeypatch):
     monkeypatch.setattr(inspection.os, "pread", broken)
     with pytest.raises(SetupError, match=r"cannot be read to its end \(Input/output error\). Copy it"):
         inspect(path)
+
+
+def test_a_file_that_a_run_is_adding_to_is_read_as_it_was_at_one_moment(path, monkeypatch):
+    filled(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as run:
+        run.execute("PRAGMA journal_mode = WAL")
+        added = []
+
+        def read(*values):
+            if not added:
+                added.append(run.execute("INSERT INTO replies (key, reply) VALUES (?, '{}')", (key("new"),)))
+            return read_reply(*values)
+
+        run.execute("UPDATE replies SET usd = usd")  # Its log is there, as it is in a run.
+        monkeypatch.setattr(inspection, "read_reply", read)
+        contents = inspect(path)
+    assert added and contents.sound and (len(contents.replies), contents.lost) == (REPLIES, 0)
+
+
+def test_requests_in_a_batch_that_is_lost_are_counted(path):
+    filled(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO batches (token, url, dialect) VALUES ('t', 'u', '[]')")
+        rows = [(key("a"), 1), (key("b"), 7), (key("c"), None)]
+        connection.executemany("INSERT INTO batched VALUES (?, ?, NULL)", rows)
+    assert inspect(path).adrift == 1
