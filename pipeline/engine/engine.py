@@ -169,6 +169,10 @@ class Engine:
         artifacts = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
         return {unit: artifact for unit, artifact in artifacts if artifact is not None}
 
+    def give_up(self, name: str, unit: Unit, cause: str) -> Outcome:
+        """Record as failed what ended without a word: nobody else can tell of it."""
+        return self._failed(self.plan.stages[name], unit, "failed", cause, measured={})
+
     def failures(self) -> list[Outcome]:
         """Every recorded failure of the planned units, in the order of the stages; none of a stage that is left out."""
         outcomes = []

@@ -38,8 +38,9 @@ def lost_text(lost: WorkerLostError, engine: Engine, config: Config) -> str:
     lower = [f"run.workers (now {config.workers})"] if config.workers > 1 else []
     lower += [TO_LOWER[stage] for stage in lost.stages if stage in TO_LOWER]
     advice = f"Lower {'; or '.join(lower)}. " if lower else "Use a machine with more memory. "
+    many = "1 unit" if len(units) == 1 else f"{len(units)} units"
     return (
-        f"a worker process {how} in the stage {' or '.join(lost.stages)}, with {len(units)} units unfinished "
+        f"a worker process {how} in the stage {' or '.join(lost.stages)}, with {many} unfinished "
         f"({listed(units, separator='; ')}). That is what the kernel does where memory runs out. {advice}"
         "What is finished is kept."
     )

@@ -86,7 +86,7 @@ def run_stages(
     InputError
         What makes going on pointless (disk full, no permission, unset key). What is finished is kept.
     UnitError
-        A worker was killed, and again when the run went on with one worker.
+        A worker was killed, and again when the run went on with one worker, and no report comes that would tell it.
     """
     engine = open_engine(config)
     engine.store.clear_scratch()
@@ -102,7 +102,30 @@ def run_stages(
     try:
         return _drive_in_pool(alone, engine, names, progress)
     except WorkerLostError as lost:
-        raise UnitError(f"{lost_text(lost, engine, alone)} Run the same command again to go on.") from lost
+        given_up = _given_up(lost, engine, alone, names)
+    engine.store.clear_scratch()
+    rest = [name for name in names if name not in {outcome.stage for outcome in given_up}]
+    try:
+        return RunResult((*given_up, *_drive_in_pool(alone, engine, rest, progress).outcomes))
+    except WorkerLostError as lost:
+        raise UnitError(_again(lost, engine, alone)) from lost
+
+
+def _given_up(lost: WorkerLostError, engine: Engine, config: Config, names: Sequence[str]) -> list[Outcome]:
+    """What was lost twice as failures, so that the report shows the rest; UnitError where none comes of it."""
+    cause = _again(lost, engine, config)
+    if REPORT not in names or not all(engine.plan.stages[name].fails_alone for name in lost.stages):
+        raise UnitError(cause) from lost
+    return [
+        engine.give_up(name, unit, cause)
+        for name in lost.stages
+        for unit in engine.plan.units[name]
+        if unit not in engine.finished(name)
+    ]
+
+
+def _again(lost: WorkerLostError, engine: Engine, config: Config) -> str:
+    return f"{lost_text(lost, engine, config)} Run the same command again to go on."
 
 
 def _drive_in_pool(config: Config, engine: Engine, names: list[str], progress: StageProgress) -> RunResult:

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -24,6 +24,26 @@ from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import plan
 
 TEXT = 'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+ALIGNED = """corpus = "corpus"
+output = "run"
+[decompose]
+methods = ["uniform"]
+[train_reward]
+epochs = 1
+head_hidden = 8
+[evaluate]
+bootstrap = 100
+[align]
+steps = 500
+batch = 4
+minibatch = 4
+max_new_tokens = 4
+samples = 1
+[align.tiny]
+hidden = 32
+layers = 1
+warmup_steps = 1
+"""
 
 
 def artifacts(folder):
@@ -81,15 +101,18 @@ def test_what_tells_failures_waits_for_all_that_can_fail():
 
 
 @contextmanager
-def killing_workers(most: int) -> Iterator[None]:
-    """Kill up to ``most`` of this process' workers as the kernel does, each as soon as it is there."""
+def killing_workers(most: int, when: Callable[[int], bool] = lambda killed: True) -> Iterator[None]:
+    """Kill up to ``most`` of this process' workers as the kernel does, each as soon as it is there.
+
+    ``when`` says whether it is time, once so many have been killed.
+    """
     killed: list[int] = []
     ended = threading.Event()
 
     def kill() -> None:
         while len(killed) < most and not ended.wait(0.02):
             for worker in multiprocessing.active_children():
-                if len(killed) < most and worker.pid not in killed and worker.is_alive():
+                if len(killed) < most and when(len(killed)) and worker.pid not in killed and worker.is_alive():
                     os.kill(worker.pid, signal.SIGKILL)
                     killed.append(worker.pid)
                     break
@@ -125,6 +148,21 @@ def test_a_worker_that_is_killed_again_ends_the_run(tmp_path):
         pytest.raises(UnitError, match=r"was killed \(SIGKILL\) .* more memory. .* Run the same command again"),
     ):
         run_stages(chosen, ["rewards"], progress)
+
+
+@pytest.mark.slow
+def test_an_alignment_that_is_killed_twice_costs_no_report(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=12)
+    chosen = load_config(config(tmp_path, ALIGNED)).with_run(workers=1)
+    stream = io.StringIO()
+    in_align = lambda killed: stream.getvalue().count("evaluate: 1") > killed  # noqa: E731
+    with StageProgress(stream=stream) as progress, killing_workers(2, in_align):
+        result = run_stages(chosen, ["report"], progress)
+    (lost,) = result.quarantined
+    assert (lost.stage, lost.status) == ("align", "failed")
+    assert "was killed (SIGKILL) in the stage align, with 1 unit unfinished" in str(lost.cause)
+    (made,) = open_engine(chosen).finished("report").values()
+    assert "No aligned policy." in made.text("report.html") and "was killed (SIGKILL)" in made.text("report.html")
 
 
 def test_what_a_killed_stage_can_do_with_less_of_is_named(tmp_path):
