@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import count
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
+from time import monotonic, sleep
 
 from foundation.errors import InputError, UnitError
 from pipeline.assembly import open_engine
@@ -30,6 +31,8 @@ from pipeline.running.lost_worker import WorkerLostError, lost_text
 from pipeline.running.shards import run_units, shard_sizes, stop_text
 
 SHARDS_PER_WORKER = 4
+LONGEST_END_S = 2.0
+"""How long a broken pool's processes are waited for, to learn how the lost one ended."""
 Message = tuple[str, int, int | None, str | None]
 """From a worker: stage, shard, and how many of its units have ended or what one of them says."""
 _messages: Queue[Message] | None = None
@@ -245,8 +248,10 @@ def _process_pool(config: Config, progress: StageProgress) -> Iterator[ProcessPo
 
 def _code_of_the_lost(processes: Sequence[BaseProcess]) -> int | None:
     """The exit code of the worker that broke the pool; the pool itself ends the others by SIGTERM."""
-    for process in processes:
-        process.join(timeout=1)
+    until = monotonic() + LONGEST_END_S
+    # The pool's own thread waits for them, too: whoever comes second learns the code once the other has noted it.
+    while any(process.exitcode is None for process in processes) and monotonic() < until:
+        sleep(0.01)
     codes = [process.exitcode for process in processes if process.exitcode not in (None, 0, -signal.SIGTERM)]
     return codes[0] if codes else None
 

@@ -18,7 +18,7 @@ from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.local import run_locally
 from pipeline.running.lost_worker import WorkerLostError, lost_text
-from pipeline.running.runner import run_stages, waited_for
+from pipeline.running.runner import _code_of_the_lost, run_stages, waited_for
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import plan
@@ -148,6 +148,18 @@ def test_a_worker_that_is_killed_again_ends_the_run(tmp_path):
         pytest.raises(UnitError, match=r"was killed \(SIGKILL\) .* more memory. .* Run the same command again"),
     ):
         run_stages(chosen, ["rewards"], progress)
+
+
+def test_how_a_worker_ended_is_known_though_another_thread_notes_it_first():
+    class Reaped:
+        asked = 0
+
+        @property
+        def exitcode(self):
+            self.asked += 1
+            return None if self.asked < 3 else -signal.SIGKILL
+
+    assert _code_of_the_lost([Reaped()]) == -signal.SIGKILL
 
 
 @pytest.mark.slow
