@@ -281,7 +281,7 @@ class Batches:
         ]
         if broken:
             return "; ".join(broken)
-        promised = state.request_counts.completed if state.request_counts else 0
+        promised = _count(state, "completed")
         held = sum(len(file.documents) for file in files if file.file == state.output_file_id)
         if held < promised:
             return f"the batch has {promised:,} replies, and its file at {host} holds {held:,}"
@@ -391,6 +391,12 @@ def _line(key: str, body: dict[str, Any]) -> bytes:
 
 
 def _waiting(batch_id: str, state: Batch) -> WaitingBatch:
-    counts = state.request_counts
-    done = counts.completed + counts.failed if counts else 0
-    return WaitingBatch(batch_id, state.status, done, counts.total if counts else 0)
+    return WaitingBatch(
+        batch_id, state.status, _count(state, "completed") + _count(state, "failed"), _count(state, "total")
+    )
+
+
+def _count(state: Batch, name: str) -> int:
+    """One of the server's counts of requests; 0 where it gives none."""
+    count = getattr(state.request_counts, name, None)
+    return count if isinstance(count, int) else 0

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _ENDPOINT = "/v1/chat/completions"
 _TOKEN = "apportion"
+_NOT_READ = (AttributeError, TypeError, RecursionError)
+"""What the SDK raises on JSON of another form than it expects."""
 _Result = TypeVar("_Result")
 
 
@@ -93,9 +95,10 @@ class BatchService:
         """How far a batch is; None where the server does not know it."""
         try:
             batch: Batch = self._patiently(lambda: self._sdk.batches.retrieve(batch_id))
-            return batch
         except _NotFoundError:
             return None
+        self._text(batch, "status")
+        return batch
 
     def lines(self, file: str) -> FileLines:
         """The lines of a finished batch's file."""
@@ -152,6 +155,11 @@ class BatchService:
         while True:
             try:
                 result = call()
+            except _NOT_READ as error:
+                raise RequestError(
+                    f"{self._connection.settings.host} gave an answer that is none of the Batch API: "
+                    f"{self._connection.clean(error)}. The same command asks again."
+                ) from None
             except Exception as error:
                 if is_status(error) and error.status_code == 404:
                     raise _NotFoundError(str(self._failure(error, failures + 1))) from None

@@ -246,3 +246,29 @@ def test_requests_of_a_batch_that_a_damaged_file_has_lost_are_asked_anew(folder)
             assert client.complete(requests(3)[0]).text
         report = advance(server, folder, requests(3))
         assert (report.submitted, report.problems) == (2, ())
+
+
+@pytest.mark.parametrize("raw", [b"null", b"[]", b"[" * 100_000, b'{"id": 5, "status": 7}', b'"text"'])
+def test_an_answer_of_another_form_loses_no_batch(folder, raw):
+    asked = requests(2)
+    with serving(BatchServer()) as server:
+        server.before = lambda call: Fault(raw=raw) if call == "POST files" else None
+        with pytest.raises(RequestError, match="gave an answer that"):
+            advance(server, folder, asked)
+        server.before = lambda call: None
+        advance(server, folder, asked)
+        server.before = lambda call: Fault(raw=raw) if call == "GET batches" else None
+        with pytest.raises(RequestError, match="gave an answer that"):
+            advance(server, folder, asked)
+        server.before = lambda call: None
+        assert advance(server, folder, asked).collected == 2
+    assert len(server.worked) == 2
+
+
+def test_counts_of_another_form_count_nothing(folder):
+    with serving(BatchServer()) as server:
+        advance(server, folder, requests(1))
+        raw = b'{"id": "batch_0", "status": "in_progress", "request_counts": "many"}'
+        server.before = lambda call: Fault(raw=raw) if call == "GET batches" else None
+        (waiting,) = advance(server, folder, requests(1)).waiting
+        assert (waiting.done, waiting.total) == (0, 0)
