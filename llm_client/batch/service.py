@@ -123,6 +123,8 @@ class BatchService:
             if file:
                 try:
                     self._sdk.files.delete(file)
+                except _NOT_READ:
+                    continue
                 except Exception as error:
                     if not _is_sdk_error(error):
                         raise
