@@ -12,7 +12,7 @@ from foundation.settings import Settings
 PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
 PAPER_KL = 0.05
-TINY_KL = 0.5
+TINY_KL = 0.3
 
 Algorithm = Literal["ppo", "grpo", "rloo", "sft"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)

@@ -23,9 +23,9 @@ def test_the_learning_rate_suits_the_policy_unless_it_is_set():
 
 def test_the_divergence_s_weight_suits_the_policy_unless_it_is_set():
     assert AlignSettings(policy="some/model").divergence_weight == PAPER.divergence_weight == 0.05
-    assert AlignSettings().divergence_weight == 0.5
+    assert AlignSettings().divergence_weight == 0.3
     assert AlignSettings(kl_coefficient=0).divergence_weight == 0
-    assert KLControl(AlignSettings()).coefficient == 0.5
+    assert KLControl(AlignSettings()).coefficient == 0.3
 
 
 def test_a_minibatch_larger_than_the_batch_is_refused():

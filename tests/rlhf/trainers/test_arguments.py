@@ -20,7 +20,7 @@ def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algori
     assert updates_a_step(chosen) == 4 and found.max_steps == 20
     assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 12
     assert found.generation_batch_size == 24 and (found.num_generations, found.num_iterations) == (4, 2)
-    assert (found.beta, found.epsilon, found.temperature) == (0.5, 0.2, 0.7)
+    assert (found.beta, found.epsilon, found.temperature) == (0.3, 0.2, 0.7)
     assert found.logging_steps == 4 and found.save_strategy.value == "no" and found.seed == 7
     # Nothing leaves the machine and nothing is printed.
     assert not found.report_to and found.disable_tqdm and not found.push_to_hub and not found.bf16
