@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -75,15 +76,26 @@ class Asker:
         self._client: Client | None = None
         self._lock = threading.Lock()
 
-    def check(self) -> None:
+    def check(self, *, looks_only: bool = False) -> None:
         """Find out before any work whether requests can be made at all: key, consent, files. Sends nothing.
+
+        Where it ``looks_only``, no file is made that was not there.
 
         Raises
         ------
         InputError
             What is missing, and how to give it.
         """
-        self._open()
+        if not looks_only:
+            self._open()
+            return
+        from llm_client.client import Client
+
+        with TemporaryDirectory() as folder, prefixed(self._called):
+            files = {**self._files, "record": None}
+            if files["cache"] is not None and not files["cache"].exists():
+                files["cache"] = Path(folder) / "cache.sqlite"
+            Client(self._llm, **files, budget_usd=self._budget_usd).close()
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """The model's reply.

@@ -73,7 +73,7 @@ def check_asking(before: BeforeRun) -> Iterator[str]:
     if any(method.asks for method in methods):
         load_prompt(before.config.decompose.llm.prompt)
         try:
-            before.tools.check()
+            before.tools.check(looks_only=not before.sends)
         except InputError as error:
             if before.sends:
                 raise

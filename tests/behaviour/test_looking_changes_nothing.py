@@ -57,6 +57,17 @@ def test_a_dry_run_of_recordings_remembers_nothing(tmp_path, apportion):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_looking_at_a_run_that_never_was_makes_no_folder_for_it(tmp_path, apportion):
+    write_run(tmp_path)
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(tmp_path, LLM_TEXT.format(server.url, "m"))
+        before = tree(tmp_path)
+        for options in (("--dry-run",), ("--dry-run", "--budget", "1"), ("--dry-run", "--batch"), ("--preview", 2)):
+            done = apportion("decompose", path, *options)
+            assert done.returncode == 0, done.stderr
+            assert tree(tmp_path) == before
+
+
 def test_neither_a_dry_run_nor_a_preview_changes_the_reply_cache(tmp_path, apportion):
     write_run(tmp_path)
     with serving(OpenAIServer(answer=good)) as server:
