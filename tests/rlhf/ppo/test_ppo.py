@@ -159,7 +159,7 @@ def test_gamed_rewards_stop_the_run_with_the_reason():
     ppo = trainer(by_length, alarms=AlarmSettings(max_kl=1e-6, patience=2), steps=9, lr_schedule="constant")
     with pytest.raises(UnitError, match=r"PPO step \d: stopped, the policy games its reward. KL blow-up: ") as told:
         ppo.run(history, quiet)
-    assert "Raise kl_coefficient (now 0.5), lower lr (now 0.005)" in str(told.value)
+    assert "Raise kl_coefficient (now 0.3), lower lr (now 0.005)" in str(told.value)
     assert len([row for row in history.table().to_pylist() if row["metric"] == "kl"]) < 9
 
 
