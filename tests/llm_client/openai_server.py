@@ -103,84 +103,88 @@ class OpenAIServer:
         return Fault(404, f"no such path {path}")
 
 
+class _Handler(BaseHTTPRequestHandler):
+    """Gives the answers of ``openai``, byte by byte where a fault asks for that."""
+
+    openai: OpenAIServer
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        url = urlsplit(self.path)
+        if url.path == "/v1/chat/completions":
+            body = json.loads(raw)
+            result = self.openai.handle(body, headers)
+            self._answer(result)
+            if not isinstance(result, Fault):
+                self.openai.written.append(body)
+        else:
+            self._answer(self.openai.other(self.command, url.path, dict(parse_qsl(url.query)), raw, headers))
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        self._answer(self.openai.other(self.command, url.path, dict(parse_qsl(url.query)), b"", headers))
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+    def _answer(self, result: Fault | Body) -> None:
+        if not isinstance(result, Fault):
+            return self._send(200, json.dumps(result).encode())
+        if result.raw is not None:
+            return self._send(result.raw_status, result.raw, result.headers, result.way)
+        error = {"error": {"message": result.message, "code": result.code, "type": "fault", "param": None}}
+        return self._send(result.status, json.dumps(error).encode(), result.headers)
+
+    def _send(self, status: int, content: bytes, headers: tuple[tuple[str, str], ...] = (), way: str = "whole") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        if way == "chunks":
+            self.send_header("Transfer-Encoding", "chunked")
+        elif way != "endless":
+            self.send_header("Content-Length", str(len(content) // 2 if way == "short" else len(content)))
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        if way in ("whole", "short"):
+            self.wfile.write(content)
+        else:
+            self.close_connection = True
+            self._send_oddly(content, way)
+
+    def _send_oddly(self, content: bytes, way: str) -> None:
+        while way == "endless":
+            self.wfile.write(content)
+        half = content[: len(content) // 2]
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(half), half) if way == "chunks" else half)
+        self.wfile.flush()
+        rest = content[len(content) // 2 :] if way == "trickles" else b""
+        for byte in rest:
+            time.sleep(0.05)
+            self.wfile.write(bytes([byte]))
+        if way == "hangs":
+            self.openai.over.wait(20)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+class _Listener(ThreadingHTTPServer):
+    # The default of 5 turns away clients that connect all at once.
+    request_queue_size = 256
+
+    def handle_error(self, *arguments: Any) -> None:
+        """A client that was killed is no news."""
+
+
 @contextmanager
 def serving(server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = None) -> Iterator[OpenAIServer]:
     """Run ``server`` on a loopback port, a free one by default, while the block lasts; with ``tls`` by https."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"] or 0))
-            headers = {k.lower(): v for k, v in self.headers.items()}
-            url = urlsplit(self.path)
-            if url.path == "/v1/chat/completions":
-                body = json.loads(raw)
-                result = server.handle(body, headers)
-                self._answer(result)
-                if not isinstance(result, Fault):
-                    server.written.append(body)
-            else:
-                self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), raw, headers))
-
-        def do_GET(self) -> None:
-            url = urlsplit(self.path)
-            headers = {k.lower(): v for k, v in self.headers.items()}
-            self._answer(server.other(self.command, url.path, dict(parse_qsl(url.query)), b"", headers))
-
-        def do_DELETE(self) -> None:
-            self.do_GET()
-
-        def _answer(self, result: Fault | Body) -> None:
-            if not isinstance(result, Fault):
-                return self._send(200, json.dumps(result).encode())
-            if result.raw is not None:
-                return self._send(result.raw_status, result.raw, result.headers, result.way)
-            error = {"error": {"message": result.message, "code": result.code, "type": "fault", "param": None}}
-            return self._send(result.status, json.dumps(error).encode(), result.headers)
-
-        def _send(
-            self, status: int, content: bytes, headers: tuple[tuple[str, str], ...] = (), way: str = "whole"
-        ) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            if way == "chunks":
-                self.send_header("Transfer-Encoding", "chunked")
-            elif way != "endless":
-                self.send_header("Content-Length", str(len(content) // 2 if way == "short" else len(content)))
-            for name, value in headers:
-                self.send_header(name, value)
-            self.end_headers()
-            if way in ("whole", "short"):
-                self.wfile.write(content)
-            else:
-                self.close_connection = True
-                self._send_oddly(content, way)
-
-        def _send_oddly(self, content: bytes, way: str) -> None:
-            while way == "endless":
-                self.wfile.write(content)
-            half = content[: len(content) // 2]
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(half), half) if way == "chunks" else half)
-            self.wfile.flush()
-            rest = content[len(content) // 2 :] if way == "trickles" else b""
-            for byte in rest:
-                time.sleep(0.05)
-                self.wfile.write(bytes([byte]))
-            if way == "hangs":
-                server.over.wait(20)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    class Listener(ThreadingHTTPServer):
-        # The default of 5 turns away clients that connect all at once.
-        request_queue_size = 256
-
-        def handle_error(self, *arguments: Any) -> None:
-            """A client that was killed is no news."""
-
-    http = Listener(("127.0.0.1", port), Handler)
+    handler = type("Handler", (_Handler,), {"openai": server})
+    http = _Listener(("127.0.0.1", port), handler)
     http.daemon_threads = True
     if tls is not None:
         # Shaking hands is for the thread of the connection: in the listener's, one client would hold up all.

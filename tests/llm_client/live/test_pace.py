@@ -22,9 +22,9 @@ STEPS = st.lists(
 
 
 def driven(most, steps):
-    """A pace after ``steps``, checked after each, its clock, and the requests that are still under way."""
+    """A pace after ``steps``, its clock, and what it allowed after each: requests at once, their rate, the wait."""
     clock = Clock()
-    pace, sent = Pace(most, clock), []
+    pace, sent, allowed = Pace(most, clock), [], []
     for what, seconds in steps:
         if what == "send" and pace.wait_s() == 0:
             sent.append(pace.send())
@@ -39,15 +39,17 @@ def driven(most, steps):
             assert pace.wait_s() >= seconds - 1e-6
         elif sent and what == "lose":
             pace.lose(sent.pop(0), seconds)
-        assert 1 <= pace.at_once <= most
-        assert pace.rate is None or pace.rate > 0
-        assert 0 <= pace.wait_s() < math.inf
-    return pace, clock, sent
+        allowed.append((pace.at_once, pace.rate, pace.wait_s()))
+    return pace, clock, allowed
 
 
 @given(st.integers(1, 1024), STEPS)
 def test_at_once_stays_between_one_and_the_most_whatever_happens(most, steps):
-    driven(most, steps)
+    _, _, allowed = driven(most, steps)
+    for at_once, rate, wait_s in allowed:
+        assert 1 <= at_once <= most
+        assert rate is None or rate > 0
+        assert 0 <= wait_s < math.inf
 
 
 @settings(max_examples=50)
