@@ -20,8 +20,8 @@ MOST_DIGITS = 300
 """An integer of more is read as infinite, which every reader of numbers refuses: a float ends at 308 digits."""
 MOST_DEPTH = 100
 """How deep objects and lists may lie in each other."""
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-ESCAPES = re.compile(r"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F]))", re.DOTALL)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPES = re.compile(r"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F]))", re.DOTALL)
 """Escapes in a JSON text, two halves of a character as one; the group is filled by a half that is alone."""
 
 
@@ -65,7 +65,7 @@ def parse(text: str, *, mend: bool = True) -> Any:
         raise JsonError(_TOO_DEEP) from None
     if text.count("[") + text.count("{") > MOST_DEPTH:  # Else it cannot be deeper.
         _check_depth(value)
-    if mend and SURROGATE.search(text) and any(escape[1] for escape in ESCAPES.finditer(text)):
+    if mend and _SURROGATE.search(text) and any(escape[1] for escape in _ESCAPES.finditer(text)):
         return _whole_characters(value)
     return value
 

@@ -12,18 +12,17 @@ A batch that was killed between 3 and 5 is looked for at the server by our name.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from foundation.files import locked
 from foundation.listing import listed
 from llm_client.batch.book import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
-from llm_client.batch.lines import BatchLine, read_line
+from llm_client.batch.lines import BatchLine, read_line, request_line
 from llm_client.batch.service import BatchService, FileLines, UncertainError
 from llm_client.cost.budget import Budget
 from llm_client.cost.prices import Price, find_price
@@ -370,7 +369,7 @@ class Batches:
         chunk: dict[str, tuple[ChatRequest, bytes]] = {}
         size = 0
         for request in requests:
-            line = _line(request.key(), self._dialect.options(request))
+            line = request_line(request.key(), self._dialect.options(request))
             if chunk and (len(chunk) == self._most_requests or size + len(line) > self._most_bytes):
                 yield chunk
                 chunk, size = {}, 0
@@ -383,11 +382,6 @@ class Batches:
         errors = (state.errors.data if state.errors else None) or []
         causes = [f"line {error.line}: {error.message}" if error.line else str(error.message) for error in errors[:3]]
         return self._connection.clean("; ".join(causes) or "it does not say why")
-
-
-def _line(key: str, body: dict[str, Any]) -> bytes:
-    document = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
-    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
 
 def _waiting(batch_id: str, state: Batch) -> WaitingBatch:

@@ -1,7 +1,8 @@
-"""One line of a finished batch's files."""
+"""One line of a batch's files: a request as it is handed in, and what became of it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,12 @@ class BatchLine:
     reply: ChatReply | None = None
     refusal: str | None = None
     bad_request: bool = False
+
+
+def request_line(key: str, body: Mapping[str, Any]) -> bytes:
+    """The line by which the request ``key`` is handed in, its HTTP body being ``body``."""
+    document = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
+    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
 
 def read_line(document: Mapping[str, Any]) -> BatchLine:

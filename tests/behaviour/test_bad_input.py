@@ -234,18 +234,23 @@ def test_two_runs_at_once_do_not_share_a_folder(small, tmp_path):
     assert "in use by another run" in done.stderr
 
 
-def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
-    """SIGINT to the whole foreground group, as a terminal sends it."""
-    write_small_corpus(tmp_path / "corpus", sessions=400)
-    process = subprocess.Popen(
+def decomposing(small, answer_to_ctrl_c):
+    """`apportion decompose` under way, in a process group of its own, as a terminal has one."""
+    return subprocess.Popen(
         [sys.executable, "-m", "apportion", "decompose", str(small)],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=answer_to_ctrl_c,
     )
+
+
+def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
+    """SIGINT to the whole foreground group, as a terminal sends it."""
+    write_small_corpus(tmp_path / "corpus", sessions=400)
+    process = decomposing(small, hear_ctrl_c)
     store = tmp_path / "run" / "store" / "judge"
     deadline = time.monotonic() + 300
     while not (store.is_dir() and any(store.iterdir())) and time.monotonic() < deadline:
@@ -267,15 +272,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
 def test_a_run_in_the_background_hears_no_ctrl_c(small, tmp_path):
     """Started as a shell starts it behind `nohup` or `&`, with SIGINT ignored, it goes on to its end."""
     write_small_corpus(tmp_path / "corpus", sessions=100)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "apportion", "decompose", str(small)],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=ignore_ctrl_c,
-    )
+    process = decomposing(small, ignore_ctrl_c)
     store = tmp_path / "run" / "store" / "judge"
     while not (store.is_dir() and any(store.iterdir())) and process.poll() is None:
         time.sleep(0.02)
