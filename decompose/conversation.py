@@ -42,10 +42,10 @@ class TurnReward:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The rewards of one conversation; they sum to ``total``.
+    """The rewards of one conversation; they sum to ``total``, less ``residual`` under the soft constraint.
 
-    ``messages`` is the number of messages (N). ``residual`` is what was missing from the method's own sum before it was
-    made exact, ``spread`` s, rewards a unit of judgement (None for attributions, which share the score out).
+    ``messages`` is the number of messages (N). ``residual`` is what is missing from the method's own sum,
+    ``spread`` s, rewards a unit of judgement (None for attributions, which share the score out).
     """
 
     method: str
@@ -81,7 +81,9 @@ def decompose(
     """Share one score out over the messages of the speaker who was rated.
 
     reward = total/T + s * (j - mean j) over the T credited messages with the judgements j, so that they sum to
-    ``total`` = score - ``mean_score`` (Eq. 4 of LLM-GELI, made exact).
+    ``total`` = score - ``mean_score`` (Eq. 4 of LLM-GELI, made exact). With ``settings.constraint = "soft"`` they are
+    the method's own numbers, and ``residual`` tells what is missing; a prompt that hands out the score itself has
+    that as its total.
 
     Parameters
     ----------
@@ -127,12 +129,13 @@ def decompose(
         raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
     with nullcontext(asker) if asker is not None else Asker(configuration.llm) as lent:
         judged = judge_session(method, session, None, None, configuration, lent).judgements
+    constraint = configuration.constraint
     if spread is None:
-        spread = _spread(declared, judged, episode)
-    table, projection = apply_constants(judged, [episode], mean_score, spread, declared)
+        spread = 1.0 if constraint == "soft" else _spread(declared, judged, episode)
+    table, projection = apply_constants(judged, [episode], mean_score, spread, declared, constraint)
     return Decomposition(
         method=method,
-        total=episode.score - mean_score,
+        total=episode.score - projection.score_offset,
         residual=projection.residuals[0].residual if projection.residuals else 0.0,
         spread=projection.spread,
         messages=len(turns),

@@ -73,6 +73,14 @@ class Method:
         """Whether it asks a language model."""
         return self.requests is not None
 
+    @property
+    def hands_out_score(self) -> bool:
+        """Whether its values are meant to sum to the score itself, whatever rewards shall sum to.
+
+        What judges one session alone knows of no training mean; what is learned learns what its target says.
+        """
+        return self.reward_units and self.kind == "judge"
+
     def resolve(self) -> Any:
         """The object that ``load`` names.
 

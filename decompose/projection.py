@@ -19,11 +19,14 @@ from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 
 Indices = NDArray[np.int64]
+Constraint = Literal["exact", "soft"]
+"""Whether rewards are made to sum to R~, or stay the method's own numbers, as Eq. 4 of LLM-GELI leaves them."""
+Rule = Literal["spread", "own", "share", "fraction", "soft", "soft share", "soft fraction"]
 
 
 @dataclass(frozen=True)
 class Residual:
-    """What was missing from one episode's sum before it was made exact, in units of the score."""
+    """What is missing from the sum of one episode's own values, in units of the score: 0 for an exact answer."""
 
     session_id: str
     rater: str
@@ -38,12 +41,14 @@ class Projection:
 
     ``score_offset`` is taken from every score before it is spread: the mean of the training scores, or 0. ``rule``
     says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
-    rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``spread``
-    is s where it is one number. ``residuals`` are R~ - s * sum of j, one an episode.
+    rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
+    says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
+    added to s * a. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j, one an episode; where
+    the method hands out the score itself (`Method.hands_out_score`), R - sum of j.
     """
 
     score_offset: float
-    rule: Literal["spread", "own", "share", "fraction"]
+    rule: Rule
     spread: float | None
     residuals: tuple[Residual, ...]
 
@@ -85,6 +90,7 @@ def project(
     splits: pa.Table,
     target: Literal["relative", "score"],
     method: Method,
+    constraint: Constraint = "exact",
 ) -> tuple[pa.Table, Projection]:
     """Map one method's judgements onto the scores: reward_t = R~/T + s * (j_t - mean j).
 
@@ -96,6 +102,10 @@ def project(
     Attributions a (Sotopia-RL) have an s of each episode: ``share``, s = R~ / sum of a, gives a / sum of a of R~, its
     variant that keeps sums (the same for every turn where all a are zero); ``fraction``, s = R~ / highest, gives
     a / 3 of R~ as published, and what is missing from the sum evenly on top.
+
+    The ``soft`` constraint adds nothing and stretches nothing: reward_t = j_t, or s * a_t of attributions, and the
+    residual tells how far their sum misses R~ (Eq. 4 of LLM-GELI, which only asks for it). Values that hand out the
+    score itself leave nothing out of it, so that their ``score_offset`` is 0 then.
 
     Parameters
     ----------
@@ -109,6 +119,8 @@ def project(
         ``relative``: score_offset is the mean of the training scores; ``score``: it is 0, as in the paper.
     method : Method
         As configured (``decompose.identity.configured``): its units and what its nulls count as.
+    constraint : str
+        ``exact``: the rewards of an episode sum to R~; ``soft``: they are the method's own numbers.
 
     Returns
     -------
@@ -137,39 +149,51 @@ def project(
     mean = math.fsum(scores) / len(scores)
     offset = mean if target == "relative" else 0.0
     spread = 1.0 if method.reward_units else _spread(ordered, mean, trained)
-    return _applied(judgements, ordered, offset, spread, method)
+    return _applied(judgements, ordered, offset, spread, method, constraint)
 
 
 def apply_constants(
-    judgements: pa.Table, episodes: Iterable[Episode], score_offset: float, spread: float, method: Method
+    judgements: pa.Table,
+    episodes: Iterable[Episode],
+    score_offset: float,
+    spread: float,
+    method: Method,
+    constraint: Constraint = "exact",
 ) -> tuple[pa.Table, Projection]:
     """Map judgements onto the scores as `project` does, with constants that are known already.
 
-    ``spread`` is s; attributions, which have an s of each episode, do not use it.
+    ``spread`` is s; attributions, which have an s of each episode, and the ``soft`` constraint do not use it.
 
     Raises
     ------
     UnitError
         As `project`.
     """
-    return _applied(judgements, _ordered(judgements, list(episodes), method), score_offset, spread, method)
+    return _applied(judgements, _ordered(judgements, list(episodes), method), score_offset, spread, method, constraint)
 
 
 def _applied(
-    judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method
+    judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method, constraint: Constraint
 ) -> tuple[pa.Table, Projection]:
-    totals = np.array([episode.score - offset for episode in ordered.judged], dtype=np.float64)
-    rule, scales = _scales(ordered, totals, spread, method)
+    soft = constraint == "soft"
+    if soft and method.hands_out_score:
+        offset = 0.0
+    scores = np.array([episode.score for episode in ordered.judged], dtype=np.float64)
+    totals = scores - offset
+    rule, scales = _scales(ordered, totals, spread, method, constraint)
     each = scales[ordered.episode]
+    if soft:
+        rewards = each * ordered.value
+    else:
+        shares = (totals / ordered.turns)[ordered.episode]
+        rewards = shares + each * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
 
-    shares = (totals / ordered.turns)[ordered.episode]
-    rewards = shares + each * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
-
-    residuals = totals - scales * ordered.sums(ordered.value)
+    asked = scores if method.hands_out_score else totals
+    residuals = asked - scales * ordered.sums(ordered.value)
     projection = Projection(
         score_offset=offset,
         rule=rule,
-        spread=None if method.attribution else spread,
+        spread=None if method.attribution else 1.0 if soft else spread,
         residuals=tuple(
             Residual(*episode.key, residual=float(residual))
             for episode, residual in zip(ordered.judged, residuals, strict=True)
@@ -179,9 +203,12 @@ def _applied(
 
 
 def _scales(
-    table: _Table, totals: Floats, spread: float, method: Method
-) -> tuple[Literal["spread", "own", "share", "fraction"], Floats]:
+    table: _Table, totals: Floats, spread: float, method: Method, constraint: Constraint
+) -> tuple[Rule, Floats]:
     """Where s comes from, and s of each episode (E,) float64."""
+    soft = constraint == "soft"
+    if method.attribution is None and soft:
+        return "soft", np.ones(len(table.judged))
     if method.attribution is None:
         return "own" if method.reward_units else "spread", np.full(len(table.judged), spread)
     below = np.flatnonzero(table.value < 0)
@@ -192,11 +219,13 @@ def _scales(
             "them again with `apportion decompose`."
         )
     if method.attribution == "fraction":
-        return "fraction", totals / (method.highest or 1.0)  # r = a/3 * G, Sotopia-RL
+        return "soft fraction" if soft else "fraction", totals / (method.highest or 1.0)  # r = a/3 * G, Sotopia-RL
     sums = table.sums(table.value)
     # Below that, they are zeros with the rounding of a mean over samples.
     counted = sums > 1e-9
-    return "share", np.where(counted, totals / np.where(counted, sums, 1.0), 0.0)  # r = a/sum(a) * G
+    return "soft share" if soft else "share", np.where(
+        counted, totals / np.where(counted, sums, 1.0), 0.0
+    )  # r = a/sum(a) * G
 
 
 def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) -> _Table:

@@ -191,6 +191,11 @@ class DecomposeSettings(Settings):
         description="what a dialogue's rewards sum to: relative, its score less the training mean; "
         "score, the score itself (the paper's)",
     )
+    constraint: Literal["exact", "soft"] = Field(
+        default="exact",
+        description="exact, rewards are made to sum to that; soft, they are the method's own numbers as they come, "
+        "and only what is missing from the sum is told (the paper's)",
+    )
     attribution: Literal["share", "fraction"] = Field(
         default="share",
         description="how attributions a (prompt attribution) become rewards: share, a / sum of a of the score; "

@@ -144,7 +144,7 @@ def _fit_reads(unit: Unit, need: str) -> Unit:
 
 
 def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
-    """Judgements to rewards whose sum is exact."""
+    """Judgements to rewards, whose sum is made exact where that is asked for."""
     import pyarrow as pa
 
     from decompose.projection import project
@@ -158,6 +158,7 @@ def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.required("split", "splits"),
         config.decompose.target,
         method,
+        config.decompose.constraint,
     )
     seed = seed_of(inputs.unit)
     seeds = pa.array([seed] * len(table), pa.int32())
@@ -170,12 +171,17 @@ def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method = configured(method_of(unit), config.decompose)
+    # What is as it always was is not named: rewards from before there was a choice stay finished.
+    constraint = {} if config.decompose.constraint == "exact" else {"constraint": config.decompose.constraint}
+    held_to = {"residual": "score"} if method.hands_out_score else {}
     return {
         "rating": config.rating,
         "target": config.decompose.target,
         "reward_units": method.reward_units,
         "null": method.null,
         "attribution": [method.attribution, method.highest],
+        **constraint,
+        **held_to,
     }
 
 

@@ -101,6 +101,20 @@ def test_shares_and_attributions_sum_too(prompt, values):
     assert found.residual == {"paper": -1.0, "attribution": 0.0}[prompt]
 
 
+def test_the_soft_constraint_keeps_the_method_s_own_numbers():
+    soft = DecomposeSettings(constraint="soft")
+    found = decompose(CHAT, 2, scale=(1, 5), settings=soft)
+    assert [turn.reward for turn in found.turns] == [turn.raw_reward for turn in found.turns]
+    assert (found.spread, found.total) == (1.0, 2.0)
+    assert found.residual == pytest.approx(2 - sum(turn.reward for turn in found.turns))
+    server = OpenAIServer(answer=lambda body: good(body, {1: 3.0, 3: None}.__getitem__))
+    with serving(server):
+        soft = DecomposeSettings(constraint="soft", llm={"model": "m", "base_url": server.url, "prompt": "paper"})
+        handed_out = decompose(CHAT, 3, scale=(1, 5), method="llm", mean_score=2.5, settings=soft)
+    assert [turn.reward for turn in handed_out.turns] == [3.0, 0.0]
+    assert (handed_out.total, handed_out.residual) == (3.0, 0.0)
+
+
 def test_a_bad_reply_is_raised_with_what_was_replied():
     server = OpenAIServer(answer=lambda body: completion("no"))
     with serving(server), pytest.raises(UnitError) as caught:

@@ -208,6 +208,61 @@ def test_an_attribution_below_zero_is_refused():
         project(judgements({A: [1.0, -1.0]}), [A, B], SPLITS, "score", SHARE)
 
 
+def test_the_soft_constraint_keeps_the_numbers_and_tells_what_is_missing():
+    values = {A: [1.0, None], B: [0.0, 0.5, -1.0, 2.0]}
+    for null, counts_as in (("mean", 1.0), ("zero", 0.0)):
+        table, projection = project(
+            judgements(values, sd=0.5), [A, B], SPLITS, "relative", IN_UNITS[False, null], "soft"
+        )
+        assert (projection.rule, projection.spread, projection.score_offset) == ("soft", 1.0, 3.0)
+        assert rewards_of(table, A) == [1.0, counts_as]
+        assert rewards_of(table, B) == values[B]
+        assert [r.residual for r in projection.residuals] == [1.0 - (1.0 + counts_as), -1.0 - 1.5]
+        assert table["sd"].to_pylist() == [0.5] * 6
+
+
+@given(st.data())
+def test_soft_rewards_and_their_residual_sum_to_the_target_for_any_judgements(data):
+    lengths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
+    episodes = [of_length(f"s{i}", data.draw(st.floats(-1000, 1000)), length) for i, length in enumerate(lengths)]
+    value = st.none() | st.floats(-1e6, 1e6)
+    values = {e: data.draw(st.lists(value, min_size=n, max_size=n)) for e, n in zip(episodes, lengths, strict=True)}
+    method = IN_UNITS[data.draw(st.booleans()), data.draw(st.sampled_from(["zero", "mean"]))]
+    trained = splits(**{e.session_id: "train" for e in episodes})
+    target = data.draw(st.sampled_from(["relative", "score"]))
+    table, projection = project(judgements(values), episodes, trained, target, method, "soft")
+    for episode, missing in zip(episodes, projection.residuals, strict=True):
+        given_ = [row for row in table.to_pylist() if row["session_id"] == episode.session_id]
+        assert all(row["reward"] == row["raw_reward"] for row in given_ if row["raw_reward"] is not None)
+        total = math.fsum(row["reward"] for row in given_) + missing.residual
+        assert total == pytest.approx(episode.score - projection.score_offset, abs=1e-6)
+
+
+@pytest.mark.parametrize("target", ["relative", "score"])
+def test_a_prompt_that_hands_out_the_score_is_held_to_the_score_whatever_rewards_sum_to(target):
+    exact, short = [3.0, 1.0], [1.0, 0.5, 0.0, 0.0]
+    given_ = judgements({A: exact, B: short})
+    table, projection = project(given_, [A, B], SPLITS, target, IN_UNITS[True, "zero"])
+    assert [residual.residual for residual in projection.residuals] == [0.0, 0.5]
+    assert sum(rewards_of(table, A)) == A.score - projection.score_offset
+    soft, kept = project(given_, [A, B], SPLITS, target, IN_UNITS[True, "zero"], "soft")
+    assert rewards_of(soft, A) == exact
+    assert kept.score_offset == 0.0  # A reward model of these numbers adds no mean to their sum.
+    assert kept.residuals == projection.residuals
+
+
+def test_soft_attributions_are_as_published_with_nothing_on_top():
+    values = {A: [1.0, 3.0], B: [0.0] * 4}
+    table, projection = project(judgements(values), [A, B], SPLITS, "score", FRACTION, "soft")
+    assert projection.rule == "soft fraction"
+    assert rewards_of(table, A) == pytest.approx([4 / 3, 4.0])  # a/3 * G, Sotopia-RL
+    assert [r.residual for r in projection.residuals] == pytest.approx([4.0 - 16 / 3, 2.0])
+    shared, projection = project(judgements(values), [A, B], SPLITS, "score", SHARE, "soft")
+    assert (projection.rule, projection.spread) == ("soft share", None)
+    assert rewards_of(shared, A) == pytest.approx([1.0, 3.0])
+    assert rewards_of(shared, B) == [0.0] * 4
+
+
 REPLIED = st.one_of(
     st.none(),
     st.integers(-(10**12), 10**12),

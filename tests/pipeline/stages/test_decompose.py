@@ -47,3 +47,13 @@ def test_how_a_reply_is_fetched_is_no_part_of_its_identity():
     )
     assert stage.settings(one, Unit("a", "llm")) == stage.settings(two, Unit("a", "llm"))
     assert stage.concurrent(two, Unit("a", "llm")) == 9
+
+
+def test_the_soft_constraint_makes_other_rewards_and_leaves_the_key_of_the_exact_ones_as_it_was():
+    stage = BY_NAME["rewards"]
+    exact, soft = (
+        stage.settings(Config.model_validate({"corpus": "c", "decompose": decompose}), Unit(None, "uniform", 0))
+        for decompose in ({"constraint": "exact"}, {"constraint": "soft"})
+    )
+    assert soft == {**exact, "constraint": "soft"}
+    assert exact.keys() == {"rating", "target", "reward_units", "null", "attribution"}
