@@ -16,7 +16,7 @@ from evaluation.evaluation import FaceCounts, OneAnnotator
 from evaluation.figure import Figure, Missing
 from evaluation.global_loss import global_loss
 from evaluation.held_out import AlignedValues
-from evaluation.local_difference import HappyTurns, happy_turns, local_difference
+from evaluation.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from evaluation.settings import EvaluationSettings
 from evaluation.sum_residual import residual_of, sum_residual
 from evaluation.turn_labels import TurnLabels, read_labels
@@ -43,14 +43,19 @@ class Bench:
 
     @classmethod
     def of(
-        cls, aligned: AlignedValues, features: pa.Table | None, labels: pa.Table | None, settings: EvaluationSettings
+        cls,
+        aligned: AlignedValues,
+        features: pa.Table | None,
+        labels: pa.Table | None,
+        settings: EvaluationSettings,
+        frames: pa.Table | None = None,
     ) -> Bench:
         """Read faces and labels (tables of the corpus, None where there are none) on their turns."""
         if not aligned.held.episodes:
             return cls(aligned, NO_EPISODES, NO_EPISODES, settings)
         return cls(
             aligned,
-            happy_turns(features, aligned.held, settings),
+            happy_turns(features, aligned.held, settings, frames),
             read_labels(labels, aligned.held, settings),
             settings,
         )
@@ -124,6 +129,14 @@ class Bench:
             return OneAnnotator(self.labels, self.labels)
         rho, auc = agreement.one_annotator(self.aligned.held, self.labels, self.settings)
         return OneAnnotator(self.figure(rho), self.figure(auc))
+
+    def human(self) -> Figure:
+        """The local difference of people's own labels, in their units."""
+        if isinstance(self.faces, Missing):
+            return self.faces
+        if isinstance(self.labels, Missing):
+            return self.labels
+        return self.figure(people_difference(self.aligned.held, self.labels, self.faces, self.settings))
 
     def figure(self, sampled: Sampled | Missing) -> Figure:
         """The figure with its interval."""

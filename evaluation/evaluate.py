@@ -56,6 +56,7 @@ def evaluate(
     turn_labels: pa.Table | None,
     settings: EvaluationSettings,
     samples: pa.Table | None = None,
+    frames: pa.Table | None = None,
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
 
@@ -80,12 +81,14 @@ def evaluate(
         For the agreement with people; None where nobody judged turns.
     samples : pa.Table or None
         SAMPLES schema, of all splits; None where no method was asked more than once.
+    frames : pa.Table or None
+        FRAMES schema, for the local difference by the most probable emotion (``settings.happy_by = "mode"``).
 
     Raises
     ------
     InputError
         No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
-        for one turn.
+        for one turn, ``happy_by = "mode"`` with features and no frames.
     """
     rating = _one_rating(episodes)
     test, training = _of_split(episodes, splits, "test"), _of_split(episodes, splits, "train")
@@ -93,11 +96,11 @@ def evaluate(
     if not held.episodes:
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
     scored, decomposed = AlignedValues.of(scores, held), AlignedValues.of(rewards, held)
-    bench = Bench.of(scored, utterance_features, turn_labels, settings)
+    bench = Bench.of(scored, utterance_features, turn_labels, settings, frames)
     models = _models(bench, offsets)
     known = [episode.score for episode in training]
     constant = _baselines(bench, bench.model, known)
-    of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings)
+    of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings, frames)
     decomposers = _decompositions(of_decomposers, align(rewards, decomposed.held, "raw_reward"), offsets)
     undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
     return Evaluation(
@@ -114,6 +117,7 @@ def evaluate(
         faces=bench.face_counts(),
         agreement=bench.agreement_counts(),
         one_annotator=bench.one_annotator(),
+        human=bench.human(),
         warnings=cautions(held, scored, decomposed, models, constant[baselines.MEAN], settings),
         settings=settings,
         consistency=() if samples is None else consistency(samples),

@@ -13,6 +13,8 @@ from evaluation.consistency import Consistency
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
 
+NOT_TAKEN = Missing("it was not taken")
+
 
 @dataclass(frozen=True)
 class MethodFigures:
@@ -68,11 +70,12 @@ class HeldOutCounts:
 class FaceCounts:
     """What tells a happy face (``happiness`` or ``smile``, from ``threshold`` on), and the turns on either side.
 
+    ``threshold`` is None where happiness has to be the most probable emotion of most of a turn's pictures.
     ``why`` says what was amiss with the better feature; it is empty for ``happiness``.
     """
 
     feature: str
-    threshold: float
+    threshold: float | None
     happy: int
     other: int
     unseen: int
@@ -92,7 +95,7 @@ class Evaluation:
     """Everything that ``evaluation.json`` holds; methods and baselines are sorted by name.
 
     ``baselines`` stand beside the reward models, ``decomposition_baselines`` beside the decompositions: the two groups
-    may be compared on different episodes.
+    may be compared on different episodes. ``human`` is the local difference of people's labels, in their units.
     """
 
     rating: str
@@ -108,6 +111,7 @@ class Evaluation:
     warnings: tuple[str, ...]
     settings: EvaluationSettings
     consistency: tuple[Consistency, ...] = ()
+    human: Figure = NOT_TAKEN
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""

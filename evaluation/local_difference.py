@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 from evaluation.bootstrap import Sampled, resample
 from evaluation.figure import Missing
 from evaluation.held_out import Bools, HeldOut
+from evaluation.most_probable import most_often
 from evaluation.settings import EvaluationSettings
+from evaluation.turn_labels import TurnLabels
 from foundation.arrays import Floats
+from foundation.errors import InputError
 
 FACES = (("happiness", "happy_threshold"), ("smile", "smile_threshold"))
 """Features that tell a happy face, the best first, and the setting that says from where on."""
+BEST = FACES[0][0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +32,8 @@ class HappyTurns:
     ----------
     feature : str
         What tells it: ``happiness`` (an emotion model), else ``smile`` (a smile detector).
-    threshold : float
-        The face is happy from this mean over the turn on.
+    threshold : float or None
+        The face is happy from this mean over the turn on; None where it is so in most pictures.
     happy : bool [shape=(N,)]
     seen : bool [shape=(N,)]
         Turns during which the rater's face was measured; the others belong to neither side.
@@ -38,13 +42,25 @@ class HappyTurns:
     """
 
     feature: str
-    threshold: float
+    threshold: float | None
     happy: Bools
     seen: Bools
     why: str = ""
 
+    @property
+    def rule(self) -> str:
+        """What makes a face happy, in words."""
+        return rule_of(self.feature, self.threshold)
 
-def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSettings) -> HappyTurns | Missing:
+
+def rule_of(feature: str, threshold: float | None) -> str:
+    """What makes a face happy, in words."""
+    return f"{feature} most often the most probable emotion" if threshold is None else f"{feature} >= {threshold:g}"
+
+
+def happy_turns(
+    features: pa.Table | None, held: HeldOut, settings: EvaluationSettings, frames: pa.Table | None = None
+) -> HappyTurns | Missing:
     """Read the rater's face during every target turn.
 
     Parameters
@@ -53,10 +69,24 @@ def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSe
         ``utterance_features``; None or empty where the corpus has no recordings.
     held : HeldOut
         E episodes with N target turns.
+    frames : pa.Table or None
+        Read where ``settings.happy_by`` is ``mode``.
+
+    Raises
+    ------
+    InputError
+        ``mode`` without frames.
     """
     if features is None or features.num_rows == 0:
         return Missing("the corpus has no recordings of behaviour")
     means = {feature: _face(features, held, feature) for feature, _ in FACES}
+    by_mode = settings.happy_by == "mode"
+    if by_mode:
+        if frames is None:
+            raise InputError(
+                "evaluate.happy_by = 'mode' reads every picture: give the table `frames`, or choose 'mean'."
+            )
+        means[BEST] = most_often(frames, held, BEST)
     sessions = {feature: _sessions_seen(held, np.isfinite(mean)) for feature, mean in means.items()}
     # Two features on one table would compare unlike with unlike, so one is taken: that which sees more sessions.
     feature, setting = max(FACES, key=lambda face: int(sessions[face[0]].sum()))
@@ -64,8 +94,9 @@ def happy_turns(features: pa.Table | None, held: HeldOut, settings: EvaluationSe
         return Missing("no held-out turn shows the rater's face (no happiness and no smile feature)")
     threshold: float = getattr(settings, setting)
     seen = np.isfinite(means[feature])
-    happy = seen & (np.nan_to_num(means[feature], nan=-np.inf) >= threshold)
-    return HappyTurns(feature, threshold, happy, seen, _why(feature, sessions, features))
+    of_most = by_mode and feature == BEST
+    happy = seen & (np.nan_to_num(means[feature], nan=-np.inf) >= (1.0 if of_most else threshold))
+    return HappyTurns(feature, None if of_most else threshold, happy, seen, _why(feature, sessions, features))
 
 
 def local_difference(
@@ -79,9 +110,9 @@ def local_difference(
         r_theta(s_t, a_t), one row a seed.
     """
     if not faces.happy.any():
-        return Missing(f"no held-out turn has a happy rater ({faces.feature} >= {faces.threshold:g})")
+        return Missing(f"no held-out turn has a happy rater ({faces.rule})")
     if not (faces.seen & ~faces.happy).any():
-        return Missing(f"every held-out turn has a happy rater ({faces.feature} >= {faces.threshold:g})")
+        return Missing(f"every held-out turn has a happy rater ({faces.rule})")
     columns = []
     for side in (faces.happy, faces.seen & ~faces.happy):
         columns += [held.by_session(values * side), held.by_session(np.broadcast_to(side, values.shape))]
@@ -90,18 +121,32 @@ def local_difference(
     return resample(sums[:, with_face], _difference_of_means, settings)
 
 
+def people_difference(
+    held: HeldOut, labels: TurnLabels, faces: HappyTurns, settings: EvaluationSettings
+) -> Sampled | Missing:
+    """The same with people's mean label of each turn in place of a reward, in units of the labels (Human, Table 4).
+
+    It rests on the held-out turns that have both a label and a face.
+    """
+    value, _ = labels.means(held.turns)
+    labelled = np.isfinite(value)
+    if not (faces.seen & labelled).any():
+        return Missing("no held-out turn has both a label and the rater's face")
+    both = replace(faces, happy=faces.happy & labelled, seen=faces.seen & labelled)
+    return local_difference(held, np.nan_to_num(value)[None], both, settings)
+
+
 def _why(feature: str, sessions: Mapping[str, Bools], features: pa.Table) -> str:
     """What is amiss with ``feature``: why it stands in for happiness, or how many sessions it leaves out."""
-    best = FACES[0][0]
     with_face = int(np.logical_or.reduce(list(sessions.values())).sum())
-    measured = int(sessions[best].sum())
-    if feature == best:
+    measured = int(sessions[BEST].sum())
+    if feature == BEST:
         left_out = with_face - measured
-        return f"{left_out} of {with_face} sessions with a face have no {best} and are left out" if left_out else ""
+        return f"{left_out} of {with_face} sessions with a face have no {BEST} and are left out" if left_out else ""
     if measured:
-        return f"only {measured} of {with_face} held-out sessions with a face have their {best} measured"
-    rows = pc.and_(pc.equal(features["feature"], best), pc.is_valid(features["mean"]))
-    return f"no held-out turn has its {best} measured" if pc.any(rows).as_py() else f"no emotion model measured {best}"
+        return f"only {measured} of {with_face} held-out sessions with a face have their {BEST} measured"
+    rows = pc.and_(pc.equal(features["feature"], BEST), pc.is_valid(features["mean"]))
+    return f"no held-out turn has its {BEST} measured" if pc.any(rows).as_py() else f"no emotion model measured {BEST}"
 
 
 def _sessions_seen(held: HeldOut, seen: Bools) -> Bools:

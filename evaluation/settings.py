@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from foundation.settings import Settings
@@ -16,8 +18,13 @@ class EvaluationSettings(Settings):
     power: float = Field(
         0.8, gt=0.5, lt=1.0, description="Chance of seeing a real difference that the advised corpus size is to give."
     )
+    happy_by: Literal["mean", "mode"] = Field(
+        "mean",
+        description="What makes a rater's face happy during a turn: mean, its mean happiness; mode, that happiness is "
+        "the most probable emotion of most pictures (LLM-GELI's code).",
+    )
     happy_threshold: float = Field(
-        0.5, ge=0.0, le=1.0, description="A rater's face is happy from this mean happiness (0 to 1) during a turn on."
+        0.5, ge=0.0, le=1.0, description="By mean: a face is happy from this mean happiness (0 to 1) during a turn on."
     )
     smile_threshold: float = Field(
         0.5, ge=0.0, le=1.0, description="Without happiness: happy is smiling for at least this share of the turn."

@@ -9,9 +9,12 @@ from typing import Any
 from evaluation.consistency import Consistency
 from evaluation.evaluation import Evaluation, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
+from evaluation.local_difference import rule_of
 from foundation.numbers import fixed
 
 NONE = "–"
+HUMAN = "Human"
+"""The row of people's own labels, as in Table 4 of LLM-GELI."""
 TITLES = {
     "global_loss": "Global loss",
     "below_mean": "Below Mean",
@@ -70,7 +73,8 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
     counts = evaluation.counts
     beside = [_row(figures) for figures in evaluation.baselines]
     person = {"spearman": evaluation.one_annotator.spearman, "auc": evaluation.one_annotator.auc}
-    people: list[Row] = [("One annotator", person)] if _given(person.values()) else []
+    rows: list[Row] = [("One annotator", person), (HUMAN, {"local_difference": evaluation.human})]
+    people = [(name, figures) for name, figures in rows if _given(figures.values())]
     title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
     basis = _basis(counts.scored_sessions, counts.scored_episodes)
     predicted = [*map(_row, evaluation.reward_models), *beside]
@@ -103,8 +107,13 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
         if faces.why:
             notes.append(f"Local difference by {faces.feature}: {faces.why}.")
         notes.append(
-            f"Happy: {faces.feature} >= {faces.threshold:g} on the rater's face during the turn; "
+            f"Happy: {rule_of(faces.feature, faces.threshold)} on the rater's face during the turn; "
             f"{faces.happy} turns happy, {faces.other} not, {faces.unseen} not measured."
+        )
+    if isinstance(evaluation.human, Estimate):
+        notes.append(
+            f"{HUMAN}: people's mean label of a turn in a reward's place, on turns that have a label and a face; in "
+            "units of the labels, so that its sign compares with the other rows, not its size."
         )
     if not isinstance(agreement, Missing):
         a, turns = agreement, settings.labelled_turns

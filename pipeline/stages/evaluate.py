@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from corpus.session import Session
 from pipeline.config import Config, settings_of
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.stages.shared import name_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -28,8 +32,25 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         turn_labels=inputs.turn_labels,
         settings=config.evaluate,
         samples=inputs.table("rewards", "samples"),
+        frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
+
+
+def _emotions(inputs: Inputs) -> pa.Table:
+    """The pictures' emotions in the held-out sessions alone: all frames of a large corpus are more than fits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from corpus.schema import FRAMES
+    from evaluation.most_probable import EMOTIONS
+
+    splits = inputs.required("split", "splits")
+    test = set(splits.filter(pc.field("split") == "test")["session_id"].to_pylist())
+    of_emotions = pc.field("feature").isin(EMOTIONS)
+    measured = inputs.upstream.get("features", {}).items()
+    frames = [artifact.table("frames").filter(of_emotions) for unit, artifact in measured if unit.session_id in test]
+    return pa.concat_tables([FRAMES.arrow.empty_table(), *frames])
 
 
 def _nothing_held_out(config: Config, sessions: Mapping[str, Session]) -> str | None:
@@ -42,7 +63,7 @@ EVALUATE = Stage(
     needs=("split", "features", "rewards", "train-reward"),
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
-    version=3,
+    version=4,
     settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
     turn_labels=True,
     spares=("features",),

@@ -6,9 +6,10 @@ import pytest
 from evaluation.bootstrap import Sampled
 from evaluation.figure import Missing
 from evaluation.held_out import HeldOut
-from evaluation.local_difference import HappyTurns, happy_turns, local_difference
+from evaluation.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from evaluation.settings import EvaluationSettings
-from tests.evaluation.made_up import episode, features
+from evaluation.turn_labels import TurnLabels, read_labels
+from tests.evaluation.made_up import episode, features, labels
 
 SETTINGS = EvaluationSettings()
 HELD = HeldOut.of([episode("a", 3, 60.0), episode("b", 2, 40.0)])
@@ -100,3 +101,27 @@ def test_one_sided_faces_give_no_difference(level: float, reason: str) -> None:
 def test_sessions_without_a_face_are_not_resampled() -> None:
     found = local_difference(HELD, VALUES, faces(features(during("smile", 1.0, 0.0, 0.0, None, None))), SETTINGS)
     assert isinstance(found, Sampled) and found.sessions == 1
+
+
+def by_people(*rows: tuple[str, int, str, float]) -> TurnLabels:
+    read = read_labels(labels(rows), HELD, SETTINGS)
+    assert isinstance(read, TurnLabels)
+    return read
+
+
+def test_people_s_own_labels_in_a_reward_s_place() -> None:
+    found = faces(features(during("happiness", 0.9, 0.2, None, 0.5, 0.0)))
+    said = by_people(("a", 0, "x", 5.0), ("a", 0, "y", 4.0), ("a", 2, "x", 1.0), ("a", 4, "x", 2.0), ("b", 0, "x", 3.0))
+    difference = people_difference(HELD, said, found, SETTINGS)
+    assert isinstance(difference, Sampled)
+    assert difference.value == pytest.approx((4.5 + 3.0) / 2 - 1.0)  # turn a4 has no face, b2 no label
+
+
+def test_labels_and_faces_on_different_turns_give_no_human_row() -> None:
+    found = faces(features(during("smile", 1.0, 0.0, None, None, None)))
+    for said, reason in (
+        (by_people(("b", 0, "x", 5.0)), "both a label and the rater's face"),
+        (by_people(("a", 2, "x", 5.0)), "no held-out turn has a happy rater"),
+    ):
+        missing = people_difference(HELD, said, found, SETTINGS)
+        assert isinstance(missing, Missing) and reason in missing.reason

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
+import pytest
 
 from evaluation.evaluate import evaluate
+from evaluation.figure import Estimate
 from evaluation.table import NONE, grids, render, render_markdown
 from tests.evaluation.made_up import rewards, splits
-from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs
+from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
 
 def test_the_table_shows_every_method_aligned() -> None:
@@ -13,8 +16,8 @@ def test_the_table_shows_every_method_aligned() -> None:
     text = render(found)
     models, decompositions, calibration = grids(found)
     assert models.header == ("Method", "Global loss", "Below Mean", "Local difference", "Spearman", "AUC")
-    assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator"]
-    assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator"]
+    assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator", "Human"]
+    assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator", "Human"]
     assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
     assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
     assert calibration.rows[2][1:3] == (NONE, NONE) and calibration.rows[4][1:] == (NONE, NONE, NONE)
@@ -49,6 +52,30 @@ def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
     measured = smiles.set_column(smiles.schema.get_field_index("feature"), "feature", [["happiness"] * len(smiles)])
     text = render(evaluate(**inputs(utterance_features=measured)))
     assert "Happy: happiness >= 0.5" in text and "Local difference by" not in text
+
+
+def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
+    found = evaluate(**inputs())
+    test = set(NAMES[35:55])
+    sides: dict[bool, list[float]] = {True: [], False: []}
+    means = people().to_pandas().groupby(["session_id", "turn"])["value"].mean()
+    for (session, turn), mean in means.items():
+        if session in test:
+            sides[bool(HIDDEN[session][turn // 2] > 0)].append(mean)  # as the made-up smiles go
+    row = next(row for row in grids(found)[0].rows if row[0] == "Human")
+    assert isinstance(found.human, Estimate)
+    assert found.human.value == pytest.approx(np.mean(sides[True]) - np.mean(sides[False]))
+    assert row[1:3] == (NONE, NONE) and row[3] != NONE and row[4:] == (NONE, NONE)
+    assert "Human: people's mean label of a turn" in render(found)
+
+
+def test_without_labels_or_faces_there_is_no_human_row() -> None:
+    for missing in ("turn_labels", "utterance_features"):
+        text = render(evaluate(**inputs(**{missing: None})))
+        assert "Human" not in text
+    document = evaluate(**inputs()).to_json()
+    del document["human"]
+    assert "Human" not in render(document)  # of an earlier version
 
 
 def test_the_sum_residual_is_shown_where_it_can_be() -> None:
