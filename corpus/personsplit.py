@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from foundation.errors import InputError
 
@@ -29,17 +30,7 @@ def assign_by_person(
     -------
     dict from session id to split
         Without the sessions whose persons ended in two splits.
-
-    Raises
-    ------
-    InputError
-        No session has a person.
     """
-    if not any(people.values()):
-        raise InputError(
-            "split by person: the speakers are known only by their role (user, assistant, ...). "
-            'Set by = "session", or give each person an id of their own in speaker, rater and target.'
-        )
     graph = _Regions(people, ranked, [name for name, share in shares.items() if share > 0])
     while graph.open_sessions:
         # The split that lacks most takes its turn; one that has no room left to grow is passed over.
@@ -47,16 +38,62 @@ def assign_by_person(
     return graph.split_of
 
 
-class _Regions:
-    """The state of the growth: who belongs to which split, and which sessions are still open."""
+def join_by_person(
+    people: Mapping[str, frozenset[str]], ranked: Sequence[str], owner: Mapping[str, str], home: str
+) -> dict[str, str]:
+    """Add sessions to splits that are made already, whose persons stay where they are.
 
-    def __init__(self, people: Mapping[str, frozenset[str]], ranked: Sequence[str], splits: Sequence[str]) -> None:
+    ``home`` takes all that it can get: the sessions of persons who are its own or nobody's yet, at the fewest lost
+    sessions. Of the others each goes where its persons are.
+
+    Parameters
+    ----------
+    people, ranked
+        The persons of the sessions to be added, and their ids in the order that breaks ties.
+    owner : Mapping from person to split
+        Everyone who is in a split already.
+    home : str
+        The split that wants them.
+
+    Returns
+    -------
+    dict from session id to split
+        Without the sessions whose persons are in two splits.
+    """
+    others = sorted({*owner.values()} - {home})
+    graph = _Regions(people, ranked, [home, *others], owner)
+    while graph.grow(home):
+        pass
+    while graph.open_sessions:
+        any(graph.grow(name) for name in others)
+    return graph.split_of
+
+
+def check_persons(people: Mapping[str, frozenset[str]]) -> None:
+    """Raise InputError where no session has a person."""
+    if not any(people.values()):
+        raise InputError(
+            "split by person: the speakers are known only by their role (user, assistant, ...). "
+            'Set by = "session", or give each person an id of their own in speaker, rater and target.'
+        )
+
+
+class _Regions:
+    """The state of the growth: who belongs to which split (``owner`` from before), and which sessions are open."""
+
+    def __init__(
+        self,
+        people: Mapping[str, frozenset[str]],
+        ranked: Sequence[str],
+        splits: Sequence[str],
+        owner: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.people = people
         self.position = {session_id: i for i, session_id in enumerate(ranked)}
         self.open_sessions = set(ranked)
         self.sizes = dict.fromkeys(splits, 0)
         self.split_of: dict[str, str] = {}
-        self.owner: dict[str, str] = {}
+        self.owner: dict[str, str] = dict(owner)
         self.sessions_of: dict[str, list[str]] = defaultdict(list)
         for session_id in ranked:
             for person in people[session_id]:
@@ -64,6 +101,8 @@ class _Regions:
         self.frontier: dict[str, set[str]] = {name: set() for name in splits}
         component = self._component_sizes(ranked)
         self.seeds = sorted(ranked, key=lambda id_: (component[id_], self.position[id_]), reverse=True)
+        for session_id in ranked:
+            self._settle(session_id)
 
     def grow(self, split: str) -> bool:
         """Give ``split`` its best open session and all that follow from it; False where there is none.
@@ -98,17 +137,27 @@ class _Regions:
     def _take(self, session_id: str, split: str) -> None:
         new = [person for person in self.people[session_id] if person not in self.owner]
         self.owner.update(dict.fromkeys(new, split))
-        touched = {session_id} | {other for person in new for other in self.sessions_of[person]}
-        for other in touched & self.open_sessions:
-            owners = {self.owner.get(person) for person in self.people[other]}
-            if owners <= {split}:
-                self.open_sessions.discard(other)
-                self.split_of[other] = split
-                self.sizes[split] += 1
-            elif len(owners - {None}) > 1:
-                self.open_sessions.discard(other)
+        if not self.people[session_id]:
+            self._give(session_id, split)
+        for other in {other for person in new for other in self.sessions_of[person]} & self.open_sessions:
+            self._settle(other)
+
+    def _settle(self, session_id: str) -> None:
+        """Close a session whose persons are all owned, or in two splits; else it borders on the split of one."""
+        persons = self.people[session_id]
+        splits = {self.owner[person] for person in persons if person in self.owner}
+        if len(splits) > 1:
+            self.open_sessions.discard(session_id)
+        for split in splits if len(splits) == 1 else ():
+            if all(person in self.owner for person in persons):
+                self._give(session_id, split)
             else:
-                self.frontier[split].add(other)
+                self.frontier[split].add(session_id)
+
+    def _give(self, session_id: str, split: str) -> None:
+        self.open_sessions.discard(session_id)
+        self.split_of[session_id] = split
+        self.sizes[split] += 1
 
     def _component_sizes(self, ranked: Sequence[str]) -> dict[str, int]:
         sizes: dict[str, int] = {}

@@ -13,7 +13,7 @@ SPLITS = ("train", "validation", "test", "policy")
 
 
 class SplitSettings(Settings):
-    """Shares of the rated sessions; sessions without a rating all go to the policy."""
+    """Shares of the rated sessions; those without a rating go to the policy, or by person where their persons are."""
 
     by: Literal["session", "person"] = Field(
         "session", description="'person' keeps each person within one split (loses the pairs that would cross)"

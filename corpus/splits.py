@@ -10,11 +10,14 @@ import pyarrow as pa
 
 from corpus.corpus import Corpus
 from corpus.people import persons
-from corpus.personsplit import assign_by_person
+from corpus.personsplit import assign_by_person, check_persons, join_by_person
 from corpus.schema import SPLITS as SPLITS_TABLE
 from corpus.session import Session
 from corpus.settings import SplitSettings
 from foundation.errors import InputError
+
+HOME = "policy"
+"""The split of sessions without a rating."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,10 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     """Share sessions out; the result depends on their ids, the shares and the seed, not on their order.
 
     Sessions are ranked by a hash of seed and id and the ranking is cut, so that a corpus that grows keeps most of
-    its sessions where they were. Sessions without a rating go to ``policy``, which needs dialogue contexts only.
+    its sessions where they were. Sessions without a rating go to ``policy``, which needs dialogue contexts only, and
+    move no rated one. By person each of them goes where its persons are (``policy`` where they are nowhere yet); one
+    that would join two splits is left out. Where no session has a rating, ``test`` gets its share and ``policy`` the
+    rest.
 
     Parameters
     ----------
@@ -57,18 +63,45 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     {'values': 'train', 'counts': 6}
     """
     rated = [session for session in sessions if session.episodes(rating)]
-    unrated = [session.session_id for session in sessions if not session.episodes(rating)]
-    order = {session.session_id: rank(session.session_id, settings.seed) for session in rated}
-    ranked = sorted(order, key=order.__getitem__)
+    unrated = [session for session in sessions if not session.episodes(rating)]
+    if unrated and not rated:
+        return _split_unrated(unrated, settings)
+    ranked = _ranked(rated, settings)
     _check_enough(len(ranked), settings)
-    notes: tuple[str, ...] = ()
-    if settings.by == "person":
-        split_of = assign_by_person({s.session_id: persons(s) for s in rated}, ranked, settings.shares)
-        notes = _dropped_note(len(ranked), len(split_of))
-        _check_every_split(split_of, settings)
-    else:
-        split_of = _cut(ranked, settings.shares)
-    rows = sorted([*split_of.items(), *((session_id, "policy") for session_id in unrated)])
+    if settings.by == "session":
+        split_of = _cut(ranked, settings.shares) | {session.session_id: HOME for session in unrated}
+        return _splits(split_of)
+    people = {session.session_id: persons(session) for session in sessions}
+    check_persons(people)
+    split_of = assign_by_person({name: people[name] for name in ranked}, ranked, settings.shares)
+    _check_every_split(split_of, _wanted(settings.shares))
+    owner = {person: split for name, split in split_of.items() for person in people[name]}
+    added = _ranked(unrated, settings)
+    joined = join_by_person({name: people[name] for name in added}, added, owner, HOME)
+    notes = (*_dropped_note(ranked, split_of, "rated"), *_dropped_note(added, joined, "unrated"))
+    return _splits(split_of | joined, notes)
+
+
+def _split_unrated(unrated: Sequence[Session], settings: SplitSettings) -> Splits:
+    """Nobody scored, so that nothing learns a reward: what is not held out is the policy's."""
+    ranked = _ranked(unrated, settings)
+    shares = {"test": settings.test, HOME: 1 - settings.test} if len(ranked) > 1 else {HOME: 1.0}
+    if settings.by == "session":
+        return _splits(_cut(ranked, shares))
+    people = {session.session_id: persons(session) for session in unrated}
+    check_persons(people)
+    split_of = assign_by_person(people, ranked, shares)
+    _check_every_split(split_of, _wanted(shares))
+    return _splits(split_of, _dropped_note(ranked, split_of, "unrated"))
+
+
+def _ranked(sessions: Sequence[Session], settings: SplitSettings) -> list[str]:
+    order = {session.session_id: rank(session.session_id, settings.seed) for session in sessions}
+    return sorted(order, key=order.__getitem__)
+
+
+def _splits(split_of: Mapping[str, str], notes: tuple[str, ...] = ()) -> Splits:
+    rows = sorted(split_of.items())
     columns = [[row[0] for row in rows], [row[1] for row in rows]]
     return Splits(pa.table(columns, schema=SPLITS_TABLE.arrow), notes)
 
@@ -96,11 +129,11 @@ def counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
 
 def counts_if_enough(total: int, settings: SplitSettings) -> dict[str, int] | None:
     """`counts`, or None where ``total`` sessions are too few for every share that is not zero."""
-    return None if total < len(_wanted(settings)) else counts(total, settings.shares)
+    return None if total < len(_wanted(settings.shares)) else counts(total, settings.shares)
 
 
-def _wanted(settings: SplitSettings) -> list[str]:
-    return [name for name, share in settings.shares.items() if share > 0]
+def _wanted(shares: Mapping[str, float]) -> list[str]:
+    return [name for name, share in shares.items() if share > 0]
 
 
 def _cut(ranked: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
@@ -109,7 +142,7 @@ def _cut(ranked: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
 
 
 def _check_enough(rated: int, settings: SplitSettings) -> None:
-    wanted = _wanted(settings)
+    wanted = _wanted(settings.shares)
     if rated < len(wanted):
         raise InputError(
             f"{rated} rated session{'' if rated == 1 else 's'} cannot be shared out among {', '.join(wanted)}: "
@@ -118,8 +151,8 @@ def _check_enough(rated: int, settings: SplitSettings) -> None:
         )
 
 
-def _check_every_split(split_of: Mapping[str, str], settings: SplitSettings) -> None:
-    empty = [name for name in _wanted(settings) if name not in split_of.values()]
+def _check_every_split(split_of: Mapping[str, str], wanted: Sequence[str]) -> None:
+    empty = [name for name in wanted if name not in split_of.values()]
     if empty:
         raise InputError(
             f"split by person leaves no session for {', '.join(empty)}: too many sessions share persons. "
@@ -128,10 +161,10 @@ def _check_every_split(split_of: Mapping[str, str], settings: SplitSettings) -> 
         )
 
 
-def _dropped_note(rated: int, kept: int) -> tuple[str, ...]:
-    if kept == rated:
+def _dropped_note(sessions: Sequence[str], kept: Mapping[str, str], kind: str) -> tuple[str, ...]:
+    if len(kept) == len(sessions):
         return ()
     return (
-        f"split by person: {rated - kept} of {rated} rated sessions join persons of two splits and are left out "
-        f"({kept / rated:.0%} are kept)",
+        f"split by person: {len(sessions) - len(kept)} of {len(sessions)} {kind} sessions join persons of two splits "
+        f"and are left out ({len(kept) / len(sessions):.0%} are kept)",
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pipeline.config import Config, settings_of
-from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Work
+from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 
 
 def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -14,11 +17,16 @@ def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _check(before: BeforeRun) -> tuple[str, ...]:
-    """Too few sessions are told before their recordings are measured, not after."""
+    """Too few sessions, and those that are lost, are told before recordings are measured, not after."""
     from corpus.splits import split_sessions
 
-    split_sessions(tuple(before.sessions.values()), before.config.split, before.rating)
-    return ()
+    return split_sessions(tuple(before.sessions.values()), before.config.split, before.rating).notes
+
+
+def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    # By person an unrated session has not always gone where its persons are.
+    joined = {"unrated": "joined"} if config.split.by == "person" else {}
+    return {"rating": config.rating, "split": settings_of(config.split), **joined}
 
 
 SPLIT = Stage(
@@ -27,6 +35,6 @@ SPLIT = Stage(
     needs=(),
     per="corpus",
     help="Divide the sessions into train, validation, test and policy.",
-    settings=lambda config, unit: {"rating": config.rating, "split": settings_of(config.split)},
+    settings=_settings,
     check=_check,
 )

@@ -82,6 +82,76 @@ def test_unrated_sessions_go_to_the_policy():
     assert found["u"] == found["v"] == "policy" and len(found) == 12
 
 
+some_sessions = st.lists(
+    st.tuples(st.integers(0, 14), st.integers(0, 14)).filter(lambda pair: pair[0] != pair[1]), max_size=40
+)
+
+
+@given(some_sessions, some_sessions, st.sampled_from(["session", "person"]), st.integers(0, 9), st.randoms())
+def test_unrated_sessions_move_no_rated_one_and_by_person_nobody_is_in_two_splits(rated, unrated, by, seed, rng):
+    settings = SplitSettings(by=by, seed=seed)
+    alone = [talk(f"r{i}", (f"p{a}", f"p{b}")) for i, (a, b) in enumerate(rated)]
+    added = [talk(f"u{i}", (f"p{a}", f"p{b}"), rated=False) for i, (a, b) in enumerate(unrated)]
+    try:
+        before = as_dict(split_sessions(alone, settings).table)
+    except InputError:
+        assume(False)
+    result = split_sessions([*alone, *added], settings)
+    found = as_dict(result.table)
+    assert {id_: name for id_, name in found.items() if id_[0] == "r"} == before
+    kept = {id_ for id_ in found if id_[0] == "u"}
+    if by == "session":
+        assert kept == {s.session_id for s in added} and {found[id_] for id_ in kept} <= {"policy"}
+        return
+    home = {}
+    for session_ in (s for s in [*alone, *added] if s.session_id in found):
+        for person in persons(session_):
+            assert home.setdefault(person, found[session_.session_id]) == found[session_.session_id]
+    # What is left out could not have stayed with everybody where they are.
+    for session_ in added:
+        places = {home[person] for person in persons(session_) if person in home}
+        assert session_.session_id in kept or len(places) > 1
+    lost = [note for note in result.notes if "unrated sessions" in note]
+    assert bool(lost) == (len(kept) < len(added))
+    assert not lost or f"{len(added) - len(kept)} of {len(added)} unrated sessions join persons" in lost[0]
+    rng.shuffle(added)
+    assert split_sessions([*added, *alone], settings).table.equals(result.table)
+
+
+def test_by_person_an_unrated_session_goes_where_its_persons_are():
+    pairs = [talk(f"s{i}", (f"a{i}", f"b{i}")) for i in range(10)]
+    home = as_dict(split_sessions(pairs, SplitSettings(by="person")).table)
+    again = [talk(f"u{i}", (f"b{i}", f"a{i}"), rated=False) for i in range(10)]
+    strangers = [talk("v", ("c", "d"), rated=False), talk("w", rated=False), talk("x", ("d", "a0"), rated=False)]
+    result = split_sessions([*pairs, *again, *strangers], SplitSettings(by="person"))
+    found = as_dict(result.table)
+    assert {id_: found[f"u{id_[1:]}"] for id_ in home} == home and set(home.values()) == set(SplitSettings().shares)
+    assert found["v"] == found["w"] == "policy" and "x" not in found
+    assert result.notes == (
+        "split by person: 1 of 13 unrated sessions join persons of two splits and are left out (92% are kept)",
+    )
+
+
+@pytest.mark.parametrize("by", ["session", "person"])
+def test_where_nobody_scored_the_test_share_is_held_out_and_the_policy_gets_the_rest(by):
+    sessions = [talk(f"s{i}", (f"a{i}", f"b{i}"), rated=False) for i in range(20)]
+    found = list(as_dict(split_sessions(sessions, SplitSettings(by=by)).table).values())
+    assert found.count("test") == 4 and found.count("policy") == 16
+    kept = SplitSettings(by=by, train=0.8, validation=0.1, test=0, policy=0.1)
+    assert set(as_dict(split_sessions(sessions, kept).table).values()) == {"policy"}
+    assert as_dict(split_sessions(sessions[:1], SplitSettings(by=by)).table) == {"s0": "policy"}
+    with pytest.raises(InputError, match="0 rated sessions cannot be shared out"):
+        split_sessions([], SplitSettings(by=by))
+
+
+def test_by_person_nobody_scored_and_everybody_knows_everybody():
+    sessions = [talk(f"s{i}", ("p", f"q{i}"), rated=False) for i in range(10)]
+    with pytest.raises(InputError, match=r"leaves no session for .*too many sessions share persons"):
+        split_sessions(sessions, SplitSettings(by="person"))
+    with pytest.raises(InputError, match="known only by their role"):
+        split_sessions([talk(f"s{i}", rated=False) for i in range(10)], SplitSettings(by="person"))
+
+
 def test_too_few_rated_sessions_says_how_many_are_needed():
     with pytest.raises(InputError, match=r"3 rated sessions .* at least 4 are needed"):
         split_sessions([talk(str(i)) for i in range(3)], SplitSettings())
