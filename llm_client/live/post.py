@@ -1,6 +1,7 @@
 """One try: a body goes to the server, and a response or one of the SDK's errors comes back.
 
-The SDK's own way makes a request anew from many parts each time, which costs as much as sending it.
+The SDK's own way makes a request anew from many parts each time, which costs as much as sending it; and the HTTP
+library's client sees to redirects, cookies and logins, of which there are none here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-
 
 
 class Post:
-    """Posts bodies to the server's chat completions, over a few connections of its own.
+    """Posts bodies to the server's chat completions, over connections of its own.
 
     Parameters
     ----------
@@ -42,10 +43,14 @@ class Post:
     def __init__(self, settings: LLMSettings, key: str, transport: Mapping[str, Any]) -> None:
         import openai
 
-        self._http: Any = openai.DefaultAsyncHttpxClient(
-            **transport, event_hooks={"response": [keeper_of_bodies(settings.max_reply_bytes)]}
-        )
         self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
+        self._transport: Any = self._library.AsyncHTTPTransport(
+            verify=transport["verify"],
+            proxy=transport["proxy"],
+            trust_env=transport["trust_env"],
+            limits=openai.DEFAULT_CONNECTION_LIMITS,
+        )
+        self._hold_body = keeper_of_bodies(settings.max_reply_bytes)
         self._url = self._library.URL(f"{settings.url.rstrip('/')}/chat/completions")
         named = {header: header_from(variable) for variable, header in ACCOUNT.items()}
         self._headers = self._library.Headers(
@@ -58,7 +63,7 @@ class Post:
                 **{header: value for header, value in named.items() if value},
             }
         )
-        self._extensions = {"timeout": self._http.timeout.as_dict()}
+        self._extensions = {"timeout": transport["timeout"].as_dict()}
         self._broken = (self._library.RequestError, ssl.SSLError, *_unmapped())
 
     async def __call__(self, body: Mapping[str, Any]) -> Any:
@@ -76,7 +81,7 @@ class Post:
             "POST", self._url, headers=self._headers, content=content, extensions=self._extensions
         )
         try:
-            response = await self._http.send(request)
+            response = await self._send(request)
         except self._library.TimeoutException as error:
             raise openai.APITimeoutError(request=request) from error
         except self._broken as error:
@@ -85,9 +90,20 @@ class Post:
             raise _status_error(response)
         return response
 
+    async def _send(self, request: Any) -> Any:
+        response = await self._transport.handle_async_request(request)
+        response.request = request
+        try:
+            await self._hold_body(response)
+            await response.aread()
+        except BaseException:
+            await response.aclose()  # Else a try that was given up keeps its connection.
+            raise
+        return response
+
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._transport.aclose()
 
 
 def as_status(status: int, message: str, response: Any, body: Any) -> APIStatusError:

@@ -20,9 +20,6 @@ from llm_client.live.unreached import is_unreached
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
-_CONNECTIONS_A_POOL = 8
-"""The HTTP library looks at every connection of a pool for every request: with 64 that is a third of its time."""
-
 
 class Server:
     """The provider that asks a live server, ``settings.concurrency`` requests at once.
@@ -42,9 +39,9 @@ class Server:
         self._connection = Connection(settings)
         self._dialect = Dialect(settings.host)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._pools = [self._connection.post() for _ in range(-(-settings.concurrency // _CONNECTIONS_A_POOL))]
-        # One entry a slot, so that no pool ever has more than its share.
-        self._free = [self._pools[slot % len(self._pools)] for slot in reversed(range(settings.concurrency))]
+        # One a slot: the HTTP library looks at every connection of a pool for every request.
+        self._posts = [self._connection.post() for _ in range(settings.concurrency)]
+        self._free = list(reversed(self._posts))
         self._traffic = Traffic(self._connection)
         self._limits = self._traffic.limits
 
@@ -66,20 +63,20 @@ class Server:
             This request failed: refused, no answer in time, no connection, an answer that is no chat completion.
         """
         async with self._slots:
-            pool = self._free.pop()
+            post = self._free.pop()
             self._traffic.come()
             try:
-                return await self._fetch(request, pool)
+                return await self._fetch(request, post)
             finally:
                 self._traffic.go()
-                self._free.append(pool)
+                self._free.append(post)
 
     async def close(self) -> None:
         """Close the connections."""
-        for pool in self._pools:
-            await pool.close()
+        for post in self._posts:
+            await post.close()
 
-    async def _fetch(self, request: ChatRequest, pool: Post) -> ChatReply:
+    async def _fetch(self, request: ChatRequest, post: Post) -> ChatReply:
         import openai
 
         failures = unlucky = 0
@@ -87,7 +84,7 @@ class Server:
         while True:
             options = self._dialect.options(request)
             try:
-                return await self._send(request, options, pool)
+                return await self._send(request, options, post)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 words = self._connection.clean(error)
                 if not self._dialect.give_way(options, words):
@@ -104,7 +101,7 @@ class Server:
                     raise self._connection.failure(error, most + 1) from None
                 await self._wait(error, failures)
 
-    async def _send(self, request: ChatRequest, options: dict[str, Any], pool: Post) -> ChatReply:
+    async def _send(self, request: ChatRequest, options: dict[str, Any], post: Post) -> ChatReply:
         estimated = estimated_tokens(request) if self._limits.count_tokens else 0
         if self._budget is not None:
             await self._budget.reserve(request)
@@ -113,7 +110,7 @@ class Server:
             sent = await self._limits.admit(estimated)
             # The SDK's own limit begins anew with every byte that trickles in; this one is for the whole answer.
             async with asyncio.timeout(self._settings.timeout_s):
-                response = await pool(options)
+                response = await post(options)
             try:
                 reply = read_answer(Answer.of(response))
             except ToldError as told:

@@ -22,7 +22,7 @@ def post(url, body=BODY, broken=None):
             async def send(request):
                 raise broken
 
-            posting._http.send = send
+            posting._transport.handle_async_request = send
         try:
             return await posting(body)
         finally:
