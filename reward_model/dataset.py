@@ -96,14 +96,15 @@ class OnePassTurns:
 class Dataset:
     """S episodes with N target turns, as ``history_windows`` has them.
 
-    ``returns`` (S) float64: R~ of each episode; ``turn_rewards`` (N) float64: r_LI of each turn, NaN where none.
-    At least one of the two is given.
+    ``returns`` (S) float64: R~ of each episode, ``expected`` its mean over the training episodes; ``turn_rewards`` (N)
+    float64: r_LI of each turn, NaN where none. Returns or turn rewards are given.
     """
 
     history_windows: HistoryWindows
     inputs: TurnInputs
     returns: Tensor | None = None
     turn_rewards: Tensor | None = None
+    expected: float = 0.0
 
     def __len__(self) -> int:
         return len(self.history_windows.keys)
@@ -122,6 +123,7 @@ class Dataset:
             lengths=torch.tensor([self.length(row) for row in rows], dtype=torch.float32),
             returns=None if self.returns is None else self.returns[list(rows)].float(),
             turn_rewards=None if self.turn_rewards is None else self.turn_rewards[positions].float(),
+            expected=self.expected,
         )
 
 

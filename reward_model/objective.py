@@ -17,13 +17,15 @@ class Batch:
 
     ``offsets`` (B + 1) int64: episode i has the scored turns ``offsets[i]:offsets[i + 1]``, at least one. ``lengths``
     (B) float: T of each episode, its scored turns and the others. ``returns`` (B) float: R~, None where the objective
-    needs none. ``turn_rewards`` (N) float: r_LI of each scored turn, None where it needs none.
+    needs none; ``expected`` is what is expected of it before anything is said, the mean over the training episodes.
+    ``turn_rewards`` (N) float: r_LI of each scored turn, None where it needs none.
     """
 
     offsets: Tensor
     lengths: Tensor
     returns: Tensor | None = None
     turn_rewards: Tensor | None = None
+    expected: float = 0.0
 
     @cached_property
     def counts(self) -> Tensor:

@@ -15,6 +15,7 @@ from decompose.learning.local_values import local_values
 from decompose.learning.network import Task, network_of, rewards_of
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
+from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 from foundation.progress import Progress
 from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
@@ -40,6 +41,9 @@ def fit_decomposer(
     judgements: pa.Table | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Learn one method's turn rewards from the training sessions' scores, and judge every target turn.
+
+    R~, which an objective learns from, is what ``settings.target`` says that rewards sum to: the score less the mean of
+    the training scores, or the score itself.
 
     Parameters
     ----------
@@ -86,7 +90,10 @@ def fit_decomposer(
     windows = reading.history_windows
     train_rows = rows_of_split(windows, splits, "train")
     validation_rows = rows_of_split(windows, splits, "validation")
-    returns = np.array(_returns(windows, episodes, train_rows), dtype=np.float64)
+    mean, scores = _mean_and_scores(windows, episodes, train_rows)
+    # R~ is what the rewards shall sum to: learned any other way, they would miss it by the mean.
+    expected = mean if settings.target == "score" else 0.0
+    returns = scores - (mean - expected)
     lengths = np.diff(windows.offsets).astype(np.float64)
     turn_rewards = None
     if declared.local is not None and train_rows:
@@ -95,13 +102,13 @@ def fit_decomposer(
             find_method(declared.local), windows, episodes, features, train_rows, shares, settings
         )
     network = network_of(
-        objective, Task(reading, model_settings, seed, returns=returns[train_rows], lengths=lengths[train_rows])
+        objective, Task(reading, model_settings, seed, returns[train_rows], lengths[train_rows], expected)
     )
-    data = Dataset(windows, network.inputs, returns=torch.from_numpy(returns), turn_rewards=turn_rewards)
+    data = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
     training = Training(network.model, objective, data, (train_rows, validation_rows), model_settings, seed)
     history = train(training, progress, state)
     everything = Batch(
-        torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards
+        torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards, expected
     )
     rewards = rewards_of(objective, torch.from_numpy(predict(network.model, data)), everything)
     return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
@@ -158,11 +165,13 @@ def _objective(method: Method, settings: DecomposeSettings) -> Objective:
     return objective
 
 
-def _returns(windows: HistoryWindows, episodes: Sequence[Episode], train_rows: Sequence[int]) -> list[float]:
-    """R~ of each episode (S): its score less the mean of the training scores."""
+def _mean_and_scores(
+    windows: HistoryWindows, episodes: Sequence[Episode], train_rows: Sequence[int]
+) -> tuple[float, Floats]:
+    """The mean of the training scores, and the score of each episode [shape=(S,)]."""
     scores = {episode.key: episode.score for episode in episodes}
     for key, score in scores.items():
         if not math.isfinite(score):
             raise UnitError(f"session {key[0]}: score {score}; it must be finite. Correct it in `ratings`.")
     mean = math.fsum(scores[windows.keys[row]] for row in train_rows) / max(1, len(train_rows))
-    return [scores[key] - mean for key in windows.keys]
+    return mean, np.array([scores[key] for key in windows.keys], dtype=np.float64)

@@ -25,13 +25,17 @@ class Network:
 
 @dataclass(frozen=True)
 class Task:
-    """What a network is made for: the turns that were read, and the training episodes' R~ (S) and T (S), float64."""
+    """What a network is made for: the turns that were read, and the training episodes' R~ (S) and T (S), float64.
+
+    ``expected`` is the mean of their R~, 0 where R~ is relative to it.
+    """
 
     reading: EncodedTurns
     settings: RewardModelSettings
     seed: int
     returns: Floats
     lengths: Floats
+    expected: float = 0.0
 
 
 @runtime_checkable

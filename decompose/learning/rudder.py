@@ -25,11 +25,12 @@ class RUDDER:
     """An objective for the training loop; the network predicts g_t, the return that is expected after t turns.
 
         loss = (g_T - R~)^2 + a * mean_t (g_t - R~)^2                  one term an episode, a = 0.5
-        r_t  = g_t - g_(t-1) + (R~ - g_T)/T,  g_0 = 0                  they telescope to R~
+        r_t  = g_t - g_(t-1) + (R~ - (g_T - g_0))/T                    they telescope to R~
 
     The main and the auxiliary task, and the redistribution by differences of predicted returns with what is left
-    spread evenly, of Arjona-Medina et al., 2019. g_0 = 0 is the mean return: R~ is the score less that of the training
-    sessions. GELI's code has mean(x)^2 where mean(x^2) is meant; this one has the second.
+    spread evenly, of Arjona-Medina et al., 2019. g_0 is the mean return, which is 0 where R~ is the score less that of
+    the training sessions; left out, it would make the first turn worth all that is expected of any dialogue. GELI's
+    code has mean(x)^2 where mean(x^2) is meant; this one has the second.
     """
 
     settings: RudderSettings
@@ -61,7 +62,7 @@ class RUDDER:
         """A `ReturnPredictor` that starts at the mean return."""
         _, scale = mean_and_scale(task.returns)
         reading = task.reading
-        model = ReturnPredictor.new(task.settings, reading.width, task.seed, reading.backbone, 0.0, scale)
+        model = ReturnPredictor.new(task.settings, reading.width, task.seed, reading.backbone, task.expected, scale)
         return Network(model, DialogueTurns(reading.inputs, torch.tensor(reading.history_windows.offsets)))
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
@@ -76,8 +77,8 @@ class RUDDER:
         before = torch.cat([predicted.new_zeros(1), predicted[:-1]])
         starts = torch.zeros(len(predicted), dtype=torch.bool)
         starts[batch.offsets[:-1]] = True
-        left = (returns - predicted[batch.offsets[1:] - 1]) / batch.counts
-        return predicted - torch.where(starts, 0.0, before) + left[batch.episode]
+        left = (returns - (predicted[batch.offsets[1:] - 1] - batch.expected)) / batch.counts
+        return predicted - torch.where(starts, batch.expected, before) + left[batch.episode]
 
 
 class ReturnPredictor(RewardModel):

@@ -126,7 +126,9 @@ def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     identity = settings_identity(method_of(unit), config.decompose)
     if method_of(unit).uses_reactions:
         return {"rating": config.rating, "threads": config.run.threads, "own": identity}
-    return {**training_settings(config, unit), "own": identity}
+    # What is relative to the mean was learned before there was a choice, and stays finished.
+    target = {} if config.decompose.target == "relative" else {"target": config.decompose.target}
+    return {**training_settings(config, unit), "own": identity, **target}
 
 
 def _fit_wants(unit: Unit, need: str) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,13 @@ LEARNED = sorted(name for name, method in METHODS.items() if method.kind == "fit
 """By the training loop; a closed fit has tests of its own."""
 
 
-def fit(episodes: list[Episode] = EPISODES, seed: int = 0, method: str = "rrd", **changes: object):  # type: ignore[no-untyped-def]
+def fit(  # type: ignore[no-untyped-def]
+    episodes: list[Episode] = EPISODES, seed: int = 0, method: str = "rrd", target: str = "relative", **changes: object
+):
     table = signal_embeddings(episodes)
     faces = faces_of(episodes)
-    return fit_decomposer(method, episodes, splits_of(episodes), table, SETTINGS, small(**changes), seed, ignore, faces)
+    settings = SETTINGS.model_copy(update={"target": target})
+    return fit_decomposer(method, episodes, splits_of(episodes), table, settings, small(**changes), seed, ignore, faces)
 
 
 def faces_of(episodes: list[Episode]) -> pa.Table:
@@ -72,6 +76,29 @@ def test_rudder_s_judgements_telescope_to_the_score() -> None:
     values = iter(judgements.column("raw_reward").to_pylist())
     for e in EPISODES:
         assert sum(next(values) for _ in e.target_turns) == pytest.approx(e.score - mean, abs=1e-9)
+
+
+@pytest.mark.parametrize("target", ["relative", "score"])
+def test_what_rudder_learned_is_exact_whatever_rewards_shall_sum_to(target: Literal["relative", "score"]) -> None:
+    judgements, _ = fit(method="rudder", target=target, epochs=2)
+    _, projection = project(judgements, EPISODES, splits_of(EPISODES), target, METHODS["rudder"])
+    assert [missing.residual for missing in projection.residuals] == pytest.approx([0.0] * len(EPISODES), abs=1e-9)
+
+
+def test_the_mean_return_is_expected_before_anything_is_said() -> None:
+    # As relative rewards, each turn with its share of the mean on top: the first one is no exception.
+    judged = [fit(method="rudder", target=target, epochs=2)[0] for target in ("relative", "score")]
+    relative, score = (table.column("raw_reward").to_numpy() for table in judged)
+    mean = float(np.mean([e.score for e in EPISODES[:48]]))
+    shares = np.concatenate([np.full(len(e.target_turns), mean / len(e.target_turns)) for e in EPISODES])
+    np.testing.assert_allclose(score, relative + shares, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", LEARNED)
+def test_for_the_score_itself_every_learned_method_learns_the_score_itself(method: str) -> None:
+    same = [Episode(e.session_id, e.turns, replace(e.rating, score=4.0)) for e in EPISODES if len(e.target_turns) == 4]
+    judgements, _ = fit(same, method=method, target="score", dropout=0.0)
+    np.testing.assert_allclose(judgements.column("raw_reward").to_pylist(), 1.0, atol=0.05)
 
 
 @pytest.mark.parametrize("method", LEARNED)

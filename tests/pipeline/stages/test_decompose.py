@@ -57,3 +57,15 @@ def test_the_soft_constraint_makes_other_rewards_and_leaves_the_key_of_the_exact
     )
     assert soft == {**exact, "constraint": "soft"}
     assert exact.keys() == {"rating", "target", "reward_units", "null", "attribution"}
+
+
+def test_what_was_learned_for_another_target_is_learned_anew_and_the_default_s_key_is_as_it_was():
+    relative, score = (
+        Config.model_validate({"corpus": "c", "decompose": {"target": target}}) for target in ("relative", "score")
+    )
+    keys = [BY_NAME["fit"].settings(config, Unit(None, "rudder", 0)) for config in (relative, score)]
+    assert keys[1] == {**keys[0], "target": "score"}
+    assert keys[0].keys() == {"rating", "model", "threads", "own"}
+    # Reactions are worth what they are, whatever rewards sum to.
+    closed = [BY_NAME["fit"].settings(config, Unit(None, "reaction", 0)) for config in (relative, score)]
+    assert closed[0] == closed[1]
