@@ -32,7 +32,8 @@ class Method:
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
-    the part of ``DecomposeSettings`` that it reads, and ``settings`` the class of a part that is not one of ours, a
+    the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its name decides, whatever is
+    configured, and ``settings`` the class of a part that is not one of ours, a
     `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
     what the local method has judged in the same run, which has to be configured beside it. ``version`` goes up when
@@ -57,6 +58,7 @@ class Method:
     width: float | None = None
     null: Literal["zero", "mean"] = "mean"
     section: str | None = None
+    fixed: tuple[tuple[str, Any], ...] = ()
     settings: str | None = None
     uses_features: bool = False
     whole: str | None = None
@@ -136,6 +138,11 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
     )
 
 
+def _rrd(name: str, title: str, **fixed: Any) -> Method:
+    load = "decompose.learning.rrd:RRD"
+    return Method(name, "fit", title, load, reward_units=True, section="rrd", fixed=tuple(fixed.items()))
+
+
 _OURS = (
     Method("uniform", "judge", "Uniform: every turn the same share", "decompose.judging.uniform:judge"),
     Method(
@@ -173,8 +180,11 @@ _OURS = (
         null="zero",
         section="llm",
     ),
-    Method(
-        "rrd", "fit", "Randomized return decomposition", "decompose.learning.rrd:RRD", reward_units=True, section="rrd"
+    _rrd("rrd", "Randomized return decomposition"),
+    _rrd("rrd-published", "Randomized return decomposition, published loss", corrected=False),
+    _rrd("rrd-160", "Randomized return decomposition, 160 turns drawn", k=160),
+    _rrd(
+        "rrd-160-published", "Randomized return decomposition, 160 turns drawn, published loss", k=160, corrected=False
     ),
     Method("ircr", "fit", "Iterative relative credit refinement", "decompose.learning.ircr:IRCR", reward_units=True),
     Method(

@@ -90,9 +90,14 @@ class LLMMethodSettings(LLMSettings):
 
 
 class RRDSettings(Settings):
-    """Randomized return decomposition (Ren et al., 2021)."""
+    """Randomized return decomposition (Ren et al., 2021).
 
-    k: int = Field(default=32, ge=1, description="turns sampled from a dialogue to estimate its return")
+    What a method's name says goes first: rrd-published is not corrected, rrd-160 has k = 160.
+    """
+
+    k: int = Field(
+        default=32, ge=1, description="turns drawn of a dialogue to estimate its return; of one with fewer, all"
+    )
     corrected: bool = Field(
         default=True, description="take away the bias that sampling fewer than all turns adds to the loss"
     )
@@ -184,7 +189,8 @@ class DecomposeSettings(Settings):
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, affect, llm, llm-multimodal, rrd, "
-        "ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm",
+        "rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, "
+        "reaction-llm",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -236,7 +242,8 @@ class DecomposeSettings(Settings):
                 "module:Class. The method's declaration must be corrected."
             )
         given = getattr(self, method.section, None)
-        return brought() if given is None and brought is not None else given
+        section: Any = brought() if given is None and brought is not None else given
+        return section.model_copy(update=dict(method.fixed)) if method.fixed else section
 
     @model_validator(mode="wrap")
     @classmethod

@@ -57,6 +57,7 @@ def evaluate(
     settings: EvaluationSettings,
     samples: pa.Table | None = None,
     frames: pa.Table | None = None,
+    notes: Sequence[str] = (),
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
 
@@ -83,6 +84,8 @@ def evaluate(
         SAMPLES schema, of all splits; None where no method was asked more than once.
     frames : pa.Table or None
         FRAMES schema, for the local difference by the most probable emotion (``settings.happy_by = "mode"``).
+    notes : Sequence of str
+        Sentences about the methods that are to stand below the tables.
 
     Raises
     ------
@@ -118,6 +121,7 @@ def evaluate(
         agreement=bench.agreement_counts(),
         one_annotator=bench.one_annotator(),
         human=bench.human(),
+        notes=tuple(notes),
         warnings=cautions(held, scored, decomposed, models, constant[baselines.MEAN], settings),
         settings=settings,
         consistency=() if samples is None else consistency(samples),

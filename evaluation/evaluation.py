@@ -95,7 +95,8 @@ class Evaluation:
     """Everything that ``evaluation.json`` holds; methods and baselines are sorted by name.
 
     ``baselines`` stand beside the reward models, ``decomposition_baselines`` beside the decompositions: the two groups
-    may be compared on different episodes. ``human`` is the local difference of people's labels, in their units.
+    may be compared on different episodes. ``human`` is the local difference of people's labels, in their units;
+    ``notes`` are what a reader has to know of the methods, as whoever called the evaluation says it.
     """
 
     rating: str
@@ -112,6 +113,7 @@ class Evaluation:
     settings: EvaluationSettings
     consistency: tuple[Consistency, ...] = ()
     human: Figure = NOT_TAKEN
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""

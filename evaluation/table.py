@@ -122,7 +122,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             f"{turns} labelled turns, {a.constant} with one label throughout). AUC over {a.above} turns above and "
             f"{a.below} below the {a.middle_is}."
         )
-    return tuple(notes)
+    return (*notes, *evaluation.notes)
 
 
 def render(evaluation: Evaluation | Mapping[str, Any]) -> str:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from corpus.session import Session
 from decompose.methods import METHODS, find_method, needs_features
+from decompose.notes import longest_episode, same_as
+from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from foundation.files import write_atomically
 from foundation.nearest import did_you_mean
@@ -31,11 +33,16 @@ class Choice:
     left_out: dict[str, str]
 
 
-def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence[Session]) -> Choice:
+def choose_methods(
+    asked: Sequence[str],
+    more: Sequence[str],
+    sessions: Sequence[Session],
+    settings: DecomposeSettings = DecomposeSettings(),  # noqa: B008 (it cannot be changed)
+) -> Choice:
     """The methods of ``asked``; where it is empty, all registered ones that need no language model, and ``more``.
 
     Methods that packages bring are among them. Those that learn from behaviour in numbers are left out where nothing
-    was recorded.
+    was recorded, and unless they are asked for, those that would do the same as another on dialogues of this length.
 
     Raises
     ------
@@ -55,6 +62,10 @@ def choose_methods(asked: Sequence[str], more: Sequence[str], sessions: Sequence
         if METHODS[name].uses_judgements and METHODS[name].local not in names
     }
     if not asked:
+        longest = longest_episode(episode for session in sessions for episode in session.episodes())
+        for place, name in enumerate(names):
+            if name not in more and (same := same_as(name, names[:place], settings, longest)):
+                left_out[name] = f"no dialogue has more than {longest} turns to draw from, so that it is {same} again"
         left_out |= {name: "it asks a language model" for name in METHODS if name not in names}
     kept = tuple(name for name in names if name not in left_out)
     if not kept:
@@ -74,7 +85,7 @@ def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: 
     if session is not None and session not in intake.sessions:
         hint = did_you_mean(session, list(intake.sessions), f"see `apportion inspect {base.corpus}`.")
         raise InputError(f"--session {session!r}: {base.corpus} has no such session that can be used; {hint}")
-    choice = choose_methods(asked, more, list(intake.sessions.values()))
+    choice = choose_methods(asked, more, list(intake.sessions.values()), base.decompose)
     decompose = base.decompose.model_copy(update={"methods": choice.methods})
     return base.model_copy(update={"decompose": decompose, "rating": intake.rating}), choice
 

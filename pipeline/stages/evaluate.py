@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Every method's rewards and scores to the evaluation."""
+    from decompose.notes import longest_episode, method_notes
     from evaluation.evaluate import evaluate
 
+    episodes = inputs.episodes(config.rating)
     offsets = {
         name_of(unit): float(artifact.document("training")["score_offset"])
         for unit, artifact in inputs.upstream["train-reward"].items()
@@ -26,13 +28,14 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         scores=inputs.required("train-reward", "scores"),
         rewards=inputs.required("rewards", "rewards"),
         offsets=offsets,
-        episodes=inputs.episodes(config.rating),
+        episodes=episodes,
         splits=inputs.required("split", "splits"),
         utterance_features=inputs.table("features", "utterance_features"),
         turn_labels=inputs.turn_labels,
         settings=config.evaluate,
         samples=inputs.table("rewards", "samples"),
         frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
+        notes=method_notes(config.decompose, longest_episode(episodes)),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
 

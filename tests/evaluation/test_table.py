@@ -54,6 +54,13 @@ def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
     assert "Happy: happiness >= 0.5" in text and "Local difference by" not in text
 
 
+def test_notes_on_the_methods_stand_below_the_tables() -> None:
+    note = "near: made up | for a test."
+    found = evaluate(**inputs(notes=[note]))
+    assert note in render(found).splitlines() and render(found.to_json()) == render(found)
+    assert r"- near: made up \| for a test." in render_markdown(found).splitlines()
+
+
 def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
     found = evaluate(**inputs())
     test = set(NAMES[35:55])

@@ -35,11 +35,25 @@ RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     text, filmed = choose_methods((), (), [SESSION]), choose_methods((), (), [SESSION, RECORDED])
     assert {"uniform", "sentiment", "rrd", "reaction"} <= set(text.methods)
-    assert set(filmed.methods) == {name for name, method in METHODS.items() if not method.asks} - {"reaction-llm"}
+    same = {"rrd-published", "rrd-160", "rrd-160-published"}
+    assert set(filmed.methods) == {name for name, m in METHODS.items() if not m.asks} - {"reaction-llm"} - same
+    assert {text.left_out[name] for name in same} == {
+        "no dialogue has more than 1 turns to draw from, so that it is rrd again"
+    }
     assert text.left_out["reaction-llm"] == "it reads what llm has judged"
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == "it asks a language model"
     assert set(text.methods) | set(text.left_out) == set(METHODS)
+
+
+def test_all_forms_of_rrd_are_compared_where_dialogues_are_longer_than_both_k():
+    turns = tuple(Turn(i, "bot" if i % 2 else "user", "hi") for i in range(2 * 161))
+    long = replace(SESSION, turns=turns)
+    family = {"rrd", "rrd-published", "rrd-160", "rrd-160-published"}
+    assert family <= set(choose_methods((), (), [SESSION, long]).methods)
+    middle = choose_methods((), (), [replace(SESSION, turns=turns[:100])])
+    assert set(middle.methods) & family == {"rrd", "rrd-published", "rrd-160"}
+    assert family <= set(choose_methods(tuple(family), (), [SESSION]).methods)
 
 
 def test_methods_of_a_configuration_join_and_asked_ones_stand_alone():
