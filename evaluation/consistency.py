@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY
 
-POSITIVE, NEGATIVE, NEITHER = 1, -1, 0
+POSITIVE, NOT_POSITIVE, NO_ANNOTATION = 1, 0, -1
+"""Appendix J's classes: above zero; "negative/neutral"; and what a sample gave no value."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Consistency:
 
 
 def turn_class(value: float | None) -> int:
-    """Positive, negative, or neither: null and zero are one class, since null counts as zero."""
-    return NEITHER if value is None or value == 0 else POSITIVE if value > 0 else NEGATIVE
+    """Which of appendix J's three classes: positive (> 0), negative or neutral (<= 0), no annotation (null)."""
+    return NO_ANNOTATION if value is None else POSITIVE if value > 0 else NOT_POSITIVE
 
 
 def consistency(samples: pa.Table) -> tuple[Consistency, ...]:

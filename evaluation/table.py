@@ -175,7 +175,7 @@ def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
         for method in methods
     )
     note = (
-        "Agreement: share of turns that two samples put into the same class: above zero, below zero, null or zero "
+        "Agreement: share of turns that two samples put into the same class: above zero, zero or below, null "
         "(appendix J). Over all conversations, not the held-out ones alone; no agreement with people."
     )
     return Grid("Repeated samples of one judge", CONSISTENCY_HEADER, rows, (note,))

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import SAMPLES
-from evaluation.consistency import NEGATIVE, NEITHER, POSITIVE, Consistency, consistency, turn_class
+from evaluation.consistency import NO_ANNOTATION, NOT_POSITIVE, POSITIVE, Consistency, consistency, turn_class
 from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation
 from evaluation.settings import EvaluationSettings
@@ -25,12 +25,19 @@ def samples(values, method="llm", session_id="s1"):
     return pa.Table.from_pylist(rows, schema=SAMPLES.arrow)
 
 
-def test_null_and_zero_are_one_class():
-    assert [turn_class(value) for value in (None, 0.0, -0.0, 0.1, -3.0)] == [NEITHER] * 3 + [POSITIVE, NEGATIVE]
+def test_the_classes_are_those_of_appendix_j():
+    """Positive (> 0), negative/neutral (0), or no annotation (NaN)."""
+    classes = [turn_class(value) for value in (None, 0.0, -0.0, -3.0, 0.1)]
+    assert classes == [NO_ANNOTATION, NOT_POSITIVE, NOT_POSITIVE, NOT_POSITIVE, POSITIVE]
+
+
+def test_zero_and_below_agree_and_null_agrees_with_null_alone():
+    (found,) = consistency(samples([[0.0, -1.0, None, None], [-2.0, 0.0, 0.0, None]]))
+    assert found.agreement == 0.75
 
 
 def test_two_samples_agree_on_the_turns_of_one_class():
-    (found,) = consistency(samples([[1.0, -1.0, None, 2.0], [3.0, 1.0, 0.0, None]]))
+    (found,) = consistency(samples([[1.0, -1.0, None, 2.0], [3.0, 1.0, None, None]]))
     assert found == Consistency("llm", 2, 1, 4, 0.5, None, None)
     assert found.text() == (
         "2 samples of llm put 50.0% of turns into the same of three classes (4 turns of 1 conversations)"
