@@ -1,6 +1,7 @@
 """How demo/llm_replies.jsonl was made: the demo's prompts out to text files, a real model's replies back in.
 
-    python -m demo.making.record_replies export BATCHES      prompts that have no recorded reply yet, ten a file
+    python -m demo.making.record_replies export BATCHES      prompts that have no recorded reply yet, ten a file,
+                                                             worded as the demo does and as LLM-GELI does
     python -m demo.making.record_replies collect BATCHES --model FAMILY --date YYYY-MM-DD
     python -m demo.making.record_replies export-audit FOLDER     the audit's requests, one file a perturbation
     python -m demo.making.record_replies collect-audit FOLDER --model FAMILY --date YYYY-MM-DD
@@ -36,6 +37,8 @@ from pipeline.engine.stage import Unit
 DEMO = Path(__file__).resolve().parents[1]
 RECORDING = DEMO / "llm_replies.jsonl"
 BATCH = 10
+WORDINGS = ("default", "paper")
+"""The prompts that the demo's methods are recorded for: its own, and LLM-GELI's."""
 TASK = (
     "Below are {count} independent requests, each with a system and a user message. Answer each one by itself, as if "
     "it were the only one, from its own text alone. Give one line of JSON a request and nothing else: "
@@ -44,7 +47,16 @@ TASK = (
 
 
 def requests(config: Config) -> dict[str, tuple[ChatRequest, tuple[int, ...]]]:
-    """Every request that the LLM methods of the demo make, by key, with the turns it asks for."""
+    """Every request that the LLM methods of the demo make in any wording, by key, with the turns it asks for."""
+    found: dict[str, tuple[ChatRequest, tuple[int, ...]]] = {}
+    for wording in WORDINGS:
+        llm = config.decompose.llm.model_copy(update={"prompt": wording})
+        decompose = config.decompose.model_copy(update={"llm": llm})
+        found.update(_requests(config.model_copy(update={"decompose": decompose})))
+    return found
+
+
+def _requests(config: Config) -> dict[str, tuple[ChatRequest, tuple[int, ...]]]:
     engine = open_engine(config)
     found = {}
     for name in config.decompose.methods:
@@ -107,7 +119,7 @@ def collect_audit(config: Config, folder: Path, model: str, date: str) -> None:
                 print(f"{path.name}: {request.subject}: {mistake}")
             entry = {"key": answer["key"], "reply": answer["text"], "model": model, "date": date}
             entries[answer["key"]] = {**entry, "label": f"{request.subject}, audit: {path.stem}"}
-    _write(entries, model, date)
+    _write(entries, model)
     print(f"{len(known.keys() & entries.keys())} of {len(known)} requests of the audit answered in {RECORDING}")
 
 
@@ -146,18 +158,19 @@ def collect(config: Config, folder: Path, model: str, date: str) -> None:
             parse_reply(reply, turns, None, None)
             key = request.key()
             entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.subject}
-    _write(entries, model, date)
-    print(f"{len(entries)} of {len(known)} requests answered in {RECORDING}")
+    _write(entries, model)
+    print(f"{len(known.keys() & entries.keys())} of {len(known)} requests answered in {RECORDING}")
 
 
-def _write(entries: Mapping[str, Mapping[str, str]], model: str, date: str) -> None:
+def _write(entries: Mapping[str, Mapping[str, str]], model: str) -> None:
     how = (
         f"real replies of {model}, which was given only the prompts, in files of up to {BATCH} independent requests; "
-        "up to forty of them shared one conversation, and the temperature that the requests name could not be set. "
+        "up to fifty of them shared one conversation, and the temperature that the requests name could not be set. "
         "Those of the audit: one fresh conversation a perturbation, which was told nothing of the audit and read all "
         "requests of its perturbation, so that replies to one perturbation are not independent of one another"
     )
-    lines = [asdict(RecordingHeader(model, date, how)), *(entries[key] for key in sorted(entries))]
+    days = sorted({entry["date"] for entry in entries.values()})
+    lines = [asdict(RecordingHeader(model, "/".join(days), how)), *(entries[key] for key in sorted(entries))]
     write_atomically(RECORDING, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 

@@ -28,7 +28,7 @@ _HEADER_START = b'{"model": '
 
 @dataclass(frozen=True)
 class RecordingHeader:
-    """Whose replies a file holds: the model family, the day (ISO 8601), and how they were made, in words."""
+    """Whose replies a file holds: the model family, the day or days (ISO 8601), and how they were made, in words."""
 
     model: str
     date: str
