@@ -74,6 +74,11 @@ class Episode:
         r = self.rating
         return r.score if r.higher_is_better else r.low + r.high - r.score
 
+    @property
+    def is_rated(self) -> bool:
+        """Whether somebody gave the score; where nobody did the scale has no width (`corpus.targets`)."""
+        return self.rating.low < self.rating.high
+
     @cached_property
     def target_positions(self) -> tuple[int, ...]:
         """Positions in ``turns`` of the T utterances that are credited (those of the target)."""

@@ -12,7 +12,8 @@ import pyarrow as pa
 from corpus.checks.turns import check_sessions, check_utterances
 from corpus.corpus import Corpus
 from corpus.schema import REWARDS
-from corpus.session import Episode, Rating, Session
+from corpus.session import Episode, Session
+from corpus.targets import PLACES, Credited, answered_episodes, credited, speaker_called, unrated_episode
 from foundation.errors import InputError, UnitError
 from foundation.listing import first_few
 from reward_model.score_journal import ScoreJournal, SessionScores
@@ -20,9 +21,6 @@ from reward_model.score_journal import ScoreJournal, SessionScores
 if TYPE_CHECKING:
     from foundation.progress import Progress
     from reward_model.model import RewardModel
-
-NOBODY = ""
-"""Rater and name of an episode that no rating made: somebody named the target."""
 
 
 @dataclass
@@ -75,7 +73,8 @@ def score_corpus(
     rating : str, optional
         Only episodes of this rating; all of them where None.
     target : str, optional
-        The speaker whose turns are scored, whoever was rated; the ratings say it where None.
+        The speaker whose turns are scored, whoever was rated: a name, or a place (``first``, ``second``). The ratings
+        say it where None.
     taught_by : tuple of str and int
         The method and seed that taught the model: what the columns ``method`` and ``seed`` hold.
     progress : callable
@@ -118,7 +117,10 @@ def choose_episodes(
     target: str | None,
     called: Callable[[str], str] = str,
 ) -> tuple[list[Episode], dict[str, str]]:
-    """The episodes of some sessions, chosen as `score_corpus` does, and the sessions that cannot be read, with why.
+    """The episodes of some sessions to answer in, and the sessions that cannot be read, with why.
+
+    They are chosen as by `score_corpus`, but for sessions without a rating: there, the ratings of the others say who
+    is answered for (`corpus.targets.credited`).
 
     Raises
     ------
@@ -129,7 +131,17 @@ def choose_episodes(
     broken = broken_sessions(corpus)
     failed = {name: broken[name] for name in session_ids if name in broken}
     read = [corpus.session(name) for name in session_ids if name not in failed]
-    return [episode for session in read for episode in _episodes(session, rating, target)], failed
+    if target is not None:
+        return [episode for session in read for episode in _episodes(session, rating, target)], failed
+    whom = Credited()
+    if not all(session.episodes(rating) for session in read):
+        whom = credited((corpus.session(name) for name in _rated(corpus) if name not in broken), rating)
+    return list(answered_episodes(read, whom, rating)), failed
+
+
+def _rated(corpus: Corpus) -> list[str]:
+    ids = set(corpus.ratings.column("session_id").to_pylist())
+    return [name for name in corpus.session_ids() if name in ids]
 
 
 def broken_sessions(corpus: Corpus) -> dict[str | None, str]:
@@ -168,7 +180,7 @@ def _score_session(
 def _episodes(session: Session, rating: str | None, target: str | None) -> tuple[Episode, ...]:
     if target is None:
         return session.episodes(rating)
-    return (Episode(session.session_id, session.turns, Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0)),)
+    return (unrated_episode(session, speaker_called(session.turns, target) or target),)
 
 
 def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[str, int]) -> pa.Table:
@@ -189,15 +201,17 @@ def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called
     names = corpus.rating_names()
     if target is not None:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
-        if target not in speakers:
+        if target not in (*speakers, *PLACES):
             raise InputError(
-                f"{called('target')} {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}."
+                f"{called('target')} {target!r}: nobody of that name speaks in {corpus.root}; {_some(speakers)}. Or "
+                f"say by place whose turns they are: {' or '.join(PLACES)}, who speaks then in each session."
             )
     elif not names:
         speakers = sorted(set(corpus.utterances.column("speaker").drop_null().to_pylist()))
         raise InputError(
-            f"{corpus.root}: no ratings, so nothing says whose turns to score. Name the speaker with "
-            f"{called('target')}; {_some(speakers)}."
+            f"{corpus.root}: no ratings, so nothing says whose turns are meant. Name the speaker with "
+            f"{called('target')}; {_some(speakers)}. Where names change from session to session, say "
+            f"{' or '.join(PLACES)}: who speaks then in each."
         )
     elif rating is not None and rating not in names:
         raise InputError(f"{called('rating')} {rating!r}: not in {corpus.root}; it has {', '.join(names)}.")

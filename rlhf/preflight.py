@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from corpus.session import Episode
 from foundation.errors import InputError
-from rlhf.policy.contexts import check_targets
+from rlhf.policy.contexts import of_targets
 from rlhf.policy.loading import (
     Policy,
     cannot_load,
@@ -24,31 +25,41 @@ TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj"
 """The linear layers of the LLaMA that `tiny` is."""
 
 
-def check_alignment(settings: AlignSettings, rated: Collection[str] | None = None) -> None:
+def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None = None) -> None:
     """Raise InputError where an alignment with ``settings`` cannot be carried out on this machine.
 
     A named policy's configuration and tokenizer are read, and the model is built without its weights (on torch's meta
-    device). ``rated`` are the speakers whom somebody rates; None where they are not known.
+    device). ``episodes`` are those of the whole corpus; None where they are not known.
 
     Raises
     ------
     InputError
-        A device or number format that is not there; processes that cannot be started; targets whom nobody rates; of a
-        policy: unknown name, gated, no network, no safetensors in its folder, not a causal language model, no tokenizer
-        or one with more tokens than the model has embeddings, no chat template or one that does not suit, no end mark,
-        a window longer than the model reads, or no layer of the names in ``settings.lora.targets``.
+        A device or number format that is not there; processes that cannot be started; targets whom nobody rates, or
+        none where no session has a score; of a policy: unknown name, gated, no network, no safetensors in its folder,
+        not a causal language model, no tokenizer or one with more tokens than the model has embeddings, no chat
+        template or one that does not suit, no end mark, a window longer than the model reads, or no layer of the names
+        in ``settings.lora.targets``.
     """
     check_device(settings.placement)
     if settings.processes > 1:
         from rlhf.launch.parent import check_launch
 
         check_launch(settings)
-    if rated is not None:
-        check_targets(settings.targets, rated)
+    if episodes is not None:
+        _check_targets(settings, episodes)
     if settings.policy == "tiny":
         _check_tiny(settings.lora)
     else:
         _check_policy(settings)
+
+
+def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None:
+    if not episodes and not settings.targets:
+        raise InputError(
+            "targets: no session has a score, so nothing says in whose place the policy answers. Set targets to "
+            '["second"] for who speaks second in each session, to ["first"], or to names.'
+        )
+    of_targets(episodes, settings.targets)
 
 
 def _check_tiny(lora: LoraSettings) -> None:

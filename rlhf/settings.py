@@ -243,7 +243,9 @@ class AlignSettings(Settings):
     )
     context_turns: ContextTurns = 3
     targets: tuple[str, ...] = Field(
-        default=(), description="speakers in whose place the policy answers; none given: everybody who was rated"
+        default=(),
+        description="in whose place the policy answers: names, or first and second to speak in a session; none given: "
+        "everybody who was rated, and in sessions without a score whom the others' scores credit",
     )
     episode_contexts: int | None = Field(
         default=None,

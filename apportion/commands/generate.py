@@ -49,7 +49,11 @@ CONTEXT_OPTIONS = (
         help="Which session is in which split.  [default: the run's splits.parquet beside POLICY]",
     ),
     click.option("--rating", metavar="NAME", help="Only episodes of this rating.  [default: all]"),
-    click.option("--target", metavar="SPEAKER", help="Answer in this speaker's place, whoever was rated."),
+    click.option(
+        "--target",
+        metavar="SPEAKER",
+        help="Answer in this speaker's place, whoever was rated: a name, or first or second to speak in a session.",
+    ),
 )
 
 

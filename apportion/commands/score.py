@@ -34,7 +34,11 @@ SUFFIXES = (".parquet", ".jsonl")
     help="The table: .parquet or .jsonl.",
 )
 @click.option("--rating", metavar="NAME", help="Only episodes of this rating.  [default: all]")
-@click.option("--target", metavar="SPEAKER", help="Score this speaker's turns, whoever was rated.")
+@click.option(
+    "--target",
+    metavar="SPEAKER",
+    help="Score this speaker's turns, whoever was rated: a name, or first or second to speak in a session.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that compute.")
 @click.option("--force", is_flag=True, help="Replace the table if it is there.")

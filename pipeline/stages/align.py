@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpus.session import Session
+from corpus.session import Episode, Session
+from corpus.targets import answered_episodes, credited
 from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
 from pipeline.config import Config, key_of
@@ -40,7 +41,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
         wandb_run(config.run.wandb, config.output / "wandb", config.align, seed, "run.wandb") as sent,
     ):
         job = Job(
-            episodes=inputs.episodes(config.rating),
+            episodes=_episodes(inputs.sessions, config, config.rating),
             splits=inputs.required("split", "splits"),
             reward_model=trained.folder / "model",
             settings=config.align,
@@ -104,16 +105,15 @@ def _check(before: BeforeRun) -> Iterator[str]:
     named = settings.policy != "tiny" and not is_folder_name(settings.policy)
     if not (named and before.finished()):
         with errors_called("align"):
-            check_alignment(settings, _rated(before))
+            check_alignment(settings, _episodes(tuple(before.sessions.values()), config, before.rating))
     if settings.unread:
         keys = ", ".join(f"align.{name}" for name in settings.unread)
         yield f"{keys}: set, but not read by align.algorithm = {settings.algorithm!r}."
 
 
-def _rated(before: BeforeRun) -> set[str]:
-    """Whom somebody rates."""
-    episodes = (episode for session in before.sessions.values() for episode in session.episodes(before.rating))
-    return {episode.rating.target for episode in episodes}
+def _episodes(sessions: Sequence[Session], config: Config, rating: str | None) -> tuple[Episode, ...]:
+    """All that the policy could answer in: sessions without a score in the place of whom the others' scores credit."""
+    return answered_episodes(sessions, credited(sessions, rating), rating, config.align.targets)
 
 
 def _check_place(config: Config) -> None:
@@ -133,6 +133,7 @@ ALIGN = Stage(
     needs=("split", "train-reward"),
     per="corpus",
     over=("method", "seed"),
+    version=2,
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,

@@ -19,6 +19,7 @@ from corpus.settings import SplitSettings
 from corpus.splits import split
 from corpus.tablefile import read_table
 from foundation.errors import InputError
+from foundation.listing import counted
 from foundation.progress import Progress
 from foundation.settings import problems
 from reward_model.corpus_scores import choose_episodes
@@ -52,7 +53,9 @@ class Wanted:
     splits_file : Path, optional
         Which session is in which split; None takes the table beside a policy, else the default shares.
     rating, target : str, optional
-        Only episodes of this rating; in this speaker's place, whoever was rated.
+        Only episodes of this rating; in this speaker's place, whoever was rated: a name, or ``first`` or ``second``,
+        who speaks then in a session. Without a target, sessions without a score are answered for whom the others'
+        scores credit.
     seed : int
         Of the draws.
     batch : int
@@ -93,7 +96,7 @@ class Sessions:
     episodes: Sequence[Episode]
     failed: Mapping[str, str]
     split: str
-    note: str | None
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Generation:
         contexts = self.contexts
         room = f", {contexts.no_room} for which another policy has no room" if contexts.no_room else ""
         lines = [f"{len(contexts.shown):,} contexts of {contexts.sessions:,} sessions, out of {contexts.first}{room}"]
-        lines += [f"note: {self.sessions.note}"] if self.sessions.note else []
+        lines += [f"note: {note}" for note in self.sessions.notes]
         return "\n".join([*lines, *(f"failed: {name}: {cause}" for name, cause in self.sessions.failed.items())])
 
     def to_json(self) -> dict[str, Any]:
@@ -167,7 +170,8 @@ class Generation:
             "continued": contexts.first.continued,
             "over_long": contexts.first.over_long,
             "no_room": contexts.no_room,
-            "note": self.sessions.note,
+            "unrated": contexts.first.unrated,
+            "note": "; ".join(self.sessions.notes) or None,
             "failed": dict(self.sessions.failed),
         }
 
@@ -199,8 +203,9 @@ def choose(policies: Sequence[str], corpus: Path, wanted: Wanted, called: Called
     if not contexts.shown:
         raise InputError(
             f"{corpus}, split {sessions.split!r}, {len(sessions.episodes)} episodes: {contexts.first}, "
-            f"{contexts.no_room} for which another policy has no room. Raise {called('max_context_tokens')}, or choose "
-            f"other sessions with {called('split')}."
+            f"{contexts.no_room} for which another policy has no room"
+            f"{''.join(f'; {note}' for note in sessions.notes)}. Raise {called('max_context_tokens')}, or choose other "
+            f"sessions with {called('split')}."
         )
     sampling = SamplingSettings(window, placement, temperature, wanted.seed, wanted.batch, wanted.blind)
     return Generation(sources, contexts, sampling, sessions)
@@ -288,26 +293,40 @@ def choose_sessions(corpus: Corpus, policies: Mapping[str, str], wanted: Wanted,
     InputError
         No such table of splits, a split without sessions, or a rating or target that the corpus does not have.
     """
-    note, table = None, None
-    if wanted.split != ALL:
-        path = wanted.splits_file or _splits_beside(policies)
-        table = _read_splits(path, called) if path else _default_splits(corpus, wanted.rating, called)
-        if not path:
-            note = (
-                f"no {SPLITS_FILE} beside a policy: the sessions were shared out by the default shares; if a run with "
-                f"others trained the policy, give its table with {called('splits_file')}"
-            )
-    split_of = None
-    if table is not None:
-        split_of = dict(zip(table["session_id"].to_pylist(), table["split"].to_pylist(), strict=True))
-    names = [name for name in corpus.session_ids() if split_of is None or split_of.get(name) == wanted.split]
-    if not names:
+    names, notes = _sessions_of_split(corpus, policies, wanted, called)
+    episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target, called)
+    silent = [episode.session_id for episode in episodes if wanted.target is not None and not episode.target_turns]
+    notes += [f"{counted(silent, 'session')} without {called('target')} {wanted.target!r}"] if silent else []
+    return Sessions(episodes, failed, wanted.split, tuple(notes))
+
+
+def _sessions_of_split(
+    corpus: Corpus, policies: Mapping[str, str], wanted: Wanted, called: Called
+) -> tuple[list[str], list[str]]:
+    """The ids of the sessions, and what has to be said of the split."""
+    names = corpus.session_ids()
+    if wanted.split == ALL and names:
+        return names, []
+    path = wanted.splits_file or _splits_beside(policies)
+    table = _read_splits(path, called) if path else _default_splits(corpus, wanted.rating, called)
+    split_of = dict(zip(table["session_id"].to_pylist(), table["split"].to_pylist(), strict=True))
+    chosen = [name for name in names if split_of.get(name) == wanted.split]
+    if path and split_of.keys().isdisjoint(names):
+        raise InputError(
+            f"{corpus.root}: none of its sessions is in {path}, which shares out another corpus. No policy of that run "
+            f"has seen any of them: take all with {called('split')} {ALL}, or give a table of this corpus with "
+            f"{called('splits_file')}."
+        )
+    if not chosen:
         raise InputError(
             f"{corpus.root}: no session is in the split {wanted.split!r}. Choose another with {called('split')}, or "
             f"{ALL}."
         )
-    episodes, failed = choose_episodes(corpus, names, wanted.rating, wanted.target, called)
-    return Sessions(episodes, failed, wanted.split, note)
+    note = (
+        f"no {SPLITS_FILE} beside a policy: the sessions were shared out by the default shares; if a run with "
+        f"others trained the policy, give its table with {called('splits_file')}"
+    )
+    return chosen, [] if path else [note]
 
 
 def _splits_beside(policies: Mapping[str, str]) -> Path | None:

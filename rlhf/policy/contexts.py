@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, Turn
+from corpus.targets import PLACES, speaker_called
 from foundation.errors import InputError
 from foundation.listing import first_few
 
@@ -46,7 +47,7 @@ class ContextSet:
 
     ``empty``: nobody had spoken before; ``continued``: the target spoke last, so there is nothing to answer;
     ``over_long``: even the last turn alone is longer than the prompt may be; ``surplus``: more than may come from one
-    speaker in one session.
+    speaker in one session. ``unrated``: how many of the contexts are from sessions without a score.
     """
 
     contexts: tuple[DialogueContext, ...]
@@ -54,12 +55,14 @@ class ContextSet:
     continued: int = 0
     over_long: int = 0
     surplus: int = 0
+    unrated: int = 0
 
     def __str__(self) -> str:
         surplus = f", {self.surplus} beyond the most of a speaker in a session" if self.surplus else ""
+        unrated = f" ({self.unrated} of sessions without a score)" if self.unrated else ""
         return (
-            f"{len(self.contexts)} contexts; left out: {self.empty} without history, {self.continued} that continue "
-            f"the speaker's own turn, {self.over_long} over-long{surplus}"
+            f"{len(self.contexts)} contexts{unrated}; left out: {self.empty} without history, {self.continued} that "
+            f"continue the speaker's own turn, {self.over_long} over-long{surplus}"
         )
 
 
@@ -77,7 +80,7 @@ def make_contexts(
     Parameters
     ----------
     episodes : iterable of Episode
-        Sessions of the ``policy`` split, seen through their ratings.
+        Sessions of the ``policy`` split, seen through their ratings; those without one as `corpus.targets` says.
     tokenizer : PreTrainedTokenizerBase
         The policy's, with its chat template.
     history : callable
@@ -88,15 +91,15 @@ def make_contexts(
         Most contexts of an episode, spread evenly over it; None takes all.
     """
     contexts: list[DialogueContext] = []
-    lost = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0}
+    counted = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0, "unrated": 0}
     for episode in episodes:
         of_episode: list[DialogueContext] = []
         for position in episode.target_positions:
             before = spoken(episode.turns[:position])
             if not before:
-                lost["empty"] += 1
+                counted["empty"] += 1
             elif before[-1].speaker == episode.rating.target:
-                lost["continued"] += 1
+                counted["continued"] += 1
             elif window := _window(before[-context_turns:], episode.rating.target, tokenizer, max_context_tokens):
                 messages, prompt = window
                 turn = episode.turns[position].turn
@@ -104,11 +107,12 @@ def make_contexts(
                     DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position))
                 )
             else:
-                lost["over_long"] += 1
+                counted["over_long"] += 1
         kept = choose_contexts(of_episode, len(of_episode) if most is None else most)
-        lost["surplus"] += len(of_episode) - len(kept)
+        counted["unrated"] += 0 if episode.is_rated else len(kept)
+        counted["surplus"] += len(of_episode) - len(kept)
         contexts.extend(kept)
-    return ContextSet(tuple(contexts), **lost)
+    return ContextSet(tuple(contexts), **counted)
 
 
 def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[DialogueContext, ...]:
@@ -118,23 +122,34 @@ def choose_contexts(contexts: Sequence[DialogueContext], count: int) -> tuple[Di
 
 
 def of_targets(episodes: Sequence[Episode], targets: Sequence[str]) -> Sequence[Episode]:
-    """The episodes of these target speakers; all of them where none is named.
+    """The episodes of these target speakers, by name or by place; all of them where none is given.
 
     Raises
     ------
     InputError
-        A speaker whom no episode rates.
+        One whom no episode has for its target.
     """
-    check_targets(targets, {episode.rating.target for episode in episodes})
-    return [episode for episode in episodes if episode.rating.target in targets] if targets else episodes
-
-
-def check_targets(targets: Sequence[str], rated: Collection[str]) -> None:
-    """Raise InputError for one of ``targets`` whom nobody has rated."""
+    if not targets:
+        return episodes
     for target in targets:
-        if target not in rated:
-            shown = first_few([repr(name) for name in sorted(rated)], 5) or "no speakers"
-            raise InputError(f"targets: nobody called {target!r} is rated. Rated are {shown}.")
+        if not any(_is_target(episode, target) for episode in episodes):
+            raise InputError(_no_target(target, episodes))
+    return [episode for episode in episodes if any(_is_target(episode, target) for target in targets)]
+
+
+def _is_target(episode: Episode, wanted: str) -> bool:
+    return episode.rating.target == (speaker_called(episode.turns, wanted) or wanted)
+
+
+def _no_target(target: str, episodes: Sequence[Episode]) -> str:
+    rated = sorted({episode.rating.target for episode in episodes if episode.is_rated})
+    shown = first_few([repr(name) for name in rated], 5) or "no speakers"
+    if target in PLACES:
+        return f"targets: who speaks {target} is rated in no session. Rated are {shown}."
+    return (
+        f"targets: nobody called {target!r} is rated. Rated are {shown}. A session without a score needs one who "
+        f"speaks in it, or a place: {' or '.join(PLACES)}."
+    )
 
 
 def spoken(turns: Iterable[Turn]) -> list[Turn]:

@@ -19,7 +19,7 @@ class Job:
     Parameters
     ----------
     episodes : sequence of Episode
-        Every session of the corpus, seen through one rating.
+        Every session of the corpus, seen through one rating; one without a score as `corpus.targets` sees it.
     splits : pa.Table
         ``session_id`` and ``split`` (schema SPLITS).
     reward_model : Path

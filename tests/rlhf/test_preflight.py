@@ -116,9 +116,22 @@ def test_the_layers_of_tiny_are_those_that_it_has():
 
 
 def test_targets_whom_nobody_rates_are_told():
-    check_alignment(settings(targets=["bot"]), {"bot"})
-    with pytest.raises(InputError, match=r"targets: nobody called 'bob' is rated. Rated are 'ann', 'bot'"):
-        check_alignment(settings(targets=["bob"]), {"bot", "ann"})
+    rated = chats(2)
+    check_alignment(settings(targets=["bot"]), rated)
+    check_alignment(settings(targets=["second"]), rated)
+    with pytest.raises(InputError, match=r"targets: nobody called 'bob' is rated. Rated are 'bot'\."):
+        check_alignment(settings(targets=["bob"]), rated)
+    with pytest.raises(InputError, match=r"nobody called 'third' is rated.* or a place: first or second\."):
+        check_alignment(settings(targets=["third"]), rated)
+    with pytest.raises(InputError, match=r"targets: who speaks first is rated in no session. Rated are 'bot'\."):
+        check_alignment(settings(targets=["first"]), rated)
+
+
+def test_without_any_score_somebody_has_to_say_in_whose_place_the_policy_answers():
+    with pytest.raises(InputError, match=r'targets: no session has a score.* Set targets to \["second"\]'):
+        check_alignment(settings(), [])
+    with pytest.raises(InputError, match=r"who speaks second is rated in no session. Rated are no speakers"):
+        check_alignment(settings(targets=["second"]), [])
 
 
 def test_a_device_or_format_that_is_not_there_is_told(monkeypatch):

@@ -15,10 +15,12 @@ import torch
 
 import rlhf.compare.generate as generating
 from apportion.cli import main
+from corpus.importers import import_to
 from corpus.schema import RESPONSES, SPLITS
 from rlhf.compare.note import is_blind
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
+from tests.behaviour.soda import joined, soda_corpus
 from tests.rlhf.saved import save_aligned, save_model
 
 
@@ -280,3 +282,43 @@ def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp
     done = apportion("generate", policy, corpus, "--json", "--out", tmp_path / "r.parquet")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["status"] == "written"
+
+
+def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path) -> None:
+    soda, out = soda_corpus(tmp_path / "soda"), tmp_path / "r.parquet"
+    code, _, err = run(capsys, policy, soda, "--out", out)
+    assert code == 2 and "none of its sessions is in" in err and "take all with --split all" in err
+    code, _, err = run(capsys, policy, soda, "--split", "all", "--out", out)
+    assert code == 2 and "Name the speaker with --target" in err and "say first or second" in err
+    code, _, err = run(capsys, policy, soda, "--split", "all", "--target", "third", "--out", out)
+    assert code == 2 and "--target 'third': nobody of that name" in err and "by place" in err
+    code, told, _ = run(capsys, policy, soda, "--split", "all", "--target", "second", "--out", out, "--json")
+    assert code == 0
+    rows, document = pq.read_table(out).to_pylist(), json.loads(told)
+    # Two turns of the second speaker in 18 dialogues of two and in that of three; none where somebody talks alone.
+    assert len(rows) == 38 == document["contexts"] == document["unrated"]
+    assert document["note"] == "1 session (soda-0003) without --target 'second'"
+    three = {row["turn"]: row["context"] for row in rows if row["session_id"] == "soda-0002"}
+    assert sorted(three) == [1, 3] and three[1].startswith("user: ") and three[3].count("user: ") == 2
+    code, told, _ = run(capsys, policy, soda, "--split", "all", "--target", "first", "--out", tmp_path / "f.parquet")
+    assert code == 0 and "(18 of sessions without a score)" in told
+    alone = {row["session_id"] for row in pq.read_table(tmp_path / "f.parquet").to_pylist()}
+    assert "soda-0002" not in alone and "soda-0003" not in alone
+
+
+def test_only_monologues_have_nobody_who_answers(capsys, policy, tmp_path) -> None:
+    (tmp_path / "alone.jsonl").write_text(json.dumps({"dialogue": ["Hi.", "Anyone?"], "speakers": ["Ann", "Ann"]}))
+    import_to("soda", tmp_path / "alone.jsonl", tmp_path / "alone")
+    code, _, err = run(capsys, policy, tmp_path / "alone", "--split", "all", "--target", "second")
+    assert code == 2 and "0 contexts" in err and "1 session (alone-0001) without --target 'second'" in err
+
+
+def test_sessions_without_a_score_are_answered_for_whom_the_others_credit(capsys, corpus, policy, tmp_path) -> None:
+    both = joined(tmp_path / "both", corpus, soda_corpus(tmp_path / "soda"))
+    code, told, _ = run(capsys, policy, both, "--split", "all", "--out", tmp_path / "r.parquet", "--contexts", 500)
+    assert code == 0 and "74 contexts (38 of sessions without a score)" in told
+    write_splits = pa.Table.from_pylist([{"session_id": "soda-0004", "split": "policy"}], schema=SPLITS.arrow)
+    pq.write_table(write_splits, tmp_path / "own.parquet")
+    asked = ("--split", "policy", "--splits", tmp_path / "own.parquet", "--out", tmp_path / "s.parquet")
+    code, told, _ = run(capsys, policy, both, *asked)
+    assert code == 0 and "2 contexts of 1 sessions, out of 2 contexts (2 of sessions without a score)" in told

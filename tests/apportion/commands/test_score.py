@@ -140,12 +140,17 @@ def test_the_same_again_gives_the_same_bytes_and_asks_before_it_replaces(
 def test_a_named_speaker_needs_no_ratings(capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path) -> None:
     bare = write(tmp_path / "bare", DIALOGUES, [])
     code, _, err = run(capsys, model, bare)
-    assert code == 2 and "no ratings, so nothing says whose turns to score" in err and "'bot', 'user'" in err
+    assert code == 2 and "no ratings, so nothing says whose turns are meant" in err and "'bot', 'user'" in err
     code, told, _ = run(capsys, model, bare, "--target", "bot", "--json", "--out", tmp_path / "t.parquet")
     assert code == 0
     assert json.loads(told)["turns"] == 4 and json.loads(told)["unrated"] == []
     rows = pq.read_table(tmp_path / "t.parquet").to_pylist()
     assert {(row["rater"], row["name"], row["target"]) for row in rows} == {("", "", "bot")}
+    by_place = tmp_path / "by_place.parquet"
+    assert run(capsys, model, bare, "--target", "second", "--out", by_place)[0] == 0
+    turns = [(row["session_id"], row["turn"], row["target"]) for row in pq.read_table(by_place).to_pylist()]
+    # In s2 the bot says nothing, and s3 and s4 have one speaker.
+    assert turns == [("s1", 1, "bot"), ("s1", 3, "bot")]
     code, _, err = run(capsys, model, bare, "--target", "robot")
     assert code == 2 and "target 'robot': nobody of that name" in err
 

@@ -48,7 +48,7 @@ def test_the_splits_are_those_given_else_those_beside_a_policy_else_the_default_
     assert sessions(Wanted(splits_file=write_splits(tmp_path / "other", 1))) == ["s00"]
     assert len(sessions(Wanted(split="all"))) == 12
     alone = choose_sessions(corpus, {"p": "org/model"}, Wanted())
-    assert alone.note is not None and alone.note.endswith("give its table with splits_file") and alone.episodes
+    assert alone.notes[0].endswith("give its table with splits_file") and alone.episodes
     with pytest.raises(
         InputError, match=r"no session is in the split 'validation'\. Choose another with split, or all"
     ):

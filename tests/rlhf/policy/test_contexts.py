@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpus.session import Session, Turn
+from corpus.targets import unrated_episode
 from foundation.errors import InputError
 from rlhf.policy.contexts import Said, make_contexts, merge_turns, of_targets, render
 from rlhf.training.tiny_policy import train_tokenizer
@@ -67,6 +69,25 @@ def test_targets_are_chosen_by_name_and_one_whom_nobody_rated_is_an_error():
         of_targets([CHAT, other], ("ann", "eve"))
     with pytest.raises(InputError, match="Rated are no speakers"):
         of_targets([], ("ann",))
+
+
+def test_targets_are_chosen_by_place_in_sessions_with_and_without_a_score():
+    talk = Session("u", tuple(Turn(i, who, "hi") for i, who in enumerate(("Di", "Cy", "Di"))))
+    first, second = unrated_episode(talk, "Di"), unrated_episode(talk, "Cy")
+    assert of_targets([CHAT, first, second], ("second",)) == [CHAT, second]
+    assert of_targets([CHAT, first, second], ("first", "bot")) == [CHAT, first]
+    with pytest.raises(InputError, match="who speaks first is rated in no session"):
+        of_targets([CHAT], ("first",))
+    with pytest.raises(InputError, match=r"A session without a score needs one who speaks in it, or a place: first or"):
+        of_targets([CHAT, second], ("third",))
+
+
+def test_contexts_of_sessions_without_a_score_are_counted():
+    talk = Session("u", tuple(Turn(i, who, "hi") for i, who in enumerate(("Di", "Cy", "Di"))))
+    found = made(CHAT, unrated_episode(talk, "Di"), unrated_episode(talk, "Cy"))
+    assert [(c.session_id, c.turn) for c in found.contexts] == [("s", 1), ("s", 3), ("u", 2), ("u", 1)]
+    assert found.unrated == 2
+    assert str(found).startswith("4 contexts (2 of sessions without a score); left out: 1 without history")
 
 
 def test_several_turns_of_one_side_become_one_message():

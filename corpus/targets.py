@@ -1,0 +1,107 @@
+"""Whose turns count in a session: the rated speaker's, a named one's, or who speaks first or second."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from corpus.session import Episode, Rating, Session, Turn
+from foundation.listing import listed
+
+PLACES = ("first", "second")
+"""Words for a speaker by the order in which the speakers of a session first say something."""
+NOBODY = ""
+"""Rater and name of an episode that no rating made."""
+
+
+def in_order(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """The speakers of a session in the order in which they first say something; who says nothing is not among them."""
+    return tuple(dict.fromkeys(turn.speaker for turn in turns if turn.text.strip()))
+
+
+def speaker_called(turns: Sequence[Turn], wanted: str) -> str | None:
+    """Whom ``wanted`` means in a session: the speaker of that name, else at that place; None where there is neither.
+
+    >>> speaker_called((Turn(0, "ann", "Hi."), Turn(1, "bob", "Hello.")), "second")
+    'bob'
+    """
+    speakers = in_order(turns)
+    if wanted in speakers or wanted not in PLACES:
+        return wanted if wanted in speakers else None
+    place = PLACES.index(wanted)
+    return speakers[place] if place < len(speakers) else None
+
+
+def unrated_episode(session: Session, target: str) -> Episode:
+    """A session seen as if ``target`` had been rated, on a scale of no width: its score is nobody's."""
+    return Episode(session.session_id, session.turns, Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Credited:
+    """Whom the ratings of a corpus credit: ``name`` where it is always the same one, and at which places they speak.
+
+    ``places`` (from 0) are those that most of the rated sessions credit; without any rated session there are none.
+    """
+
+    name: str | None = None
+    places: tuple[int, ...] = ()
+
+    def speakers(self, turns: Sequence[Turn]) -> tuple[str, ...]:
+        """Who stands for the credited in a session that nobody rated: who has their name, else their places."""
+        found = in_order(turns)
+        if self.name is not None and self.name in found:
+            return (self.name,)
+        return tuple(found[place] for place in self.places if place < len(found))
+
+    def __str__(self) -> str:
+        places = [PLACES[place] if place < len(PLACES) else f"number {place + 1}" for place in self.places]
+        by_place = f"who speaks {listed(places, separator=' and ')}"
+        return by_place if self.name is None else f"{self.name!r}, else {by_place}"
+
+
+def credited(sessions: Iterable[Session], rating: str | None = None) -> Credited:
+    """Whom the ratings called ``rating`` (any of them where None) credit in ``sessions``."""
+    names: set[str] = set()
+    patterns: Counter[tuple[int, ...]] = Counter()
+    for session in sessions:
+        targets = {episode.rating.target for episode in session.episodes(rating)}
+        names |= targets
+        speakers = in_order(session.turns)
+        if places := tuple(sorted(speakers.index(target) for target in targets if target in speakers)):
+            patterns[places] += 1
+    # Of places that are credited equally often the later: who answers rather than who opens.
+    commonest = max(patterns, key=lambda places: (patterns[places], places), default=())
+    return Credited(names.pop() if len(names) == 1 else None, commonest)
+
+
+def answered_episodes(
+    sessions: Iterable[Session], whom: Credited, rating: str | None = None, targets: Sequence[str] = ()
+) -> tuple[Episode, ...]:
+    """Sessions as a policy answers in them: rated ones through their ratings, the others in their target's place.
+
+    Parameters
+    ----------
+    sessions : iterable of Session
+        In this order their episodes come.
+    whom : Credited
+        Whom the corpus' ratings credit, for sessions without one.
+    rating : str, optional
+        Which ratings count. Where a session has others only, whom they credit is answered for.
+    targets : sequence of str
+        Names and places; where there are any, they and not the ratings say it of sessions without one.
+    """
+    episodes: list[Episode] = []
+    for session in sessions:
+        rated = session.episodes(rating)
+        episodes.extend(rated or (unrated_episode(session, name) for name in _answered(session, whom, targets)))
+    return tuple(episodes)
+
+
+def _answered(session: Session, whom: Credited, targets: Sequence[str]) -> Iterable[str]:
+    if targets:
+        called = (speaker_called(session.turns, wanted) for wanted in targets)
+        return dict.fromkeys(name for name in called if name is not None)
+    otherwise_rated = dict.fromkeys(rating.target for rating in session.ratings)
+    return otherwise_rated or whom.speakers(session.turns)
