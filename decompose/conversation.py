@@ -131,7 +131,7 @@ def decompose(
         judged = judge_session(method, session, None, None, configuration, lent).judgements
     constraint = configuration.constraint
     if spread is None:
-        spread = 1.0 if constraint == "soft" else _spread(declared, judged, episode)
+        spread = 1.0 if constraint == "soft" or declared.unprojected else _spread(declared, judged, episode)
     table, projection = apply_constants(judged, [episode], mean_score, spread, declared, constraint)
     return Decomposition(
         method=method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -30,7 +30,8 @@ class Method:
     in as a batch, and have many sessions wait for the server at once.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
-    it out (``decompose.projection``); ``width`` how wide the scale of its values is, where it has one;
+    it out (``decompose.projection``); ``unprojected`` that its values are rewards as they come, in units of their own,
+    whose sum is no score; ``width`` how wide the scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
     the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its name decides, whatever is
     configured, and ``settings`` the class of a part that is not one of ours, a
@@ -54,6 +55,7 @@ class Method:
     requests: str | None = None
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
+    unprojected: bool = False
     highest: float | None = None
     width: float | None = None
     null: Literal["zero", "mean"] = "mean"
@@ -138,6 +140,12 @@ def _mix(name: str, title: str, whole: str, local: str) -> Method:
     )
 
 
+def _signal(name: str, title: str, load: str, **declared: Any) -> tuple[Method, Method]:
+    """A local signal projected onto the score, and alone: a reward by itself, as VA and LS in LLM-GELI's Table 4."""
+    projected = Method(name, "judge", title, load, **{"section": name, **declared})
+    return projected, replace(projected, name=f"{name}-raw", title=f"{title}, alone", unprojected=True)
+
+
 def _rrd(name: str, title: str, **fixed: Any) -> Method:
     load = "decompose.learning.rrd:RRD"
     return Method(name, "fit", title, load, reward_units=True, section="rrd", fixed=tuple(fixed.items()))
@@ -145,22 +153,15 @@ def _rrd(name: str, title: str, **fixed: Any) -> Method:
 
 _OURS = (
     Method("uniform", "judge", "Uniform: every turn the same share", "decompose.judging.uniform:judge"),
-    Method(
-        "sentiment",
-        "judge",
-        "Sentiment of the rater's next reply",
-        "decompose.judging.sentiment:judge",
+    *_signal("sentiment", "Sentiment of the rater's next reply", "decompose.judging.sentiment:judge", width=2.0),
+    *_signal(
+        "sentiment-utterance",
+        "Sentiment of the utterance itself",
+        "decompose.judging.sentiment:judge_utterance",
         width=2.0,
         section="sentiment",
     ),
-    Method(
-        "affect",
-        "judge",
-        "Visual affect of the rater",
-        "decompose.judging.affect:judge",
-        uses_features=True,
-        section="affect",
-    ),
+    *_signal("affect", "Visual affect of the rater", "decompose.judging.affect:judge", uses_features=True),
     Method(
         "llm",
         "judge",

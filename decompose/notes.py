@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from corpus.session import Episode
+from decompose.identity import configured
 from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings, RRDSettings
 
@@ -20,6 +21,13 @@ def method_notes(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:
     ``longest`` is the number of target turns of the longest dialogue.
     """
     return _drawing(settings, longest)
+
+
+def own_units(settings: DecomposeSettings) -> tuple[str, ...]:
+    """The run's methods whose rewards are in units of their own: nothing brought them to those of the score."""
+    soft = settings.constraint == "soft"
+    methods = [configured(METHODS[name], settings) for name in settings.methods]
+    return tuple(m.name for m in methods if m.unprojected or (soft and not (m.reward_units or m.attribution)))
 
 
 def same_as(name: str, among: Iterable[str], settings: DecomposeSettings, longest: int) -> str | None:

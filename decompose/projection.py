@@ -105,7 +105,8 @@ def project(
 
     The ``soft`` constraint adds nothing and stretches nothing: reward_t = j_t, or s * a_t of attributions, and the
     residual tells how far their sum misses R~ (Eq. 4 of LLM-GELI, which only asks for it). Values that hand out the
-    score itself leave nothing out of it, so that their ``score_offset`` is 0 then.
+    score itself leave nothing out of it, so that their ``score_offset`` is 0 then. So it is for a local signal alone
+    (``method.unprojected``, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
 
     Parameters
     ----------
@@ -175,8 +176,10 @@ def apply_constants(
 def _applied(
     judgements: pa.Table, ordered: _Table, offset: float, spread: float, method: Method, constraint: Constraint
 ) -> tuple[pa.Table, Projection]:
+    if method.unprojected:
+        constraint = "soft"
     soft = constraint == "soft"
-    if soft and method.hands_out_score:
+    if soft and (method.hands_out_score or method.unprojected):
         offset = 0.0
     scores = np.array([episode.score for episode in ordered.judged], dtype=np.float64)
     totals = scores - offset

@@ -23,7 +23,7 @@ from llm_client.settings import LLMSettings
 
 
 class SentimentSettings(Settings):
-    """The sentiment of the rater's next reply."""
+    """The sentiment of the rater's next reply, or of the utterance itself."""
 
     classifier: str = Field(
         default="vader",
@@ -188,9 +188,9 @@ class DecomposeSettings(Settings):
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
-        description="ways of decomposition to run and compare: uniform, sentiment, affect, llm, llm-multimodal, rrd, "
-        "rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, "
-        "reaction-llm",
+        description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, llm, "
+        "llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, "
+        "rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw and affect-raw are signals alone",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",

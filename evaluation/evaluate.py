@@ -24,7 +24,7 @@ Twenty conversations of two turns each, and a reward model that gives each turn 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 
 import pyarrow as pa
@@ -57,6 +57,7 @@ def evaluate(
     settings: EvaluationSettings,
     samples: pa.Table | None = None,
     frames: pa.Table | None = None,
+    own_units: Collection[str] = (),
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
@@ -84,6 +85,9 @@ def evaluate(
         SAMPLES schema, of all splits; None where no method was asked more than once.
     frames : pa.Table or None
         FRAMES schema, for the local difference by the most probable emotion (``settings.happy_by = "mode"``).
+    own_units : collection of str
+        Methods whose rewards are in units of their own: they are never called the best, and their local difference is
+        compared with none.
     notes : Sequence of str
         Sentences about the methods that are to stand below the tables.
 
@@ -114,15 +118,16 @@ def evaluate(
         decompositions=_summarise(of_decomposers, decomposers, constant[baselines.MEAN]),
         decomposition_baselines=_summarise(of_decomposers, undivided, undivided[baselines.MEAN]),
         comparisons=(
-            *_compare(bench, "reward_models", {**models, **constant}),
-            *_compare(bench, "decompositions", {**decomposers, **undivided} if decomposers else {}),
+            *_compare(bench, "reward_models", {**models, **constant}, own_units),
+            *_compare(bench, "decompositions", {**decomposers, **undivided} if decomposers else {}, own_units),
         ),
         faces=bench.face_counts(),
         agreement=bench.agreement_counts(),
         one_annotator=bench.one_annotator(),
         human=bench.human(),
+        own_units=tuple(own_units),
         notes=tuple(notes),
-        warnings=cautions(held, scored, decomposed, models, constant[baselines.MEAN], settings),
+        warnings=cautions(held, scored, decomposed, _without(models, own_units), constant[baselines.MEAN], settings),
         settings=settings,
         consistency=() if samples is None else consistency(samples),
     )
@@ -186,11 +191,18 @@ def _summarise(bench: Bench, methods: Mapping[str, Figures], mean: Figures) -> t
     return tuple(result)
 
 
-def _compare(bench: Bench, among: str, methods: Mapping[str, Figures]) -> list[PairedDifference]:
-    """Paired differences of every two methods in every figure that both have."""
+def _without(methods: Mapping[str, Figures], names: Collection[str]) -> Mapping[str, Figures]:
+    return {name: figures for name, figures in methods.items() if name not in names}
+
+
+def _compare(
+    bench: Bench, among: str, methods: Mapping[str, Figures], own_units: Collection[str]
+) -> list[PairedDifference]:
+    """Paired differences of every two methods in every figure that both have, in the same units."""
     differences = []
     for figure in COMPARED:
-        for method, against in combinations(sorted(methods), 2):
+        compared = _without(methods, own_units) if figure == "local_difference" else methods
+        for method, against in combinations(sorted(compared), 2):
             difference = bench.figure(_difference(methods[method][figure], methods[against][figure]))
             if isinstance(difference, Estimate):
                 differences.append(PairedDifference(among, figure, method, against, difference))

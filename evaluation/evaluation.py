@@ -96,7 +96,8 @@ class Evaluation:
 
     ``baselines`` stand beside the reward models, ``decomposition_baselines`` beside the decompositions: the two groups
     may be compared on different episodes. ``human`` is the local difference of people's labels, in their units;
-    ``notes`` are what a reader has to know of the methods, as whoever called the evaluation says it.
+    ``own_units`` are the methods whose rewards are in other units than the score's; ``notes`` are what a
+    reader has to know of the methods, as whoever called the evaluation says it.
     """
 
     rating: str
@@ -113,6 +114,7 @@ class Evaluation:
     settings: EvaluationSettings
     consistency: tuple[Consistency, ...] = ()
     human: Figure = NOT_TAKEN
+    own_units: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,12 +78,13 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
     title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
     basis = _basis(counts.scored_sessions, counts.scored_episodes)
     predicted = [*map(_row, evaluation.reward_models), *beside]
-    tables = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people])]
+    own = evaluation.own_units
+    tables = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people], own)]
     if evaluation.decompositions:
         divided = [*map(_row, evaluation.decompositions), *map(_row, evaluation.decomposition_baselines), *people]
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
-        tables.append(_grid(title, DECOMPOSITION_COLUMNS, divided))
-    tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted))
+        tables.append(_grid(title, DECOMPOSITION_COLUMNS, divided, own))
+    tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted, own))
     if evaluation.consistency:
         tables.append(_consistency_grid(evaluation.consistency))
     return tuple(tables)
@@ -121,6 +122,12 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             f"People: labels {a.label!r}. Spearman over {a.episodes} sessions (left out: {a.few} with fewer than "
             f"{turns} labelled turns, {a.constant} with one label throughout). AUC over {a.above} turns above and "
             f"{a.below} below the {a.middle_is}."
+        )
+    shown_methods = {row[0] for grid in figures_only for row in grid.rows}
+    if own := [name for name in evaluation.own_units if name in shown_methods]:
+        notes.append(
+            f"{', '.join(own)}: rewards in units of their own, not projected onto the score (so are VA and LS in "
+            "LLM-GELI's Table 4). Their global loss, sum residual and local difference do not compare with the rest."
         )
     return (*notes, *evaluation.notes)
 
@@ -194,7 +201,7 @@ def _given(figures: Any) -> list[Estimate]:
     return [figure for figure in figures if isinstance(figure, Estimate)]
 
 
-def _grid(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Grid:
+def _grid(title: str, columns: Sequence[str], rows: Sequence[Row], own_units: Collection[str]) -> Grid:
     shown, notes, cells = [], [], [[name] for name, _ in rows]
     for column in columns:
         figures = [of_row.get(column, Missing("")) for _, of_row in rows]
@@ -203,16 +210,17 @@ def _grid(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Grid:
             notes.append(f"{TITLES[column]}: not given; {'; '.join(reasons)}.")
             continue
         shown.append(TITLES[column])
-        for row, cell in zip(cells, _column(figures), strict=True):
+        others = [figure for (name, _), figure in zip(rows, figures, strict=True) if name not in own_units]
+        decimals = _decimals(_given(others) or _given(figures))
+        for row, cell in zip(cells, (_cell(figure, decimals) for figure in figures), strict=True):
             row.append(cell)
     return Grid(title, ("Method", *shown), tuple(tuple(row) for row in cells), tuple(notes))
 
 
-def _column(figures: Sequence[Figure]) -> list[str]:
-    """All cells of one column, with as many decimals as its largest figure asks for."""
-    largest = max(max(abs(x) for x in (f.value, f.low or 0.0, f.high or 0.0)) for f in _given(figures))
-    decimals = next(d for limit, d in ((100, 1), (10, 2), (0.1, 3), (0.01, 4), (0.0, 5)) if largest >= limit)
-    return [_cell(figure, decimals) for figure in figures]
+def _decimals(figures: Sequence[Estimate]) -> int:
+    """As many for a whole column as its largest figure asks for."""
+    largest = max(max(abs(x) for x in (f.value, f.low or 0.0, f.high or 0.0)) for f in figures)
+    return next(d for limit, d in ((100, 1), (10, 2), (0.1, 3), (0.01, 4), (0.0, 5)) if largest >= limit)
 
 
 def _cell(figure: Figure, decimals: int) -> str:

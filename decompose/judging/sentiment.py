@@ -1,4 +1,4 @@
-"""The sentiment of what the rater says next: a turn is as good as the reply to it sounds."""
+"""The sentiment of what is said: of the rater's next reply, or of the utterance itself (LS of LLM-GELI)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,36 @@ _STARS = re.compile(r"([1-5]) stars?")
 def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
     """The valence of the rater's next reply after each target turn (T); None where no reply follows.
 
+    A turn is as good as the reply to it sounds.
+
     Raises
     ------
     InputError
         The classifier cannot be loaded or its labels are not known.
     """
-    replies = {episode.turns[i].turn: episode.reply_text(i) for i in episode.target_positions}
-    spoken = {turn: text for turn, text in replies.items() if text.strip()}
+    return _valences_of({episode.turns[i].turn: episode.reply_text(i) for i in episode.target_positions}, settings)
+
+
+def judge_utterance(
+    episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker
+) -> list[Judgement]:
+    """The valence of each target turn's own text (T); None where it is empty.
+
+    Language sentiment as LLM-GELI has it (section 5.2: "utterance sentiment"). It tells how the target sounds, not how
+    the rater took it.
+
+    Raises
+    ------
+    InputError
+        As `judge`.
+    """
+    return _valences_of({episode.turns[i].turn: episode.turns[i].text for i in episode.target_positions}, settings)
+
+
+def _valences_of(texts: Mapping[int, str], settings: DecomposeSettings) -> list[Judgement]:
+    spoken = {turn: text for turn, text in texts.items() if text.strip()}
     values = dict(zip(spoken, load_classifier(settings.sentiment.classifier)(list(spoken.values())), strict=True))
-    return [Judgement(turn, values.get(turn)) for turn in replies]
+    return [Judgement(turn, values.get(turn)) for turn in texts]
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
@@ -13,6 +13,7 @@ from foundation.numbers import fixed
 from pipeline.benchmark.session import ShownSession
 
 LOWER_IS_BETTER = frozenset({"global_loss"})
+IN_UNITS = frozenset({"global_loss", "local_difference"})
 GROUPS = {"decompositions": "Decompositions", "reward_models": "Reward models and baselines"}
 TEXT_LENGTH = 80
 
@@ -28,7 +29,7 @@ def page(evaluation: Evaluation, basis: Mapping[str, Any], shown: ShownSession |
         f"{methods}\n{left_out}".rstrip(),
         render_markdown(evaluation).rstrip(),
         *_paired(evaluation),
-        *(_turns(shown, picture) if shown else ()),
+        *(_turns(shown, picture, evaluation.own_units) if shown else ()),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -39,7 +40,7 @@ def _paired(evaluation: Evaluation) -> list[str]:
     for group, title in GROUPS.items():
         figures = _decompositions(evaluation) if group == "decompositions" else _models(evaluation)
         for figure in dict.fromkeys(c.figure for c in evaluation.comparisons if c.among == group):
-            best = _best(figures, figure)
+            best = _best(figures, figure, evaluation.own_units)
             rows = [row for c in evaluation.comparisons if (row := _row(c, group, figure, best)) is not None]
             if rows:
                 blocks.append(_table(f"{title}: {TITLES[figure]} of `{_cell(best)}` less", rows))
@@ -61,8 +62,10 @@ def _models(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
     return evaluation.reward_models + evaluation.baselines
 
 
-def _best(figures: Sequence[MethodFigures], figure: str) -> str:
+def _best(figures: Sequence[MethodFigures], figure: str, own_units: Collection[str]) -> str:
     values = {row.method: estimate.value for row in figures if isinstance(estimate := getattr(row, figure), Estimate)}
+    if figure in IN_UNITS:
+        values = {name: value for name, value in values.items() if name not in own_units} or values
     sign = -1 if figure in LOWER_IS_BETTER else 1
     return max(values, key=lambda name: (sign * values[name], name))
 
@@ -85,8 +88,10 @@ def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join([f"**{title}**", "", "| method | difference |", "|---|---|", *lines])
 
 
-def _turns(shown: ShownSession, picture: str) -> list[str]:
+def _turns(shown: ShownSession, picture: str, own_units: Collection[str]) -> list[str]:
     methods = sorted(shown.rewards)
+    own = [f"`{_cell(name)}`" for name in methods if name in own_units]
+    aside = f" {', '.join(own)} aside, whose rewards are in units of their own." if own else ""
     header = ["turn", f"what {shown.target} said", *(["people"] if _judged(shown) else []), *methods]
     lines = []
     for i, turn in enumerate(shown.turns):
@@ -99,7 +104,7 @@ def _turns(shown: ShownSession, picture: str) -> list[str]:
     return [
         f"## Session {_cell(shown.session_id)}, turn by turn",
         f"Score {shown.score:g}. Rewards are the decompositions' (mean over seeds, units of the score). They have the "
-        "same sum whatever the method, so that their order is what differs.",
+        f"same sum whatever the method, so that their order is what differs.{aside}",
         f"![rewards of one session by every method]({picture})",
         table,
     ]

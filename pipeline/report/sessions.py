@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from markupsafe import Markup
 
 from corpus.session import Episode, Turn
+from decompose.methods import METHODS
 from pipeline.report.bars import largest, turn_bars, value_bar
 from pipeline.report.text import clean, number, plain, seconds, signed
 
@@ -189,7 +190,10 @@ def _view(
     targets = [turn.turn for turn in turns if turn.speaker == episode.rating.target]
     shown = {method: values[method] for method in colours if method in values}
     rows = {m: [of_turn[t].reward if t in of_turn else None for t in targets] for m, of_turn in shown.items()}
-    scale = largest(list(rows.values()))
+    # What is in units of its own has a scale of its own, or nothing would be seen of the others.
+    own = {method: method in METHODS and METHODS[method].unprojected for method in shown}
+    scale = largest([row for method, row in rows.items() if not own[method]])
+    scales = {method: largest([row]) if own[method] else scale for method, row in rows.items()}
     rating = episode.rating
     return SessionView(
         session_id=clean(episode.session_id, 120),
@@ -198,13 +202,13 @@ def _view(
         target=clean(rating.target, 60),
         score=plain(episode.score),
         scale=f"{plain(rating.low)} to {plain(rating.high)}",
-        strips=tuple(_strip(episode, m, shown[m], rows[m], scale, colours[m], mean) for m in shown),
+        strips=tuple(_strip(episode, m, shown[m], rows[m], scales[m], colours[m], mean) for m in shown),
         turns=tuple(
-            _turn(turn, episode, shown, scale, colours, words.get((episode.session_id, turn.turn), ()))
+            _turn(turn, episode, shown, scales, colours, words.get((episode.session_id, turn.turn), ()))
             for turn in turns
         ),
         turns_in_all=len(episode.turns),
-        largest=number(scale),
+        largest=number(scale) + ("; a signal alone has a height of its own" if any(own.values()) else ""),
     )
 
 
@@ -242,7 +246,7 @@ def _turn(
     turn: Turn,
     episode: Episode,
     values: Values,
-    scale: float,
+    scales: Mapping[str, float],
     colours: Mapping[str, str],
     words: Sequence[Mapping[str, Any]],
 ) -> TurnView:
@@ -255,7 +259,7 @@ def _turn(
         time=seconds(turn.start_s),
         target=target,
         values=tuple(
-            TurnValue(clean(m, 60), colours[m], _written(reward), value_bar(reward.reward, scale, colours[m]))
+            TurnValue(clean(m, 60), colours[m], _written(reward), value_bar(reward.reward, scales[m], colours[m]))
             for m, reward in known.items()
         ),
         descriptors=tuple(

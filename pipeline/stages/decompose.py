@@ -175,6 +175,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method = configured(method_of(unit), config.decompose)
     # What is as it always was is not named: rewards from before there was a choice stay finished.
     constraint = {} if config.decompose.constraint == "exact" else {"constraint": config.decompose.constraint}
+    alone = {"unprojected": True} if method.unprojected else {}
     held_to = {"residual": "score"} if method.hands_out_score else {}
     return {
         "rating": config.rating,
@@ -183,6 +184,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "null": method.null,
         "attribution": [method.attribution, method.highest],
         **constraint,
+        **alone,
         **held_to,
     }
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Every method's rewards and scores to the evaluation."""
-    from decompose.notes import longest_episode, method_notes
+    from decompose.notes import longest_episode, method_notes, own_units
     from evaluation.evaluate import evaluate
 
     episodes = inputs.episodes(config.rating)
@@ -35,6 +35,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         settings=config.evaluate,
         samples=inputs.table("rewards", "samples"),
         frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
+        own_units=own_units(config.decompose),
         notes=method_notes(config.decompose, longest_episode(episodes)),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})

@@ -210,3 +210,10 @@ def test_importing_the_packages_imports_nothing_else():
     heavy = "HEAVY = {'pyarrow', 'numpy', 'torch', 'pydantic', 'jinja2', 'openai', 'corpus', 'click'}; "
     done = subprocess.run([sys.executable, "-c", heavy + code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_signal_alone_is_the_reward_whatever_the_mean_score():
+    signal = decompose(CHAT, 2, scale=(1, 5), method="sentiment", mean_score=1.0)
+    alone = decompose(CHAT, 2, scale=(1, 5), method="sentiment-raw", mean_score=1.0)
+    assert [turn.reward for turn in alone.turns] == [turn.raw_reward for turn in signal.turns]
+    assert alone.total == 2.0 and alone.residual == 2.0 - sum(turn.reward for turn in alone.turns)

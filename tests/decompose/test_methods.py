@@ -1,3 +1,4 @@
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -24,7 +25,7 @@ def test_ours_are_registered():
     assert len(METHODS) == len(list(METHODS))
 
 
-@pytest.mark.parametrize("name", ["uniform", "sentiment", "affect", "llm", "llm-multimodal"])
+@pytest.mark.parametrize("name", ["uniform", "sentiment", "sentiment-utterance", "affect", "llm", "llm-multimodal"])
 def test_a_judging_method_can_be_called(name):
     assert callable(find_method(name).resolve())
 
@@ -34,7 +35,7 @@ def test_only_the_multimodal_method_reads_descriptors():
 
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all():
-    with pytest.raises(InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, ircr,"):
+    with pytest.raises(InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, affect-raw, ircr,"):
         find_method("unifrom")
     with pytest.raises(InputError, match=r"'xyz'\. Allowed"):
         find_method("xyz")
@@ -75,7 +76,15 @@ def test_code_that_cannot_be_imported_is_told(load):
 
 
 def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
-    assert [name for name in METHODS if needs_features(name)] == ["affect", "rrd-va", "ircr-va", "rudder-va"]
+    looking = [name for name in METHODS if needs_features(name)]
+    assert looking == ["affect", "affect-raw", "rrd-va", "ircr-va", "rudder-va"]
+
+
+def test_a_signal_alone_differs_in_that_alone():
+    for name in ("sentiment", "sentiment-utterance", "affect"):
+        signal, alone = find_method(name), find_method(f"{name}-raw")
+        assert replace(alone, name=name, title=signal.title, unprojected=False) == signal
+        assert alone.unprojected and not signal.unprojected
 
 
 def test_a_mix_names_methods_that_there_are():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from corpus.session import Episode, Rating, Turn
 from decompose.identity import settings_identity
 from decompose.methods import find_method
-from decompose.notes import longest_episode, method_notes, same_as
+from decompose.notes import longest_episode, method_notes, own_units, same_as
 from decompose.settings import DecomposeSettings, RRDSettings
 
 FAMILY = ("rrd", "rrd-published", "rrd-160", "rrd-160-published")
@@ -62,3 +62,12 @@ def test_the_longest_episode_is_of_target_turns() -> None:
     turns = tuple(Turn(i, "bot" if i % 3 else "user", "x") for i in range(9))
     assert longest_episode([Episode("a", turns, Rating("user", "bot", "mood", 3.0, 1.0, 5.0))]) == 6
     assert longest_episode([]) == 0
+
+
+def test_what_is_in_units_of_its_own() -> None:
+    methods = ("uniform", "sentiment", "sentiment-raw", "affect-raw", "llm", "rrd")
+    assert own_units(DecomposeSettings(methods=methods)) == ("sentiment-raw", "affect-raw")
+    soft = DecomposeSettings(methods=methods, constraint="soft")
+    assert own_units(soft) == ("uniform", "sentiment", "sentiment-raw", "affect-raw", "llm")
+    shares = DecomposeSettings(methods=("llm", "rrd"), constraint="soft", llm={"prompt": "paper"})
+    assert own_units(shares) == ()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.schema import REWARDS
-from decompose.methods import Method
+from decompose.methods import Method, find_method
 from decompose.projection import project
 from decompose.prompting.reply import parse_reply
 from foundation.errors import InputError, UnitError
@@ -236,6 +236,23 @@ def test_soft_rewards_and_their_residual_sum_to_the_target_for_any_judgements(da
         assert all(row["reward"] == row["raw_reward"] for row in given_ if row["raw_reward"] is not None)
         total = math.fsum(row["reward"] for row in given_) + missing.residual
         assert total == pytest.approx(episode.score - projection.score_offset, abs=1e-6)
+
+
+@given(st.data())
+def test_a_signal_alone_is_the_reward_under_every_target_and_constraint(data):
+    lengths = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    episodes = [of_length(f"s{i}", data.draw(st.floats(-100, 100)), length) for i, length in enumerate(lengths)]
+    values = {
+        e: data.draw(st.lists(st.floats(-1, 1), min_size=n, max_size=n)) for e, n in zip(episodes, lengths, strict=True)
+    }
+    target, constraint = data.draw(st.sampled_from([(t, c) for t in ("relative", "score") for c in ("exact", "soft")]))
+    trained = splits(**{e.session_id: "train" for e in episodes})
+    found, projection = project(judgements(values), episodes, trained, target, find_method("sentiment-raw"), constraint)
+    assert found["reward"].to_pylist() == found["raw_reward"].to_pylist()
+    # L_GE of its reward model is (R - sum r)^2, Eq. 6: no training mean is added.
+    assert (projection.rule, projection.spread, projection.score_offset) == ("soft", 1.0, 0.0)
+    for episode, missing in zip(episodes, projection.residuals, strict=True):
+        assert missing.residual == pytest.approx(episode.score - math.fsum(values[episode]), abs=1e-9)
 
 
 @pytest.mark.parametrize("target", ["relative", "score"])

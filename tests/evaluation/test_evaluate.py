@@ -288,3 +288,14 @@ def test_test_episodes_without_target_turns_are_refused() -> None:
     mute = [replace(e, rating=replace(e.rating, target="nobody")) for e in EPISODES]
     with pytest.raises(InputError, match="no target utterance in any of the 20 test episodes"):
         evaluate(**inputs(episodes=mute))
+
+
+def test_what_is_in_units_of_its_own_is_never_the_best_and_its_local_difference_is_compared_with_none() -> None:
+    found, plain = evaluate(**inputs(own_units=("near",))), evaluate(**inputs())
+    assert found.own_units == ("near",) and plain.own_units == ()
+    assert of(found.reward_models, "near") == of(plain.reward_models, "near")
+    pairs = {(c.figure, c.method, c.against) for c in found.comparisons}
+    dropped = {(c.figure, c.method, c.against) for c in plain.comparisons} - pairs
+    assert dropped and {figure for figure, *_ in dropped} == {"local_difference"}
+    assert all("near" in methods for _, *methods in dropped)
+    assert not any("near" in text for text in found.warnings)

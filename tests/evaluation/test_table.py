@@ -61,6 +61,17 @@ def test_notes_on_the_methods_stand_below_the_tables() -> None:
     assert r"- near: made up \| for a test." in render_markdown(found).splitlines()
 
 
+def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_noted() -> None:
+    huge = {session: values * 1000 for session, values in HIDDEN.items()}
+    scores = pa.concat_tables([inputs()["scores"], rewards(EPISODES, huge, "signal-raw")])
+    given = inputs(scores=scores, offsets={**inputs()["offsets"], "signal-raw": 0.0})
+    plain, noted = evaluate(**given), evaluate(**given, own_units=("signal-raw", "elsewhere"))
+    column = [{row[0]: row[3] for row in grids(found)[0].rows}["near"] for found in (plain, noted)]
+    before = {row[0]: row[3] for row in grids(evaluate(**inputs()))[0].rows}["near"]
+    assert column[1] == before != column[0]
+    assert "signal-raw: rewards in units of their own" in render(noted) and "in units of their own" not in render(plain)
+
+
 def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
     found = evaluate(**inputs())
     test = set(NAMES[35:55])

@@ -1,6 +1,6 @@
 import pytest
 
-from decompose.judging.sentiment import judge, load_classifier
+from decompose.judging.sentiment import judge, judge_utterance, load_classifier
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from llm_client.asker import Asker
@@ -52,6 +52,25 @@ def test_a_turn_is_as_good_as_the_reply_to_it():
     assert great.value > 0.5
     assert terrible.value < -0.5
     assert last.value is None
+
+
+def test_a_turn_can_be_as_good_as_it_sounds_itself():
+    said = (
+        ("SYSTEM", "This is terrible."),
+        ("USER", "Great!"),
+        ("SYSTEM", " "),
+        ("USER", "?"),
+        ("SYSTEM", "I love it"),
+    )
+    settings = DecomposeSettings()
+    (episode,) = session(turns=said).episodes()
+    found = judge_utterance(episode, None, settings, Asker(settings.llm))
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+    oracle = SentimentIntensityAnalyzer()
+    alone = [oracle.polarity_scores(text)["compound"] for speaker, text in said if speaker == "SYSTEM"]
+    assert [(judgement.turn, judgement.value) for judgement in found] == [(0, alone[0]), (2, None), (4, alone[2])]
+    assert alone[0] < 0 < alone[2] and judge(episode, None, settings, Asker(settings.llm))[0].value > 0
 
 
 def test_no_feeling_is_zero_and_no_reply_is_none():

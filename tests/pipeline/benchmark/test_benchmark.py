@@ -175,6 +175,22 @@ def test_any_number_of_methods_and_any_text_can_be_drawn_and_written(people):
     assert ("people" in text.split("turn by turn")[1]) == (people[0] is not None)
 
 
+def test_what_is_in_units_of_its_own_is_not_the_best_and_is_told():
+    first, second = (row.method for row in EVALUATION.reward_models[:2])
+    losses = {first: 0.1, second: 0.4}
+    models = tuple(
+        replace(row, global_loss=Estimate(losses.get(row.method, 0.9), None, None, 9))
+        for row in EVALUATION.reward_models
+    )
+    pair = PairedDifference("reward_models", "global_loss", first, second, Estimate(-0.3, -0.4, -0.2, 9))
+    changed = replace(EVALUATION, reward_models=models, baselines=(), comparisons=(pair,), own_units=(first,))
+    basis = {"corpus": "c", "rating": "r", "sessions": 2, "seeds": [0], "methods": {}, "left_out": {}}
+    one = ShownSession("s", "bot", 3.0, (1,), ("hi",), {first: (0.5,), second: (0.1,)}, (None,))
+    text = page(changed, basis, one, PICTURE)
+    assert f"Global loss of `{second}` less" in text
+    assert f"`{first}` aside, whose rewards are in units of their own." in text
+
+
 def test_differences_are_of_the_best_less_each_other_whatever_the_order():
     rows = zip(EVALUATION.decompositions[:3], (0.5, 0.1, 0.3), strict=True)
     methods = [replace(row, spearman=Estimate(value, None, None, 9)) for row, value in rows]

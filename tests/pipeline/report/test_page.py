@@ -12,9 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpus.schema import DESCRIPTORS
+from corpus.schema import DESCRIPTORS, REWARDS
 from corpus.session import Episode, Turn
+from pipeline.report.bars import colour_class
 from pipeline.report.page import ReportInputs, Sample, render_report
+from pipeline.report.sessions import MethodStrip, session_views
 from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -96,6 +98,25 @@ def test_everything_that_a_report_promises_is_there(page: str) -> None:
 
 def test_equal_inputs_give_equal_pages(page: str) -> None:
     assert render_report(made_up_inputs()) == page
+
+
+def test_a_signal_alone_has_a_height_of_its_own(inputs: ReportInputs) -> None:
+    def views(*kinds: str, factor: float = 1.0) -> tuple[MethodStrip, ...]:
+        rewards = made_up_rewards(tuple(inputs.episodes), 3.0, 0.0, ("uniform", "sentiment-raw")).to_pylist()
+        rows = [row for row in rewards if row["method"] in kinds]
+        for row in rows:
+            row["reward"] *= factor if row["method"] == "sentiment-raw" else 1.0
+        table = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+        colours = {name: colour_class(name) for name in kinds}
+        view = session_views(inputs.episodes, table, inputs.splits, None, colours).shown[0]
+        assert ("a signal alone has a height of its own" in view.largest) == ("sentiment-raw" in kinds)
+        return view.strips
+
+    (alone,) = views("uniform")
+    small, large = views("uniform", "sentiment-raw"), views("uniform", "sentiment-raw", factor=1000.0)
+    assert alone.svg == small[0].svg == large[0].svg
+    drawn = [re.findall(r' d="[^"]*"', str(strips[1].svg)) for strips in (small, large)]
+    assert drawn[0] == drawn[1] and drawn[0]
 
 
 def test_sums_are_checked_against_the_score(inputs: ReportInputs, page: str) -> None:
