@@ -61,10 +61,11 @@ def _asking_identity(settings: DecomposeSettings) -> dict[str, Any]:
 
 
 def configured(method: Method, settings: DecomposeSettings) -> Method:
-    """``method`` as these settings make it: its prompt says whether it judges, hands out the score, or attributes."""
+    """``method`` as these settings make it: its prompt says what its values are, and what a null counts as."""
     if settings.section_of(method) is not settings.llm:
         return method
     prompt = load_prompt(settings.llm.prompt)
+    method = replace(method, null="mean" if prompt.null == "mean" else "zero")
     if prompt.units == "attribution":
         return replace(method, attribution=settings.attribution, highest=prompt.high)
     width = None if prompt.low is None or prompt.high is None else prompt.high - prompt.low

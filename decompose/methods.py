@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
+from foundation.arrays import Null
 from foundation.errors import InputError
 from foundation.nearest import nearest
 from foundation.settings import Settings
@@ -32,7 +33,8 @@ class Method:
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``unprojected`` that its values are rewards as they come, in units of their own,
     whose sum is no score; ``width`` how wide the scale of its values is, where it has one;
-    ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values; ``section``
+    ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values (of a method
+    that asks by a prompt of ours, the prompt says that); ``section``
     the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its name decides, whatever is
     configured, and ``settings`` the class of a part that is not one of ours, a
     `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
@@ -58,7 +60,7 @@ class Method:
     unprojected: bool = False
     highest: float | None = None
     width: float | None = None
-    null: Literal["zero", "mean"] = "mean"
+    null: Null = "mean"
     section: str | None = None
     fixed: tuple[tuple[str, Any], ...] = ()
     settings: str | None = None
@@ -168,8 +170,8 @@ _OURS = (
         "LLM-GELI, text",
         "decompose.judging.llm:judge",
         requests="decompose.judging.llm:requests_for",
-        null="zero",
         section="llm",
+        version=2,
     ),
     Method(
         "llm-multimodal",
@@ -178,8 +180,8 @@ _OURS = (
         "decompose.judging.llm:judge",
         uses_descriptors=True,
         requests="decompose.judging.llm:requests_for",
-        null="zero",
         section="llm",
+        version=2,
     ),
     _rrd("rrd", "Randomized return decomposition"),
     _rrd("rrd-published", "Randomized return decomposition, published loss", corrected=False),
@@ -218,6 +220,7 @@ _OURS = (
         whole="reaction",
         local="llm",
         uses_judgements=True,
+        version=2,
     ),
 )
 

@@ -15,7 +15,7 @@ from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode, EpisodeKey
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
-from foundation.arrays import Floats
+from foundation.arrays import Floats, filled
 from foundation.errors import InputError, UnitError
 
 Indices = NDArray[np.int64]
@@ -248,12 +248,7 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     _check_finite(numbers, missing, [(keys[row], turns[row]) for row in rows])
     counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
     index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
-    table = _Table(judged, np.array(rows, dtype=np.int64), index, np.where(missing, 0.0, numbers))
-    if method.null == "zero" or not missing.any():
-        return table
-    given = np.bincount(index, weights=~missing, minlength=len(judged))
-    means = table.sums(table.value) / np.maximum(given, 1.0)
-    return _Table(judged, table.rows, index, np.where(missing, means[index], table.value))
+    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.null))
 
 
 def _check_single(judgements: pa.Table) -> None:

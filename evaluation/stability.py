@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from evaluation.agreement import spearman
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
-from foundation.arrays import Floats
+from foundation.arrays import Floats, Null, filled
 from foundation.numbers import fixed
 
 CLEAN, PARAPHRASE = "clean", "paraphrase"
@@ -92,13 +93,14 @@ def stability(
     planting: Collection[str],
     failed: Mapping[str, int],
     settings: EvaluationSettings,
+    null: Null = "mean",
 ) -> Stability:
     """Compare every perturbation with the clean judgements of the same turns.
 
     Parameters
     ----------
     table : pa.Table
-        AUDIT schema. A null counts as 0, as it does in rewards.
+        AUDIT schema.
     titles : mapping of str to str
         What each perturbation is, in words, in the order in which rows are wanted.
     planting : collection of str
@@ -107,8 +109,10 @@ def stability(
         Sessions without a usable reply, by perturbation.
     settings : EvaluationSettings
         Resamples (by session) and confidence of the intervals.
+    null : str
+        What a null counts as, as in rewards: ``zero``, or the ``mean`` of its dialogue's judgements.
     """
-    judged = _judged(table)
+    judged = _judged(table, null)
     everything = judged.get(CLEAN, _Judged({}, {})).values
     clean = {key: values for key, values in everything.items() if len(values) >= FEWEST_TURNS and np.ptp(values) > 0}
     changed = {name: judged.get(name, _Judged({}, {})) for name in titles if name != CLEAN}
@@ -139,7 +143,7 @@ def stability(
     )
 
 
-def _judged(table: pa.Table) -> dict[str, _Judged]:
+def _judged(table: pa.Table, null: Null) -> dict[str, _Judged]:
     by_perturbation: dict[str, dict[EpisodeKey, dict[int, float]]] = {}
     planted: dict[str, dict[EpisodeKey, int]] = {}
     for row in table.to_pylist():
@@ -147,10 +151,13 @@ def _judged(table: pa.Table) -> dict[str, _Judged]:
         turns = by_perturbation.setdefault(row["perturbation"], {}).setdefault(key, {})
         if row["planted"]:
             planted.setdefault(row["perturbation"], {})[key] = row["turn"]
-        turns[row["turn"]] = row["value"] or 0.0
+        turns[row["turn"]] = math.nan if row["value"] is None else row["value"]
     return {
         name: _Judged(
-            {key: np.array([turns[turn] for turn in sorted(turns)]) for key, turns in episodes.items()},
+            {
+                key: filled(np.array([turns[turn] for turn in sorted(turns)]), np.zeros(len(turns), np.int64), null)
+                for key, turns in episodes.items()
+            },
             {key: sorted(episodes[key]).index(turn) for key, turn in planted.get(name, {}).items()},
         )
         for name, episodes in by_perturbation.items()

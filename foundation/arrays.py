@@ -1,8 +1,26 @@
-"""Types of arrays that signatures name; shapes stand in the docstrings."""
+"""Types of arrays that signatures name; shapes stand in the docstrings. And what a missing number counts as."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Null = Literal["zero", "mean"]
+"""What a number that is not there counts as: zero, or the mean of those of its group that are."""
+
+
+def filled(values: Floats, group: NDArray[np.int64], null: Null) -> Floats:
+    """``values`` [shape=(N,)] with each NaN replaced, and 0 where its whole ``group`` [shape=(N,)] is missing.
+
+    >>> filled(np.array([4.0, 4.5, np.nan, np.nan]), np.array([0, 0, 0, 1]), "mean").tolist()
+    [4.0, 4.5, 4.25, 0.0]
+    """
+    missing = np.isnan(values)
+    zeros: Floats = np.where(missing, 0.0, values)
+    if null == "zero" or not missing.any():
+        return zeros
+    means = np.bincount(group, weights=zeros) / np.maximum(np.bincount(group, weights=~missing), 1.0)
+    return np.where(missing, means[group], zeros)

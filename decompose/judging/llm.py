@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from corpus.session import Episode, Session
 from decompose.judgement import Judgement
 from decompose.judging.requests import RequestMeta
 from decompose.prompting.disguise import Disguised, disguise
-from decompose.prompting.parts import parts_of, reconcile
+from decompose.prompting.parts import averaged, parts_of, reconcile
 from decompose.prompting.prompt import Prompt, prompt_for
 from decompose.prompting.reply import REPLY_SCHEMA, TurnAnswer, parse_reply
 from decompose.settings import DecomposeSettings, LLMMethodSettings
@@ -86,7 +86,8 @@ def _judgements(prompt: Prompt, disguised: Disguised, settings: LLMMethodSetting
         answers = _ask(request, meta.turns, prompt, settings.attempts, asker)
         by_sample.setdefault(meta.sample, []).append(answers)
     samples = [parts[0] if len(parts) == 1 else _joined(parts, prompt) for parts in by_sample.values()]
-    return [_combined(answers) for answers in zip(*samples, strict=True)]
+    empty = [_of_nothing(answers, prompt) for answers in samples]
+    return [_combined(answers, empty) for answers in zip(*samples, strict=True)]
 
 
 def _first_requests(
@@ -123,7 +124,8 @@ def _ask(request: ChatRequest, turns: Sequence[int], prompt: Prompt, attempts: i
 
     def read(reply: ChatReply) -> list[TurnAnswer]:
         check_finished(reply, "give shorter evidence, or null")
-        return parse_reply(reply.text, turns, prompt.low, prompt.high, whole=prompt.units == "attribution")
+        whole, null_allowed = prompt.units == "attribution", prompt.null != "never"
+        return parse_reply(reply.text, turns, prompt.low, prompt.high, whole, null_allowed)
 
     again = (
         "Answer again with one JSON object of the given form and nothing else, with every one of these turns once: "
@@ -147,7 +149,7 @@ def _advice(last: BadReply) -> str:
 
 def _joined(parts: Sequence[Sequence[TurnAnswer]], prompt: Prompt) -> list[TurnAnswer]:
     """One answer a turn from those of overlapping parts."""
-    values = reconcile([{answer.turn: answer.value for answer in answers} for answers in parts])
+    values = _on_one_scale([{answer.turn: answer.value for answer in answers} for answers in parts], prompt)
     if prompt.units == "attribution":
         # Taking a part's level away must not make a contribution negative.
         values = {turn: value and min(max(value, 0.0), prompt.high or value) for turn, value in values.items()}
@@ -157,9 +159,29 @@ def _joined(parts: Sequence[Sequence[TurnAnswer]], prompt: Prompt) -> list[TurnA
     return [TurnAnswer(turn, values[turn], evidence[turn]) for turn in sorted(values)]
 
 
-def _combined(answers: Sequence[TurnAnswer]) -> Judgement:
-    """The mean over samples; a null counts as zero beside numbers and stays null where every sample says so."""
-    values = [answer.value or 0.0 for answer in answers]
+def _on_one_scale(parts: Sequence[Mapping[int, float | None]], prompt: Prompt) -> dict[int, float | None]:
+    if prompt.units == "score":
+        return averaged(parts, 0.0 if prompt.null == "zero" else None)
+    if prompt.null != "zero":
+        return reconcile(parts)
+    # A null that means zero is zero on its own part's scale, and is brought to the common one with the numbers.
+    said = {turn for part in parts for turn, value in part.items() if value is not None}
+    levelled = reconcile([{turn: value or 0.0 for turn, value in part.items()} for part in parts])
+    return {turn: value if turn in said or value else None for turn, value in levelled.items()}
+
+
+def _of_nothing(answers: Sequence[TurnAnswer], prompt: Prompt) -> float | None:
+    """What a null counts as beside other samples' numbers: zero, or the mean of its own sample, None without any."""
+    numbers = [answer.value for answer in answers if answer.value is not None]
+    if prompt.null == "zero":
+        return 0.0
+    return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+def _combined(answers: Sequence[TurnAnswer], empty: Sequence[float | None]) -> Judgement:
+    """The mean over samples, ``empty`` in place of a null; null stays null where every sample says so."""
+    filled = [other if answer.value is None else answer.value for answer, other in zip(answers, empty, strict=True)]
+    values = [value for value in filled if value is not None]
     silent = all(answer.value is None for answer in answers)
     mean = None if silent else math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None

@@ -11,6 +11,7 @@ import pyarrow as pa
 import torch
 
 from corpus.session import Episode
+from decompose.identity import configured
 from decompose.learning.local_values import local_values
 from decompose.learning.network import Task, network_of, rewards_of
 from decompose.methods import Method, find_method
@@ -150,7 +151,8 @@ def _blended(
         )
     section = settings.section_of(method)
     blend = method.resolve()
-    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *fitted, judgements, section, seed)
+    null = configured(find_method(method.local or ""), settings).null
+    blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *fitted, judgements, section, seed, null)
     return blended
 
 

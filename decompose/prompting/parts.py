@@ -107,13 +107,33 @@ def divide(episode: Episode, costs: Sequence[int], room: int, overlap_turns: int
     return None
 
 
+def averaged(parts: Sequence[Mapping[int, float | None]], null: float | None) -> dict[int, float | None]:
+    """Each turn's share of the score: the mean over the parts that were asked for it, ``null`` counting for a null.
+
+    No level is taken away: each part hands out its own part of the score, and a shift would turn shares round while
+    the zeros of turns without one stay where they are. A turn that every part leaves out stays None.
+    """
+    given: dict[int, list[float | None]] = {}
+    for part in parts:
+        for turn, value in part.items():
+            given.setdefault(turn, []).append(value)
+    return {turn: _mean(values, null) for turn, values in given.items()}
+
+
+def _mean(values: Sequence[float | None], null: float | None) -> float | None:
+    if all(value is None for value in values):
+        return None
+    counted = [value for value in (null if value is None else value for value in values) if value is not None]
+    return sum(counted) / len(counted)
+
+
 def reconcile(parts: Sequence[Mapping[int, float | None]]) -> dict[int, float | None]:
     """Each turn's value on one scale: every part less its offset, then the mean over the parts that gave a number.
 
     The offsets b are those of least squares over all turns that two parts gave numbers for, y_u - y_v = b_u - b_v; they
     sum to zero among the parts that are so connected, and are zero where nothing connects them. Only levels are
     fitted, no slopes: a few turns, often all alike, say little about a slope. Judgements that differ by a level alone
-    become equal. A turn that no part gave a number for stays None.
+    become equal. A turn that no part gave a number for stays None: nothing was said of it, on whatever level.
     """
     rows, differences = [], []
     for (u, left), (v, right) in combinations(enumerate(parts), 2):

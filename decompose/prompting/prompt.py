@@ -14,7 +14,7 @@ from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from corpus.session import Episode
-from decompose.prompting.header import HEADER, Units, units_and_scale
+from decompose.prompting.header import HEADER, Nothing, Units, meaning_of_null, units_and_scale
 from decompose.prompting.transcript import listener_descriptors, transcript_json
 from foundation.errors import InputError
 from llm_client.prompts.data import data_json
@@ -45,7 +45,7 @@ PROMPTS = PromptKind(
     header=HEADER,
     blanks=BLANKS,
     needed=("transcript", "turns"),
-    form="A prompt is a header (title, units, low, high), then [system] and [user]; see docs/decompose.md",
+    form="A prompt is a header (title, units, low, high, null), then [system] and [user]; see docs/decompose.md",
 )
 
 
@@ -64,7 +64,9 @@ class Prompt:
 
     ``units`` says what the answers are: a ``judgement`` on the scale ``low`` to ``high``, shares of the ``score``
     itself, which have no bounds, or an ``attribution``, a whole number from 0 to ``high`` that tells how much a turn
-    contributed. ``system`` and ``user`` are Jinja templates. ``path`` is the file that it was read from.
+    contributed. ``null`` says what it means that a turn has no value: it counts as the ``mean`` of its dialogue, as
+    ``zero``, or it is a mistake (``never``). ``system`` and ``user`` are Jinja templates. ``path`` is the file that it
+    was read from.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Prompt:
     units: Units
     low: float | None
     high: float | None
+    null: Nothing
     system: str
     user: str
     path: Path
@@ -147,9 +150,10 @@ def load_prompt(name: str) -> Prompt:
     text = PROMPTS.read(path, _environment())
     try:
         units, low, high = units_and_scale(text.header)
+        null = meaning_of_null(text.header, units)
     except ValueError as error:
         raise PROMPTS.unusable(path, str(error)) from None
-    return Prompt(name, text.header.get("title", path.stem), units, low, high, text.system, text.user, path)
+    return Prompt(name, text.header.get("title", path.stem), units, low, high, null, text.system, text.user, path)
 
 
 def prompt_for(name: str, rating_name: str) -> Prompt:

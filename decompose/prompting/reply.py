@@ -53,18 +53,23 @@ class TurnAnswer:
 
 
 def parse_reply(
-    text: str, turns: Sequence[int], low: float | None = None, high: float | None = None, whole: bool = False
+    text: str,
+    turns: Sequence[int],
+    low: float | None = None,
+    high: float | None = None,
+    whole: bool = False,
+    null_allowed: bool = True,
 ) -> list[TurnAnswer]:
     """The answers to ``turns`` (T), in that order.
 
     Text is taken as it stands, but for a model's reasoning before it and one code fence around it; nothing is searched
-    for in prose, and nothing that is missing is made up. ``whole`` asks for whole numbers without null.
+    for in prose, and nothing that is missing is made up. ``whole`` asks for whole numbers, and so without null.
 
     Raises
     ------
     ReplyMistakeError
         Not JSON, not of the schema's form, a turn missing, twice or not asked for, a value that is no finite number
-        or outside ``low`` to ``high``.
+        or outside ``low`` to ``high``, null where that is not allowed.
     """
     if not text.strip():
         raise ReplyMistakeError("the reply is empty")
@@ -75,6 +80,8 @@ def parse_reply(
         if whole and (answer.value is None or not answer.value.is_integer()):
             given = "null" if answer.value is None else f"{answer.value:g}"
             raise ReplyMistakeError(f"the value {given} of turn {answer.turn} is no whole number")
+        if answer.value is None and not null_allowed:
+            raise ReplyMistakeError(f"the value of turn {answer.turn} is null; every turn needs a number")
     by_turn = {answer.turn: answer for answer in answers}
     return [by_turn[turn] for turn in turns]
 

@@ -13,7 +13,7 @@ from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode, EpisodeKey
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
-from foundation.arrays import Floats
+from foundation.arrays import Floats, Null, filled
 from foundation.errors import UnitError
 from reward_model.dataset import row_places
 
@@ -44,6 +44,7 @@ def blend(
     judgements: pa.Table,
     settings: BlendSettings,
     seed: int,
+    null: Null = "mean",
 ) -> tuple[pa.Table, pa.Table]:
     """Blend the worth of every reaction with what a language model judged.
 
@@ -59,9 +60,11 @@ def blend(
     reactions, history : pa.Table
         What `decompose.reactions.model.fit_reactions` gives.
     judgements : pa.Table
-        REWARDS schema with ``raw_reward``, of the sessions that the language model judged; a null counts as 0.
+        REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
     seed : int
         Written into the table; nothing is drawn.
+    null : str
+        What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
 
     Returns
     -------
@@ -75,7 +78,8 @@ def blend(
     UnitError
         No training session has both.
     """
-    ours, theirs = _values(reactions, episodes, math.nan), _values(judgements, episodes, 0.0)
+    ours = _values(reactions, episodes)
+    theirs = {key: filled(of, np.zeros(len(of), np.int64), null) for key, of in _values(judgements, episodes).items()}
     both = [episode for episode in episodes if episode.key in ours and episode.key in theirs]
     trained = _split(splits, "train")
     taught = [episode for episode in both if episode.session_id in trained]
@@ -123,10 +127,10 @@ def standardised(values: Floats) -> Floats:
     return distances
 
 
-def _values(table: pa.Table, episodes: Sequence[Episode], null: float) -> Mapping[EpisodeKey, Floats]:
-    """``raw_reward`` of each episode's target turns [shape=(T,)], of the episodes that ``table`` holds."""
+def _values(table: pa.Table, episodes: Sequence[Episode]) -> Mapping[EpisodeKey, Floats]:
+    """``raw_reward`` of each held episode's target turns [shape=(T,)], NaN for null."""
     places = row_places(table)
-    values = [null if value is None else float(value) for value in table.column("raw_reward").to_pylist()]
+    values = [math.nan if value is None else float(value) for value in table.column("raw_reward").to_pylist()]
     held = {key for key, _ in places}
     return {
         episode.key: np.array([values[places[episode.key, turn]] for turn in episode.target_turns])

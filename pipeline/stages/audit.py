@@ -11,9 +11,10 @@ from corpus.session import Session
 from decompose.audit.draw import audited
 from decompose.audit.paraphrase import paraphrase_of
 from decompose.audit.perturbations import CLEAN, PERTURBATIONS
-from decompose.identity import settings_identity
+from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
 from decompose.prompting.prompt import load_prompt
+from foundation.arrays import Null
 from pipeline.config import Config, key_of, settings_of
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import (
@@ -104,6 +105,7 @@ def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
         [name for name in asked if PERTURBATIONS[name].plants],
         {name: len(sessions) - given[name] for name, sessions in asked.items()},
         config.evaluate,
+        _null(config),
     )
     table = stability_table(held, _notes(config))
     (work.out / "audit.md").write_text(table.markdown() + "\n", encoding="utf-8")
@@ -115,7 +117,14 @@ def _stability_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         "audit": settings_of(config.decompose.audit),
         "evaluate": settings_of(config.evaluate),
         "notes": list(_notes(config)),
+        "null": _null(config),
     }
+
+
+def _null(config: Config) -> Null:
+    """What a null of the audited method counts as."""
+    name = config.decompose.audited_method
+    return "mean" if name is None else configured(METHODS[name], config.decompose).null
 
 
 def _has_audit(config: Config, unit: Unit, session: Session | None) -> bool:

@@ -135,3 +135,19 @@ def test_the_table_is_markdown_with_as_many_cells_in_every_row():
     assert shown.rows[-1][0] == "all planted words"
     assert result.verdict in shown.markdown()
     assert "- a note" in shown.markdown()
+
+
+@pytest.mark.parametrize(("null", "counts_as"), [("mean", 3.0), ("zero", 0.0)])
+def test_a_null_counts_as_it_does_in_rewards(null, counts_as):
+    of_null, of_number = (
+        stability(
+            table({"clean": CLEAN, "paraphrase": {s: [2.0, 4.0, 3.0, v] for s in CLEAN}}),
+            TITLES,
+            [],
+            {},
+            SETTINGS,
+            null,
+        )
+        for v in (None, counts_as)
+    )
+    assert of_null == of_number

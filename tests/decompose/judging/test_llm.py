@@ -1,16 +1,20 @@
 import json
 import re
 
+import pyarrow as pa
 import pytest
 
 from corpus.session import Rating
+from decompose.identity import configured
 from decompose.judging.llm import requests_for
 from decompose.judging.sessions import judge_session
-from decompose.prompting.prompt import Prompt
+from decompose.methods import METHODS
+from decompose.projection import project
+from decompose.prompting.prompt import Prompt, load_prompt
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError, UnitError
 from llm_client.asker import Asker
-from tests.decompose.sessions import descriptors, session
+from tests.decompose.sessions import descriptors, judgements, session, splits
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serving
 
 SMILE = descriptors((1, "USER", "during", "smiles"))
@@ -121,22 +125,75 @@ def test_a_planted_number_outside_the_scale_is_not_taken():
         judged(server)
 
 
-def test_samples_are_averaged_and_their_spread_kept():
-    values = iter([1.0, 2.0, None])
+def sampled(replies, prompt):
+    """Judged by one reply a sample, each the values of turns 1, 3 and 5."""
+    values = iter(replies)
 
     def answer(body):
-        value = next(values)
-        return good(body, lambda turn: value)
+        said = dict(zip((1, 3, 5), next(values), strict=True))
+        return good(body, said.__getitem__)
 
-    table = judged(OpenAIServer(answer=answer), samples=3)
-    assert table.column("raw_reward").to_pylist() == [1.0] * 3
-    assert table.column("sd").to_pylist() == [1.0] * 3
+    return judged(OpenAIServer(answer=answer), samples=len(replies), prompt=prompt)
 
 
-def test_all_samples_null_is_null():
-    table = judged(OpenAIServer(answer=lambda body: good(body, lambda turn: None)), samples=2)
+def test_samples_are_averaged_and_their_spread_kept():
+    for prompt in ("default", "paper"):
+        table = sampled([[0.0] * 3, [1.0] * 3, [2.0] * 3], prompt)
+        assert table.column("raw_reward").to_pylist() == [1.0] * 3
+        assert table.column("sd").to_pylist() == [1.0] * 3
+
+
+def test_beside_other_samples_a_null_counts_as_the_prompt_says():
+    replies = [[4.0, 2.0, None], [1.0, None, None]]
+    # Nothing could be said of it, so that it counts as the mean of its own sample's dialogue.
+    table = sampled(replies, "default")
+    assert table.column("raw_reward").to_pylist() == [2.5, 1.5, None]
+    assert table.column("sd").to_pylist() == pytest.approx([4.5**0.5, 0.5**0.5, 2.0**0.5])
+    # It has no share of the score, which is a share of zero.
+    table = sampled(replies, "paper")
+    assert table.column("raw_reward").to_pylist() == [2.5, 1.0, None]
+    assert table.column("sd").to_pylist() == pytest.approx([4.5**0.5, 2.0**0.5, 0.0])
+    # A sample that says nothing at all of a dialogue has no mean either.
+    assert sampled([[1.0] * 3, [2.0] * 3, [None] * 3], "default").column("raw_reward").to_pylist() == [1.5] * 3
+    assert sampled([[1.0] * 3, [2.0] * 3, [None] * 3], "paper").column("raw_reward").to_pylist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(("prompt", "sd"), [("default", None), ("paper", 0.0)])
+def test_all_samples_null_is_null(prompt, sd):
+    table = sampled([[None] * 3] * 2, prompt)
     assert table.column("raw_reward").to_pylist() == [None] * 3
-    assert table.column("sd").to_pylist() == [0.0] * 3
+    assert table.column("sd").to_pylist() == [sd] * 3
+
+
+def test_four_good_turns_and_a_null_that_says_nothing_leave_the_null_at_the_mean():
+    turns = tuple((who, "word") for _ in range(4) for who in ("SYSTEM", "USER"))
+    values = dict(zip((0, 2, 4, 6), (4.0, 4.5, 4.0, None), strict=True))
+    server = OpenAIServer(answer=lambda body: good(body, values.__getitem__))
+    table = judged(server, session_=session(turns=turns))
+    episodes = [*session(turns=turns).episodes(), *session("s2", 1.0, turns[:4]).episodes()]
+    other = judgements({episodes[1]: [0.0, 1.0]}, "llm")
+    trained = splits(s1="train", s2="train")
+    method = configured(METHODS["llm"], settings())
+    rewards, _ = project(pa.concat_tables([table, other]), episodes, trained, "relative", method)
+    first, second, third, null = rewards.column("reward").to_pylist()[:4]
+    assert first == third < second
+    assert null == pytest.approx((first + second + third) / 3)
+
+
+@pytest.mark.parametrize(
+    ("null", "told"), [("never", "the value of turn 3 is null; every turn needs a number"), ("zero", "")]
+)
+def test_a_null_that_a_prompt_does_not_allow_is_a_mistake_of_the_reply(tmp_path, null, told):
+    text = load_prompt("default").path.read_text().replace("null: mean", f"null: {null}")
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    server = OpenAIServer(answer=lambda body: good(body, lambda turn: None if turn == 3 else 1.0))
+    if told:
+        with pytest.raises(UnitError, match=told):
+            judged(server, prompt=str(path))
+        assert told in server.requests[1]["messages"][-1]["content"]
+    else:
+        assert judged(server, prompt=str(path)).column("raw_reward").to_pylist() == [1.0, None, 1.0]
 
 
 def test_a_server_that_fails_costs_the_session_only():

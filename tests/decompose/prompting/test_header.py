@@ -2,7 +2,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from decompose.prompting.prompt import FOLDER, PROMPTS, load_prompt
+from decompose.prompting.prompt import FOLDER, PROMPTS, _wordings, load_prompt
 from foundation.errors import InputError
 from llm_client.prompts import prompt_file
 from tests.decompose.sessions import session
@@ -36,6 +36,33 @@ def test_a_file_of_the_user_s_own_is_a_prompt(tmp_path):
     assert user.content.startswith('How good was "SYSTEM"?\n[\n{"turn": 0,')
 
 
+@pytest.mark.parametrize(
+    ("name", "null"), [("default", "mean"), ("quality", "mean"), ("paper", "zero"), ("attribution", "never")]
+)
+def test_what_null_means_is_a_part_of_each_prompt_and_of_its_other_wording(name, null):
+    assert load_prompt(name).null == null
+    assert f"\nnull: {null}\n" in load_prompt(name).path.read_text()
+    assert load_prompt(str(FOLDER / "paraphrase" / f"{name}.txt")).null == null
+
+
+def test_the_prompts_that_default_stands_for_mean_the_same_by_null():
+    assert {load_prompt(name).null for name in _wordings().values()} == {load_prompt("default").null}
+
+
+@pytest.mark.parametrize(("units", "null"), [("judgement", "mean"), ("attribution", "never"), ("score", "zero")])
+def test_a_prompt_that_does_not_say_what_null_means_follows_its_units(tmp_path, units, null):
+    text = GOOD.replace("judgement", units)
+    if units == "score":
+        text = text.replace("low: 0\nhigh: 10\n", "")
+    assert load_prompt(written(tmp_path, text)).null == null
+    other = "never" if units == "attribution" else "zero" if null == "mean" else "mean"
+    said = text.replace(f"units: {units}\n", f"units: {units}\nnull: {other}\n")
+    silent, spoken = load_prompt(written(tmp_path, text, "a.txt")), load_prompt(written(tmp_path, said, "b.txt"))
+    assert spoken.null == other
+    # It is told to nobody who answers: recorded replies are found by the messages.
+    assert silent.messages(session().episodes()[0]) == spoken.messages(session().episodes()[0])
+
+
 def test_its_identity_is_its_text_and_not_its_place(tmp_path):
     one, same = (load_prompt(written(tmp_path, GOOD, name)).identity() for name in ("a.txt", "b.txt"))
     other = load_prompt(written(tmp_path, GOOD.replace("good", "bad"), "c.txt")).identity()
@@ -61,6 +88,12 @@ def test_its_identity_is_its_text_and_not_its_place(tmp_path):
         (GOOD.replace("judgement", "score"), "low or high with units: score; shares of the score have no bounds"),
         (GOOD.replace("judgement", "attribution").replace("low: 0", "low: 1"), "a whole number from 0 to high"),
         (GOOD.replace("judgement", "attribution").replace("10", "2.5"), "a whole number from 0 to high"),
+        (GOOD.replace("high: 10", "high: 10\nnull: 0"), "null: 0; allowed are mean, zero, never"),
+        (GOOD.replace("high: 10", "high: 10\nnull:"), "null: missing; allowed are mean, zero, never"),
+        (
+            GOOD.replace("judgement", "attribution").replace("high: 10", "high: 10\nnull: zero"),
+            "null: zero with units: attribution, which are whole numbers; only never is allowed",
+        ),
         (GOOD.replace("{{ turns }}", "{{ turns"), r"\[user\] is no valid template"),
         (GOOD.replace("{{ turns }}", "{{ turns | frobnicate }}"), r"\[user\] is no valid template: No filter named"),
         (GOOD.replace("shared/rules.txt", "shared/no.txt"), r"\[system\] is no valid template: .*shared/no.txt"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decompose.judging.llm import requests_for
 from decompose.judging.sessions import judge_session
-from decompose.prompting.parts import BYTES_A_TOKEN, divide, parts_of, reconcile
+from decompose.prompting.parts import BYTES_A_TOKEN, averaged, divide, parts_of, reconcile
 from decompose.prompting.prompt import load_prompt
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
@@ -27,7 +27,7 @@ def small_context(server=None, **options):
 
 
 def asked(body):
-    return json.loads(re.search(r"(?:judge|once): (\[[\d, ]*\])$", body["messages"][-1]["content"])[1])
+    return json.loads(re.search(r"(?:judge|null|once): (\[[\d, ]*\])$", body["messages"][-1]["content"])[1])
 
 
 def truth(turn):
@@ -83,6 +83,32 @@ def test_parts_that_were_judged_on_other_levels_come_to_one_scale():
     assert max(levels) - min(levels) < 1e-9
     assert len(server.requests) > 2
     assert set(table["rationale"].to_pylist()) == {"e"}
+
+
+def of_two_levels(prompt):
+    """What becomes of a first turn of +1 and a null as second one, in a part judged 4 higher than the next."""
+
+    def answer(body):
+        turns = asked(body)
+        values = dict.fromkeys(turns, 4.0 if turns[0] == 0 else 0.0) | ({0: 1.0, 2: None} if turns[0] == 0 else {})
+        return completion(json.dumps({"turns": [{"turn": t, "value": values[t], "evidence": None} for t in turns]}))
+
+    return judged(OpenAIServer(answer=answer), prompt=prompt)["raw_reward"].to_pylist()
+
+
+def test_a_level_that_is_taken_away_turns_no_number_round_against_a_null(tmp_path):
+    # Shares of the score have no levels: +1 stays above the null, which is a share of zero.
+    first, null, *_ = of_two_levels("paper")
+    assert (first, null) == (1.0, None)
+    # A null that means zero is zero on its part's own scale.
+    path = tmp_path / "mine.txt"
+    path.write_text(load_prompt("default").path.read_text().replace("null: mean", "null: zero"))
+    first, null, *others = of_two_levels(str(path))
+    assert first - null == pytest.approx(1.0)
+    assert max(others) - min(others) < 1e-9 < others[0] - first
+    # A null that says nothing has no level.
+    first, null, *others = of_two_levels("default")
+    assert null is None and others[0] - first == pytest.approx(3.0)
 
 
 def test_each_part_is_kept_by_itself(tmp_path):
@@ -161,3 +187,10 @@ def test_a_null_says_nothing_of_a_level_and_stays_null_where_all_parts_agree():
     found = reconcile([{1: 1.0, 2: None, 3: 2.0}, {2: None, 3: 4.0, 4: None, 5: 5.0}])
     assert found == pytest.approx({1: 2.0, 2: None, 3: 3.0, 4: None, 5: 4.0})
     assert reconcile([{1: 1.0, 2: None}, {2: 3.0, 3: 4.0}]) == {1: 1.0, 2: 3.0, 3: 4.0}
+
+
+def test_shares_of_the_score_have_no_level_and_a_null_is_a_share_of_zero():
+    parts = [{1: 1.0, 2: None, 3: 4.0, 4: None}, {3: 0.0, 4: None, 5: 2.0}]
+    assert averaged(parts, 0.0) == {1: 1.0, 2: None, 3: 2.0, 4: None, 5: 2.0}
+    assert averaged([{1: 3.0}, {1: None}], 0.0) == {1: 1.5}
+    assert averaged([{1: 3.0}, {1: None}], None) == {1: 3.0}

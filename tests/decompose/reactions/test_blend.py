@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -57,10 +58,11 @@ def blended(
     theirs: dict[str, list[float | None]],
     settings: BlendSettings,
     loss: float = 1.0,
+    null: Literal["mean", "zero"] = "mean",
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
     table, steps = blend(
         "reaction-llm", EPISODES, SPLITS_TABLE, judgements(ours, "reaction"), history(loss), judgements(theirs, "llm"),
-        settings, 7,
+        settings, 7, null,
     )  # fmt: skip
     assert table.schema == REWARDS.arrow and set(table.column("seed").to_pylist()) <= {7}
     assert set(table.column("method").to_pylist()) <= {"reaction-llm"}
@@ -75,7 +77,16 @@ def test_hand_computed_case() -> None:
     assert found["s00"] == pytest.approx([-1.0, -0.5, 0.5, 1.0])
 
 
-def test_what_is_not_known_counts_as_the_mean_and_a_null_of_the_judge_as_zero() -> None:
+@pytest.mark.parametrize(("null", "counts_as"), [("mean", 3.0), ("zero", 0.0)])
+def test_a_null_of_the_judge_counts_as_it_does_in_rewards(null: Literal["mean", "zero"], counts_as: float) -> None:
+    ours = every([1.0, 2.0, 3.0, 4.0])
+    assert (
+        blended(ours, every([2.0, 4.0, 3.0, None]), HALF, null=null)[0]
+        == blended(ours, every([2.0, 4.0, 3.0, counts_as]), HALF)[0]
+    )
+
+
+def test_what_is_not_known_counts_as_the_mean() -> None:
     found, _ = blended(every([None, -1.0, 1.0, None]), every([None, 2.0, None, -2.0]), HALF)
     root = math.sqrt(2)
     assert found["s00"] == pytest.approx([0.0, (-1 + root) / 2, 0.5, -root / 2])
