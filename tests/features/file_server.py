@@ -13,9 +13,13 @@ import pytest
 
 
 class FileServer(ThreadingHTTPServer):
-    """``content`` at every address whose first part names the behaviour: /plain, /short, /redirect/plain, ..."""
+    """``content`` at every address whose first part names the behaviour: /plain, /short, /redirect/plain, ...
+
+    /index/short/PACKAGE/ is a page of a package index with the files ``listed``, each of which is given as /short.
+    """
 
     content: bytes
+    listed: tuple[str, ...] = ()
     asked: list[str]
 
     @property
@@ -86,6 +90,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _huge(self, content: bytes) -> None:
         self._headers(200, ("Content-Length", str(2**40)))
+
+    def _index(self, content: bytes) -> None:
+        behaviour = self.path.split("/")[2]
+        links = "".join(f'<a href="/{behaviour}/{name}#sha256=0">\n{name}</a><br/>' for name in self.server.listed)
+        page = f"<!DOCTYPE html><html><body>{links}<a>no address</a></body></html>".encode()
+        self._headers(200, ("Content-Length", str(len(page))), ("Content-Type", "text/html"))
+        self.wfile.write(page)
 
     def _redirect(self, content: bytes) -> None:
         self._headers(302, ("Location", "/" + self.path.split("/", 2)[2]))

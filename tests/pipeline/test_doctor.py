@@ -47,6 +47,16 @@ def test_the_emotion_model_is_found_or_the_command_named(monkeypatch, tmp_path):
     assert (findings["emotion model"].state, str(tmp_path / "m.onnx") in findings["emotion model"].text) == ("ok", True)
 
 
+def test_the_face_mesh_is_found_or_the_command_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path))
+    findings = {finding.name: finding for finding in examine()}
+    assert findings["face mesh"].state == "missing"
+    assert findings["face mesh"].text == "not here; optional: apportion models fetch mesh"
+    monkeypatch.setattr("pipeline.doctor.find_mesh", lambda: tmp_path / "mesh")
+    findings = {finding.name: finding for finding in examine()}
+    assert (findings["face mesh"].state, findings["face mesh"].text) == ("ok", f"{tmp_path / 'mesh'} (verified)")
+
+
 def test_two_builds_of_onnxruntime_at_once_are_warned_of(monkeypatch):
     monkeypatch.setattr("pipeline.doctor._version", lambda name: "1.2.3")
     findings = {finding.name: finding for finding in examine()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from apportion.cli import main
 from features.emotion_model import choice as emotion_choice
 from features.emotion_model import published as model_files
 from features.emotion_model.published import PinnedModel, git_blob
+from features.model_files import mesh
 from tests.behaviour.command import apportion, in_process
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server
@@ -119,3 +122,28 @@ def test_a_cache_that_cannot_be_looked_into_is_told(
     code, _, err = run(capsys, "models", "path")
     assert code == 2
     assert "it is not here" in err
+
+
+def test_the_face_mesh_is_listed_fetched_and_found(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"a network"
+    published = mesh.MeshFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(mesh, "FILES", (published,))
+    brought = tmp_path / "brought.whl"
+    with zipfile.ZipFile(brought, "w") as archive:
+        archive.writestr("a/points.tflite", content)
+    code, out, _ = run(capsys, "models", "list")
+    assert code == 0 and "face mesh (points.tflite): not here" in out and "next: apportion models fetch mesh" in out
+    assert json.loads(run(capsys, "models", "list", "--json")[1])["mesh"]["path"] is None
+    code, _, err = run(capsys, "models", "path", "mesh")
+    assert (code, "not here. Get it: apportion models fetch mesh" in err) == (2, True)
+    code, out, _ = run(capsys, "models", "fetch", "mesh", "--from", brought)
+    assert code == 0 and f"wrote and verified: {cache / 'mesh'}" in out and "Apache-2.0" in out
+    code, out, _ = run(capsys, "models", "fetch", "mesh")
+    assert code == 0 and f"already there and verified: {cache / 'mesh'}" in out
+    assert run(capsys, "models", "path", "mesh") == (0, f"{cache / 'mesh'}\n", "")
+    assert f"face mesh (points.tflite): {cache / 'mesh'}" in run(capsys, "models", "list")[1]
+    (cache / "mesh" / "points.tflite").write_bytes(b"damaged")
+    code, _, err = run(capsys, "models", "path", "mesh")
+    assert (code, "damaged" in err) == (2, True)
