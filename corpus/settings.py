@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from foundation.settings import Settings
+from corpus.presets import PRESETS
+from foundation.presets import Preset, PresetSettings
 
 SPLITS = ("train", "validation", "test", "policy")
 
 
-class SplitSettings(Settings):
+class SplitSettings(PresetSettings):
     """Shares of the rated sessions; those without a rating go to the policy, or by person where their persons are."""
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"preset"})
+    PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
+
+    preset: Literal["paper"] | None = Field(
+        None, description="shares by name, which the other keys go before: paper is LLM-GELI's 360, 40 and 600 of 1,000"
+    )
     by: Literal["session", "person"] = Field(
         "session", description="'person' keeps each person within one split (loses the pairs that would cross)"
     )

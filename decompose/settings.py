@@ -17,7 +17,9 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from decompose.methods import METHODS, Method, section_classes, unknown_method
+from decompose.presets import PRESETS
 from foundation.errors import InputError
+from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
 from llm_client.settings import LLMSettings
 
@@ -175,7 +177,7 @@ class AuditSettings(Settings):
     """What decides who is asked about which sessions: the key of one session's answers is made of all other fields."""
 
 
-class DecomposeSettings(Settings):
+class DecomposeSettings(PresetSettings):
     """From one score a dialogue to one reward a turn; a package's method may bring a section of its own.
 
     >>> DecomposeSettings(methods=("llm",), llm={"model": "qwen3"}).llm.model
@@ -184,7 +186,11 @@ class DecomposeSettings(Settings):
 
     # Sections that are no fields are those of packages' methods; anything else is refused by `_sections_of_packages`.
     model_config = ConfigDict(extra="allow")
+    PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
+    preset: Literal["paper"] | None = Field(
+        default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (section 4.1)"
+    )
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),
         min_length=1,

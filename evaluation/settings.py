@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.settings import Settings
+from evaluation.presets import PRESETS
+from foundation.presets import Preset, PresetSettings
 
 
-class EvaluationSettings(Settings):
+class EvaluationSettings(PresetSettings):
     """Intervals, and what counts as a happy face or a labelled session."""
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"preset"})
+    PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
+
+    preset: Literal["paper"] | None = Field(
+        None, description="Settings by name, which the other keys go before: paper is LLM-GELI's."
+    )
     bootstrap: int = Field(2000, ge=100, le=100_000, description="Resamples of the test sessions behind an interval.")
     confidence: float = Field(0.95, gt=0.5, lt=1.0, description="Probability that an interval is to cover.")
     seed: int = Field(0, ge=0, description="Seed of the resampling and of the random baseline.")

@@ -7,9 +7,9 @@ import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from corpus.settings import SplitSettings
 from decompose.methods import section_classes
@@ -20,12 +20,16 @@ from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
 from foundation.files import check_path
 from foundation.nearest import did_you_mean
+from foundation.presets import PresetSettings
 from foundation.settings import Place, Settings, problems
 from llm_client.prompts.prompt_file import is_path
 from reward_model.settings import RewardModelSettings
 from rlhf.policy.loading import is_folder_name
 from rlhf.settings import AlignSettings
 
+PresetName = Literal["paper"]
+PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
+"""The presets of a whole configuration; a section may have more of its own."""
 AUDITED_SESSIONS = 20
 """Sessions that `apportion decompose audit` takes where the configuration has no number."""
 
@@ -64,6 +68,11 @@ class Config(Settings):
     corpus: Path = Field(description="the corpus folder, made by `apportion import`")
     output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
     rating: str | None = Field(None, description="which rating to decompose; needed where a corpus has several")
+    preset: PresetName | None = Field(
+        None,
+        description="settings by name, in every section that has that preset, below all keys that are given: paper is "
+        "LLM-GELI as published",
+    )
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of everything that is trained")
     notes: tuple[str, ...] = Field((), description="sentences that the report shows, e.g. that the data is synthetic")
     run: RunSettings = RunSettings()
@@ -74,6 +83,17 @@ class Config(Settings):
     train_reward: RewardModelSettings = RewardModelSettings()
     evaluate: EvaluationSettings = EvaluationSettings()
     align: AlignSettings = AlignSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _preset_of_sections(cls, values: Any) -> Any:
+        name = values.get("preset") if isinstance(values, Mapping) else None
+        if name not in PRESET_NAMES:
+            return values
+        given = {section: values.get(section, {}) for section in sections_with(str(name))}
+        # A section that is no table is a mistake that its field will tell; one made whole has its values.
+        named = {section: {"preset": name, **own} for section, own in given.items() if isinstance(own, Mapping)}
+        return {**values, **named}
 
     @field_validator("seeds")
     @classmethod
@@ -200,8 +220,18 @@ class Config(Settings):
         return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
 
 
-def load_config(path: str | Path) -> Config:
-    """Read and check a TOML configuration.
+def sections_with(preset: str) -> dict[str, type[PresetSettings]]:
+    """The sections of a configuration that have this preset, in their order."""
+    kinds = {name: field.annotation for name, field in Config.model_fields.items()}
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, PresetSettings) and preset in kind.PRESETS
+    }
+
+
+def load_config(path: str | Path, preset: str | None = None) -> Config:
+    """Read and check a TOML configuration; ``preset`` goes before the one that it names.
 
     Raises
     ------
@@ -227,6 +257,8 @@ def load_config(path: str | Path) -> Config:
     except RecursionError:
         raise InputError(f"{path}: nested too deeply to read. No setting is; remove the brackets.") from None
     _check_texts(values, str(path))
+    if preset is not None:
+        values["preset"] = preset
     config = _anchored(_checked(values, str(path)), path.resolve().parent)
     for named in (config.corpus, config.output):
         check_path(named)

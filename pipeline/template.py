@@ -26,6 +26,7 @@ def template_for(
     *,
     align: bool = True,
     base: Path | None = None,
+    preset: str | None = None,
 ) -> tuple[str, list[str]]:
     """The file for a corpus, and the names of all its ratings.
 
@@ -41,6 +42,8 @@ def template_for(
         Whether a run fine-tunes a policy.
     base : Path, optional
         The folder that the file is to lie in: a corpus in it or near it is named from there.
+    preset : str, optional
+        The preset that the file names.
 
     Raises
     ------
@@ -54,6 +57,7 @@ def template_for(
         "corpus": _from(base, corpus.resolve()),
         "output": _run_folder(base, corpus.resolve()),
         "rating": rating or next(iter(names), None),
+        "preset": preset,
     }
     if not align:
         values["align"] = {"enabled": False}
@@ -80,17 +84,20 @@ def render_template(values: Mapping[str, Any]) -> str:
 
     ``values`` replaces defaults at the top level (corpus, output, rating) and, by the section's name, in a section;
     those lines are not commented out. Every other key is, so that the file says what can be changed and a default can
-    improve with a new version.
+    improve with a new version. With a preset among ``values`` the others show what it gives.
     """
+    preset = values.get("preset")
+    shown = Config.model_validate({"corpus": ".", **({"preset": preset} if preset else {})})
     lines = [
-        "# apportion: what to do with this corpus. A line that begins with # shows a default;",
+        "# apportion: what to do with this corpus. A line that begins with # shows a default"
+        + (f" of the preset {preset};" if preset else ";"),
         "# remove the # to change it. A path that does not begin with / is relative to this file.",
         "",
     ]
     lines += _fields(Config, values)
     for name, field in Config.model_fields.items():
         if isinstance(field.default, BaseModel):
-            lines += ["", f"[{name}]", *_nested(name, field.default, values.get(name, {}))]
+            lines += ["", f"[{name}]", *_nested(name, getattr(shown, name), values.get(name, {}))]
     return "\n".join(lines) + "\n"
 
 

@@ -17,14 +17,14 @@ from foundation.errors import InputError
 from reward_model.causal import check_causal
 from reward_model.dialogue import DialogueTokenizer, EncodedDialogue
 from reward_model.history_windows import Pair
-from reward_model.settings import Scoring
+from reward_model.settings import MINILM, RewardModelSettings, Scoring
 from reward_model.tokens import Encoded, PairTokenizer, Tokens, length_batches
 
-MINILM = "minilm"
 TEXTS_AT_ONCE = 8
 """Texts a forward pass: few enough to share a length, and for a core's cache."""
 TOKENS_AT_ONCE = 8192
 """Of dialogues that are read in one pass: whole ones are long, and attention grows with the square of it."""
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 ORIGIN = ("name_or_path", "is_local", "local_files_only")
 """What a saved tokenizer says of the place it was loaded from."""
 
@@ -174,6 +174,35 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
             f"first {missing[0]!r}. Name a checkpoint of that architecture."
         )
     return _built(name, model, tokenizer, max_tokens, scoring)
+
+
+def check_backbone(settings: RewardModelSettings) -> None:
+    """Raise InputError where the backbone cannot be had, without its weights: what training would end with, at once.
+
+    Raises
+    ------
+    InputError
+        A device that is not there; a model that is not, without network or safetensors, or that does not suit, as
+        `load_backbone` finds it (that it is causal for ``scoring = "one_pass"`` is looked at with the weights).
+    """
+    check_device(settings.device)
+    if settings.backbone != MINILM:
+        _check_loadable(settings.backbone, settings.max_tokens)
+
+
+@lru_cache(maxsize=4)
+def _check_loadable(name: str, max_tokens: int) -> None:
+    try:
+        with _loading() as transformers:
+            config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            with torch.device("meta"):
+                model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+            if not any(transformers.utils.has_file(name, weights) for weights in WEIGHTS):
+                raise ValueError(f"no weights as safetensors ({' or '.join(WEIGHTS)})")
+    except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
+        raise InputError(_cannot_load(name, error)) from None
+    _built(name, model, tokenizer, max_tokens, "windowed")
 
 
 def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:

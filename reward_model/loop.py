@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -164,14 +164,9 @@ def _optimizer(model: RewardModel, settings: RewardModelSettings) -> torch.optim
 def _train_epoch(run: _Run, epoch: int) -> float:
     """Take one step for each batch of the training episodes; returns their mean loss."""
     model, processes, training = run.model, run.processes, run.training
-    train_rows, _ = training.rows
-    batch_size = training.settings.batch
     model.train()
     total = torch.zeros(2, dtype=torch.float64)
-    order = torch.randperm(len(train_rows), generator=run.generator).tolist()
-    for start in range(0, len(order), batch_size):
-        rows = [train_rows[place] for place in order[start : start + batch_size]]
-        sampled = [training.objective.sample(training.data.length(row), run.generator) for row in rows]
+    for rows, sampled in _steps(run):
         losses = _losses(training, processes.strided_part(rows), processes.strided_part(sampled), epoch)
         terms = processes.sum(torch.tensor(len(losses)))
         run.optimizer.zero_grad()
@@ -183,6 +178,27 @@ def _train_epoch(run: _Run, epoch: int) -> float:
         run.optimizer.step()
         total += _sum_and_count(losses)
     return _mean(processes.sum(total))
+
+
+def _steps(run: _Run) -> Iterator[tuple[list[int], list[Tensor]]]:
+    """The training episodes in a new order, as many at once as a step takes, with the turns of each that it scores."""
+    training, settings = run.training, run.training.settings
+    train_rows, _ = training.rows
+    rows: list[int] = []
+    sampled: list[Tensor] = []
+    for place in torch.randperm(len(train_rows), generator=run.generator).tolist():
+        turns = training.objective.sample(training.data.length(train_rows[place]), run.generator)
+        if settings.batch_turns is None:
+            full = len(rows) == settings.batch
+        else:
+            full = sum(map(len, sampled)) + len(turns) > settings.batch_turns
+        if rows and full:
+            yield rows, sampled
+            rows, sampled = [], []
+        rows.append(train_rows[place])
+        sampled.append(turns)
+    if rows:
+        yield rows, sampled
 
 
 def _measure(run: _Run, epoch: int) -> float | None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.settings import Settings
+from foundation.presets import Preset, PresetSettings
+from reward_model.presets import OF_THE_BACKBONE, PRESETS
 
 Scoring = Literal["windowed", "one_pass"]
+MINILM = "minilm"
+"""The embedded backbone, which is on every machine."""
 
 
-class RewardModelSettings(Settings):
+class RewardModelSettings(PresetSettings):
     """The reward model r_theta(s_t, a_t); learned decompositions (rrd) train the same network."""
 
+    PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
+
+    preset: Literal["paper"] | None = Field(
+        None,
+        description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E); beside "
+        "backbone = 'minilm' the training stays MiniLM's own",
+    )
     backbone: str = Field(
         "minilm",
         min_length=1,
@@ -73,12 +84,19 @@ class RewardModelSettings(Settings):
     batch: int = Field(
         8, ge=1, le=4096, description="whole dialogues a step; with a trained backbone, memory grows with their turns"
     )
+    batch_turns: int | None = Field(
+        None,
+        ge=1,
+        description="instead of batch: whole dialogues a step for as long as they have no more target turns than this "
+        "together; a longer one is a step by itself",
+    )
     lr: float = Field(3e-4, gt=0, le=1, description="AdamW's step size for the head")
     lr_backbone: float = Field(2e-5, gt=0, le=1, description="AdamW's step size for a backbone that is trained")
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's weight decay")
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         {
+            "preset",
             "freeze_backbone",
             "trained_layers",
             "precision",
@@ -89,9 +107,20 @@ class RewardModelSettings(Settings):
             "epochs",
             "patience",
             "batch",
+            "batch_turns",
             "lr",
             "lr_backbone",
             "weight_decay",
         }
     )
     """What decides the training alone: the key of frozen embeddings is made of all other fields."""
+
+    @classmethod
+    def preset_beside(cls, preset: Preset, values: Mapping[str, Any]) -> Preset:
+        """Beside MiniLM, nothing that was published for training another backbone.
+
+        MiniLM is frozen, and a head that starts at random learns nothing at 5e-6.
+        """
+        if values.get("backbone") != MINILM:
+            return preset
+        return {name: given for name, given in preset.items() if name not in OF_THE_BACKBONE}

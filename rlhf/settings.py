@@ -7,37 +7,15 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from foundation.presets import Preset, PresetSettings, items
 from foundation.settings import Settings
+from rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
 
-PAPER_LR = 1.4e-5
 TINY_LR = 3e-3
-PAPER_KL = 0.05
 TINY_KL = 0.3
 
 Algorithm = Literal["ppo", "grpo", "rloo", "sft"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {
-        "policy": "meta-llama/Llama-2-7b-chat-hf",
-        "lr": PAPER_LR,
-        "batch": 24,
-        "clip": 0.2,
-        "kl_coefficient": PAPER_KL,
-        "score_norm": True,
-        "temperature": 1.0,
-        "lora": {"r": 24, "alpha": 48, "dropout": 0.05, "targets": ("q_proj", "v_proj")},
-    }
-}
-"""Settings by name. ``paper`` is LLM-GELI (appendix E, section 5.3): batch 24, clip 0.2, learning rate 1.4e-5, score
-norm on, LoRA r 24, alpha 48, dropout 0.05 (12,582,912 trained adapter weights on LLaMA-2-7B, the paper's "13M").
-
-Appendix E writes "gamma = 0.05". It is read here as the weight of the KL term, which Eq. 1 calls gamma and whose
-default in TRL's PPO is 0.05; as a discount it would blind all tokens but the last, as the weight of Eq. 8's pretraining
-term it would need pretraining data that the paper does not name. The paper names LLaMA-2 without its variant (the chat
-variant has the template that prompts need) and gives no lengths, steps or temperature: those are this package's.
-"""
-
 
 _SAMPLING: tuple[Algorithm, ...] = ("ppo", "grpo", "rloo")
 READ_BY: dict[str, tuple[Algorithm, ...]] = {
@@ -153,14 +131,17 @@ class AlarmSettings(Settings):
         return factor
 
 
-class AlignSettings(Settings):
+class AlignSettings(PresetSettings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled"})
+    PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
-    preset: Literal["paper"] | None = Field(
-        default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E)"
+    preset: Literal["paper", "paper-kl"] | None = Field(
+        default=None,
+        description="settings by name, which the other keys go before: paper is LLM-GELI's, with the gamma of its "
+        "appendix E as the discount; paper-kl has it as the weight of the divergence",
     )
     algorithm: Algorithm = Field(
         default="ppo",
@@ -279,15 +260,10 @@ class AlignSettings(Settings):
     lora: LoraSettings = LoraSettings()
     tiny: TinySettings = TinySettings()
 
-    @model_validator(mode="before")
     @classmethod
-    def _over_the_preset(cls, values: Any) -> Any:
-        preset = PRESETS.get(str(values.get("preset"))) if isinstance(values, Mapping) else None
-        if preset is None:
-            return values
-        lora = values.get("lora", {})
-        merged = {**preset["lora"], **lora} if isinstance(lora, Mapping) else lora
-        return {**preset, **values, "lora": merged}
+    def preset_beside(cls, preset: Preset, values: Mapping[str, Any]) -> Preset:
+        """Beside `tiny`, a stand-in of a ten-thousandth of the size, not the learning rate: it takes its own."""
+        return {name: given for name, given in preset.items() if values.get("policy") != "tiny" or name != "lr"}
 
     @model_validator(mode="after")
     def _minibatch_fits(self) -> AlignSettings:
@@ -360,8 +336,11 @@ class AlignSettings(Settings):
     @property
     def unread(self) -> tuple[str, ...]:
         """Settings that were given and that the algorithm does not read, in order of the alphabet."""
-        unread = [name for name in self.model_fields_set & set(READ_BY) if self.algorithm not in READ_BY[name]]
-        if self.adapter != self.lora and "dropout" in self.lora.model_fields_set and self.preset is None:
+        departed = {name for name, _, _ in self.departures()}
+        brought = {name for name, _ in items(self.PRESETS.get(str(self.preset), {}))} - departed
+        given = self.model_fields_set - brought
+        unread = [name for name in given & set(READ_BY) if self.algorithm not in READ_BY[name]]
+        if self.adapter != self.lora and "dropout" in self.lora.model_fields_set and "lora.dropout" not in brought:
             unread.append("lora.dropout")
         return tuple(sorted(unread))
 
@@ -384,4 +363,4 @@ class AlignSettings(Settings):
 
 
 PAPER = AlignSettings(preset="paper")
-"""LLM-GELI's settings; see ``PRESETS``."""
+"""LLM-GELI's settings; see `rlhf.presets`."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.presets import PRESET_OPTION
+
 
 @click.command("benchmark")
 @click.argument("corpus", type=click.Path(path_type=Path))
@@ -24,6 +26,7 @@ import click
     type=click.Path(path_type=Path),
     help="A configuration to take all other settings from; the methods in it that ask an LLM are compared too.",
 )
+@PRESET_OPTION
 @click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions.")
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core.")
 @click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed.")
@@ -36,6 +39,7 @@ def benchmark_command(
     seeds: int,
     session: str | None,
     config: Path | None,
+    preset: str | None,
     limit: int | None,
     workers: int | None,
     allow_quarantine: bool,
@@ -52,7 +56,8 @@ def benchmark_command(
 
     corpus = corpus.resolve()
     output = (output or Path("runs") / f"benchmark-{corpus.name}").resolve()
-    base = Config(corpus=corpus) if config is None else load_config(config)
+    plain = {"corpus": corpus} if preset is None else {"corpus": corpus, "preset": preset}
+    base = Config.model_validate(plain) if config is None else load_config(config, preset)
     more = () if config is None else base.decompose.methods
     changes = {"corpus": corpus, "output": output, "rating": rating or base.rating, "seeds": tuple(range(seeds))}
     base = base.model_copy(update=changes).with_run(limit=limit, workers=workers).with_stages(["evaluate"])

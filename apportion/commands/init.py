@@ -9,6 +9,7 @@ import click
 
 from apportion.commands.options import option_names
 from apportion.commands.places import check_place, write
+from apportion.commands.presets import known_preset
 
 
 @click.command("init")
@@ -20,8 +21,16 @@ from apportion.commands.places import check_place, write
     default=None,
     help="Whether a run fine-tunes a policy, too. Asked for in a terminal; elsewhere it does.",
 )
+@click.option(
+    "--preset",
+    metavar="NAME",
+    callback=known_preset,
+    help="Settings by name for the file to take: `paper`, LLM-GELI as published.",
+)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def init_command(corpus: Path, output: Path, rating: str | None, align: bool | None, force: bool) -> None:
+def init_command(
+    corpus: Path, output: Path, rating: str | None, align: bool | None, preset: str | None, force: bool
+) -> None:
     """Write a commented configuration for CORPUS."""
     from pipeline.template import template_for
 
@@ -30,7 +39,7 @@ def init_command(corpus: Path, output: Path, rating: str | None, align: bool | N
         align = not (sys.stdin.isatty() and sys.stderr.isatty()) or click.confirm(
             "Fine-tune a policy against the rewards, too?", default=True, err=True
         )
-    text, names = template_for(corpus, rating, option_names(), align=align, base=output.parent)
+    text, names = template_for(corpus, rating, option_names(), align=align, base=output.parent, preset=preset)
     write(output, "--output", text)
     click.echo(f"wrote {output}")
     if len(names) > 1 and rating is None:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.options import with_options
+from apportion.commands.presets import PRESET_OPTION
 from foundation.errors import InputError
 
 if TYPE_CHECKING:
     from pipeline.config import Config
 
 RUN_OPTIONS = (
+    PRESET_OPTION,
     click.option("--dry-run", is_flag=True, help="Say what would be done and stop."),
     click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions."),
     click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core."),

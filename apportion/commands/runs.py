@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from apportion.commands.options import with_options
+from apportion.commands.presets import preset_given
 from apportion.commands.running import run, with_llm_options, with_run_options
 from foundation.errors import InputError
 from pipeline.config import Config, load_config
@@ -52,21 +53,22 @@ with_choice_options = partial(with_options, CHOICE_OPTIONS)
 @with_choice_options
 @with_llm_options
 @with_run_options
-def run_command(config: Path, **options: Any) -> None:
+def run_command(config: Path, preset: str | None, **options: Any) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice."""
-    _run_all(load_config(config), str(config), **options)
+    _run_all(load_config(config, preset), f"{config}{preset_given(preset)}", **options)
 
 
 @click.command("demo")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/demo]")
 @with_choice_options
 @with_run_options
-def demo_command(output: Path | None, **options: Any) -> None:
+def demo_command(output: Path | None, preset: str | None, **options: Any) -> None:
     """Run all stages on the bundled demo corpus (synthetic) with recorded LLM replies."""
     if not DEMO_CONFIG.is_file():
         raise InputError(f"{DEMO_CONFIG} is missing, which comes with apportion: install it again.")
-    config = load_config(DEMO_CONFIG).model_copy(update={"output": (output or Path("runs/demo")).resolve()})
-    _run_all(config, str(DEMO_CONFIG), **options)
+    changes = {"output": (output or Path("runs/demo")).resolve()}
+    config = load_config(DEMO_CONFIG, preset).model_copy(update=changes)
+    _run_all(config, f"{DEMO_CONFIG}{preset_given(preset)}", **options)
 
 
 def _run_all(config: Config, source: str, until: str | None, skip: tuple[str, ...], **options: Any) -> None:

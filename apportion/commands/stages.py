@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from apportion.commands.aligning import ALIGN_OPTIONS, aligned_as_asked
 from apportion.commands.options import with_options
+from apportion.commands.presets import preset_given
 from apportion.commands.running import run, with_llm_options, with_run_options
 from pipeline.config import load_config
 from pipeline.stages.declared import ASKING, STAGES
@@ -93,9 +94,9 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
     )
     @click.argument("config", type=click.Path(path_type=Path), shell_complete=_below_or_file)
     @with_run_options
-    def command(config: Path, sessions: int | None = None, **options: Any) -> None:
+    def command(config: Path, preset: str | None, sessions: int | None = None, **options: Any) -> None:
         # Whoever calls a stage by its own command wants it, whatever a whole run leaves out.
-        loaded = load_config(config).with_stages([*stages, name.partition(" ")[0]])
+        loaded = load_config(config, preset).with_stages([*stages, name.partition(" ")[0]])
         if "audit" in stages:
             loaded = loaded.with_audit(sessions)
         if name.startswith("align "):
@@ -103,7 +104,7 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         if "align" in stages:
             loaded, given = aligned_as_asked(loaded, options)
             options["given"] = given
-        run(loaded, stages, str(config), name, **options)
+        run(loaded, stages, f"{config}{preset_given(preset)}", name, **options)
 
     if "audit" in stages:
         command = with_options(AUDIT_OPTIONS, command)

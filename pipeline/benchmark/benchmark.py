@@ -21,6 +21,7 @@ from foundation.nearest import did_you_mean
 from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
+from pipeline.presets import preset_notes
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 
@@ -120,6 +121,8 @@ def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict
         "seeds": list(config.seeds),
         "methods": titles,
         "left_out": choice.left_out,
+        "notes": list(preset_notes(config, aligns=False)),
+        "constraint": config.decompose.constraint,
     }
     text = page(Evaluation.from_json(document), basis, shown, PICTURE)
     full = {**basis, "session": shown.to_json() if shown else None, "evaluation": document}

@@ -26,10 +26,11 @@ def page(evaluation: Evaluation, basis: Mapping[str, Any], shown: ShownSession |
         f"# Benchmark: {_cell(basis['corpus'])}",
         f"{basis['sessions']:,} sessions, rating {_cell(basis['rating'])}, seeds "
         f"{', '.join(map(str, basis['seeds']))}. Every figure is of held-out test sessions.",
+        *map(_cell, basis["notes"]),
         f"{methods}\n{left_out}".rstrip(),
         render_markdown(evaluation).rstrip(),
         *_paired(evaluation),
-        *(_turns(shown, picture, evaluation.own_units) if shown else ()),
+        *(_turns(shown, picture, evaluation.own_units, basis["constraint"]) if shown else ()),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -88,10 +89,14 @@ def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join([f"**{title}**", "", "| method | difference |", "|---|---|", *lines])
 
 
-def _turns(shown: ShownSession, picture: str, own_units: Collection[str]) -> list[str]:
+def _turns(shown: ShownSession, picture: str, own_units: Collection[str], constraint: str) -> list[str]:
     methods = sorted(shown.rewards)
     own = [f"`{_cell(name)}`" for name in methods if name in own_units]
     aside = f" {', '.join(own)} aside, whose rewards are in units of their own." if own else ""
+    if constraint == "exact":
+        units = f"They have the same sum whatever the method, so that their order is what differs.{aside}"
+    else:
+        units = "They are each method's own numbers as they come: nothing makes them sum to the score."
     header = ["turn", f"what {shown.target} said", *(["people"] if _judged(shown) else []), *methods]
     lines = []
     for i, turn in enumerate(shown.turns):
@@ -103,8 +108,8 @@ def _turns(shown: ShownSession, picture: str, own_units: Collection[str]) -> lis
     table = "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
     return [
         f"## Session {_cell(shown.session_id)}, turn by turn",
-        f"Score {shown.score:g}. Rewards are the decompositions' (mean over seeds, units of the score). They have the "
-        f"same sum whatever the method, so that their order is what differs.{aside}",
+        f"Score {shown.score:g}. Rewards are the decompositions' (mean over seeds"
+        f"{', units of the score' if constraint == 'exact' else ''}). {units}",
         f"![rewards of one session by every method]({picture})",
         table,
     ]

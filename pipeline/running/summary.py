@@ -14,6 +14,7 @@ from foundation.listing import indented
 from pipeline.asking.batching import BatchStatus
 from pipeline.asking.spending import Spending
 from pipeline.config import Config
+from pipeline.presets import preset_notes
 from pipeline.running.runner import RunResult
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class RunSummary:
 
     def text(self) -> str:
         """The summary for a person: the table, what failed, what was paid, what was written."""
-        lines = [self.evaluation, ""] if self.evaluation else []
+        # A table says first whose settings it is made by, and what stands in for what.
+        lines = [*preset_notes(self.config), self.evaluation, ""] if self.evaluation else []
         lines += [self.audit] if self.audit else []
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += left_out_lines(self.left_out)

@@ -115,7 +115,7 @@ def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
 def _stability_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     return {
         "audit": settings_of(config.decompose.audit),
-        "evaluate": settings_of(config.evaluate),
+        "evaluate": key_of(config.evaluate),
         "notes": list(_notes(config)),
         "null": _null(config),
     }

@@ -8,11 +8,12 @@ from typing import Any
 from corpus.session import Session
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS, needs_features
+from decompose.prompting.prompt import load_prompt
 from foundation.errors import InputError
 from pipeline.config import Config, key_of
 from pipeline.engine.facts import has_face
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.reward_model import training_settings
+from pipeline.stages.reward_model import check_reward_model, training_settings
 from pipeline.stages.shared import (
     check_asking,
     fix_threads,
@@ -74,6 +75,7 @@ def _is_judged(config: Config, unit: Unit, session: Session | None) -> bool:
 
 def _check_judging(before: BeforeRun) -> Iterator[str]:
     yield from _sampling_warnings(before.config)
+    yield from _prompt_warnings(before)
     yield from check_asking(before)
     _check_faces(before)
 
@@ -88,6 +90,18 @@ def _sampling_warnings(config: Config) -> Iterator[str]:
         )
 
 
+def _prompt_warnings(before: BeforeRun) -> Iterator[str]:
+    decompose = before.config.decompose
+    asked = any(method_of(unit).asks for unit in before.units)
+    if asked and decompose.target != "score" and load_prompt(decompose.llm.prompt).units == "score":
+        yield (
+            f"decompose.llm.prompt = {decompose.llm.prompt!r} asks the model to hand out the score itself, but "
+            f"decompose.target = {decompose.target!r}: rewards are to sum to the score less the training mean, which "
+            "decompose.constraint = 'exact' takes from all turns alike. Set decompose.target to 'score', as LLM-GELI "
+            "has it."
+        )
+
+
 def _check_faces(before: BeforeRun) -> tuple[str, ...]:
     """Raise InputError where a method looks at faces and there is none."""
     looking = [name for name in before.config.decompose.methods if needs_features(name)]
@@ -98,6 +112,13 @@ def _check_faces(before: BeforeRun) -> tuple[str, ...]:
             "recordings."
         )
     return ()
+
+
+def _check_fitting(before: BeforeRun) -> tuple[str, ...]:
+    _check_faces(before)
+    # What reads reactions has a backbone of its own.
+    learning = any(not method_of(unit).uses_reactions for unit in before.units)
+    return check_reward_model(before) if learning else ()
 
 
 def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -228,7 +249,7 @@ FIT = Stage(
     wants=_fit_wants,
     read_as=_fit_reads,
     applies=lambda config, unit, session: method_of(unit).kind == "fit",
-    check=_check_faces,
+    check=_check_fitting,
 )
 REWARDS = Stage(
     "rewards",

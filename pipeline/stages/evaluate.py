@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from corpus.session import Session
-from pipeline.config import Config, settings_of
+from pipeline.config import Config, key_of
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.stages.shared import name_of
 
@@ -68,7 +68,7 @@ EVALUATE = Stage(
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
     version=5,
-    settings=lambda config, unit: {"rating": config.rating, "evaluate": settings_of(config.evaluate)},
+    settings=lambda config, unit: {"rating": config.rating, "evaluate": key_of(config.evaluate)},
     turn_labels=True,
     spares=("features",),
     idle=_nothing_held_out,

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.config import Config, shown_config
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
+from pipeline.presets import preset_notes
 
 SHOWN = {
     "rewards": "rewards",
@@ -40,7 +41,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             warnings=tuple(inputs.facts["warnings"]),
             config=json.dumps(shown_config(config), indent=1, sort_keys=True),
             versions=inputs.facts["versions"],
-            notes=config.notes,
+            notes=(*preset_notes(config), *config.notes),
             audit=audits[0]["table"] if audits else None,
             missing=missing(inputs),
             unfinished=frozenset(row["stage"] for row in inputs.facts["unfinished"]),

@@ -7,7 +7,7 @@ from typing import Any
 
 from corpus.session import Session
 from pipeline.config import Config, key_of, settings_of
-from pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import fix_threads, has_episode, seed_of
 
 
@@ -51,7 +51,20 @@ def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def training_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """What anything that trains this network depends on: the reward model, and decomposers that learn."""
-    return {"rating": config.rating, "model": settings_of(config.train_reward), "threads": config.run.threads}
+    model = settings_of(config.train_reward)
+    del model["preset"]  # A name; what it brought is here.
+    if model["batch_turns"] is None:
+        del model["batch_turns"]  # Models from before there was a choice stay finished.
+    return {"rating": config.rating, "model": model, "threads": config.run.threads}
+
+
+def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
+    """Raise InputError where the backbone cannot be had: before anything is measured, asked or paid."""
+    if before.units and not before.finished():
+        from reward_model.backbones import check_backbone
+
+        check_backbone(before.config.train_reward)
+    return ()
 
 
 EMBED = Stage(
@@ -71,4 +84,5 @@ TRAIN_REWARD = Stage(
     over=("method", "seed"),
     help="Distil each method's rewards into a reward model that reads text alone.",
     settings=training_settings,
+    check=check_reward_model,
 )

@@ -10,9 +10,20 @@ from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings, LoraSett
 
 
 def test_the_papers_settings():
-    assert (PAPER.batch, PAPER.clip, PAPER.learning_rate, PAPER.kl_coefficient) == (24, 0.2, 1.4e-5, 0.05)
+    assert (PAPER.batch, PAPER.clip, PAPER.learning_rate) == (24, 0.2, 1.4e-5)
     assert (PAPER.lora.r, PAPER.lora.alpha, PAPER.lora.dropout) == (24, 48, 0.05)
-    assert PAPER.lora.targets == ("q_proj", "v_proj") and PAPER.score_norm and PAPER.gamma == 1.0
+    assert PAPER.lora.targets == ("q_proj", "v_proj") and PAPER.score_norm
+    # Roughly 100,000 pairs (section 5.1), each answered once.
+    assert 100_000 <= PAPER.steps * PAPER.batch < 100_000 + PAPER.batch
+
+
+def test_the_two_readings_of_gamma_differ_in_the_discount_and_the_weight_of_the_divergence_alone():
+    other = AlignSettings(preset="paper-kl")
+    assert (PAPER.gamma, PAPER.divergence_weight) == (0.05, 0.2)
+    assert (other.gamma, other.divergence_weight) == (1.0, 0.05)
+    same = {"preset", "gamma", "kl_coefficient"}
+    assert PAPER.model_dump(exclude=same) == other.model_dump(exclude=same)
+    assert PAPER.kl_controller == other.kl_controller == "adaptive"
 
 
 def test_the_learning_rate_suits_the_policy_unless_it_is_set():
@@ -22,7 +33,7 @@ def test_the_learning_rate_suits_the_policy_unless_it_is_set():
 
 
 def test_the_divergence_s_weight_suits_the_policy_unless_it_is_set():
-    assert AlignSettings(policy="some/model").divergence_weight == PAPER.divergence_weight == 0.05
+    assert AlignSettings(policy="some/model").divergence_weight == 0.05
     assert AlignSettings().divergence_weight == 0.3
     assert AlignSettings(kl_coefficient=0).divergence_weight == 0
     assert KLControl(AlignSettings()).coefficient == 0.3
@@ -50,13 +61,26 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
         {"preset": "paper", "policy": "tiny", "batch": 12, "minibatch": 12, "lora": {"r": 8}}
     )
     assert (changed.policy, changed.batch, changed.lora.r) == ("tiny", 12, 8)
-    assert (changed.lr, changed.lora.alpha, changed.temperature) == (1.4e-5, 48, 1.0)
+    assert (changed.clip, changed.lora.alpha, changed.temperature) == (0.2, 48, 1.0)
     assert AlignSettings(preset="paper", lora=LoraSettings(r=2)).lora == LoraSettings(r=2)
-    with pytest.raises(ValidationError, match="Input should be 'paper'"):
+    with pytest.raises(ValidationError, match="Input should be 'paper' or 'paper-kl'"):
         AlignSettings.model_validate({"preset": "papers"})
     # Written out and read again, as for another algorithm, it is the same.
     again = AlignSettings.model_validate({**changed.model_dump(exclude_unset=True), "algorithm": "grpo", "group": 4})
     assert again == changed.model_copy(update={"algorithm": "grpo", "group": 4})
+
+
+def test_a_stand_in_for_llama_takes_its_own_learning_rate_unless_one_is_given():
+    tiny = AlignSettings(preset="paper", policy="tiny")
+    assert (tiny.lr, tiny.learning_rate, tiny.batch) == (None, AlignSettings().learning_rate, 24)
+    assert AlignSettings(preset="paper", policy="tiny", lr=1.4e-5).learning_rate == 1.4e-5
+    assert [name for name, _, _ in tiny.departures()] == ["policy"]
+
+
+def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_what_is_given_is():
+    assert AlignSettings(preset="paper", algorithm="sft").unread == ()
+    given = AlignSettings(preset="paper", algorithm="grpo", gamma=0.9, group=4, lora={"dropout": 0.1})
+    assert given.unread == ("gamma", "lora.dropout")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,10 @@ EVIL = "<script>alert(1)</script> | [x](http://evil) $a_b$ `c`"
 TURNS = (Turn(0, "user", "hi"), Turn(1, "bot", "hello"))
 SESSION = Session("a", TURNS, (Rating("user", "bot", "mood", 3.0, 1.0, 5.0),))
 EVALUATION = Evaluation.from_json(made_up_inputs().evaluation)
+BASIS = {
+    "corpus": "c", "rating": "r", "sessions": 2, "seeds": [0], "methods": {}, "left_out": {}, "notes": [],
+    "constraint": "exact",
+}  # fmt: skip
 RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 
 
@@ -169,7 +173,7 @@ def shown(people=(1.0, None)):
 def test_any_number_of_methods_and_any_text_can_be_drawn_and_written(people):
     one = shown(people)
     assert picture(one).startswith(b"\x89PNG") and picture(one) == picture(one)
-    basis = {"corpus": EVIL, "rating": EVIL, "sessions": 2, "seeds": [0], "methods": {}, "left_out": {EVIL: EVIL}}
+    basis = {**BASIS, "corpus": EVIL, "rating": EVIL, "left_out": {EVIL: EVIL}, "notes": [EVIL]}
     text = page(EVALUATION, basis, one, PICTURE)
     assert "<script" not in text and "[x](http" not in text
     assert ("people" in text.split("turn by turn")[1]) == (people[0] is not None)
@@ -184,11 +188,21 @@ def test_what_is_in_units_of_its_own_is_not_the_best_and_is_told():
     )
     pair = PairedDifference("reward_models", "global_loss", first, second, Estimate(-0.3, -0.4, -0.2, 9))
     changed = replace(EVALUATION, reward_models=models, baselines=(), comparisons=(pair,), own_units=(first,))
-    basis = {"corpus": "c", "rating": "r", "sessions": 2, "seeds": [0], "methods": {}, "left_out": {}}
     one = ShownSession("s", "bot", 3.0, (1,), ("hi",), {first: (0.5,), second: (0.1,)}, (None,))
-    text = page(changed, basis, one, PICTURE)
+    text = page(changed, BASIS, one, PICTURE)
     assert f"Global loss of `{second}` less" in text
     assert f"`{first}` aside, whose rewards are in units of their own." in text
+
+
+def test_the_head_says_what_stands_in_for_what_and_the_last_table_whether_rewards_have_a_sum():
+    exact, soft = (
+        page(EVALUATION, {**BASIS, "constraint": constraint, "notes": ["MiniLM stands in."]}, shown(), PICTURE)
+        for constraint in ("exact", "soft")
+    )
+    head = exact.split("**Reward models")[0]
+    assert head.startswith("# Benchmark: c\n") and "\n\nMiniLM stands in.\n\n" in head
+    assert "units of the score). They have the same sum whatever the method" in exact
+    assert "each method's own numbers as they come" in soft and "same sum" not in soft
 
 
 def test_differences_are_of_the_best_less_each_other_whatever_the_order():
@@ -201,8 +215,7 @@ def test_differences_are_of_the_best_less_each_other_whatever_the_order():
         PairedDifference("decompositions", "spearman", names[1], names[2], Estimate(-0.2, -0.3, -0.1, 9)),
     )
     changed = replace(EVALUATION, decompositions=tuple(methods), comparisons=comparisons)
-    basis = {"corpus": "c", "rating": "r", "sessions": 2, "seeds": [0], "methods": {}, "left_out": {}}
-    text = page(changed, basis, None, PICTURE).split("## Paired differences")[1]
+    text = page(changed, BASIS, None, PICTURE).split("## Paired differences")[1]
     assert f"Spearman of `{names[0]}` less" in text
     assert "+0.400 [0.200, 0.600]" in text and "+0.200 [0.100, 0.300]" in text
     assert text.count("| +") == 2

@@ -31,6 +31,16 @@ def test_the_summary_advises_nothing_and_the_advice_is_one_line(tmp_path):
     assert made.next_step("c.toml", "decompose") == "next: apportion run c.toml"
 
 
+def test_a_table_says_first_whose_settings_it_is_made_by_and_what_stands_in_for_what(tmp_path):
+    assert replace(summary(tmp_path), evaluation="TABLE").text().startswith("TABLE")
+    values = {"preset": "paper", "train_reward": {"backbone": "minilm"}, "align": {"enabled": False}}
+    config = Config.model_validate({"corpus": tmp_path, "output": tmp_path / "run", **values})
+    lines = replace(summary(tmp_path), config=config, evaluation="TABLE").text().splitlines()
+    assert lines[0] == "Settings by preset: split (paper), decompose (paper), train_reward (paper), evaluate (paper)."
+    assert lines[1].startswith("The embedded MiniLM (frozen) stands in the place of BART (facebook/bart-large)")
+    assert lines[2].startswith("Keys that went before the preset: train_reward.backbone") and "TABLE" in lines[3]
+
+
 @pytest.mark.parametrize(
     ("command", "outcomes", "fields", "advice"),
     [

@@ -29,7 +29,7 @@ def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algori
 def test_the_papers_settings_reach_the_trainer(tmp_path):
     chosen = AlignSettings.model_validate({"preset": "paper", "algorithm": "grpo"})
     found = group_arguments(Run(chosen, 0), tmp_path)
-    assert (found.generation_batch_size, found.epsilon, found.beta, found.learning_rate) == (24, 0.2, 0.05, 1.4e-5)
+    assert (found.generation_batch_size, found.epsilon, found.beta, found.learning_rate) == (24, 0.2, 0.2, 1.4e-5)
     assert PAPER.batch % PAPER.group == 0
 
 

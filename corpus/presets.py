@@ -1,0 +1,20 @@
+"""Published shares of sessions, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from foundation.presets import Preset, Published
+
+_E = "appendix E"
+
+PRESETS: Mapping[str, Preset] = {
+    "paper": {
+        "by": Published("session", "not in the paper: `person` would lose sessions"),
+        "train": Published(0.36, f"{_E}: 360 of 1,000 conversations"),
+        "validation": Published(0.0, f"{_E}: 360 and 40 and 600, none for choosing an epoch"),
+        "test": Published(0.04, f"{_E}: 40 of 1,000 conversations"),
+        "policy": Published(0.6, f"{_E}: 600 of 1,000 conversations, kept apart for the adaptation"),
+    }
+}
+"""LLM-GELI, which took 1,000 of CANDOR's 1,656 conversations; `run.limit` takes as many."""

@@ -1,0 +1,28 @@
+"""Published settings of a decomposition, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from foundation.presets import Preset, Published
+
+PRESETS: Mapping[str, Preset] = {
+    "paper": {
+        "methods": Published(("llm", "llm-multimodal"), "section 4.1: LLM-GELI (Eq. 3), Multimodal-LLM-GELI (2)"),
+        "target": Published("score", "Eq. 4: the rewards are asked to sum to the score itself"),
+        "constraint": Published("soft", "section 4.1: a soft constraint in the prompt"),
+        "llm": {
+            "prompt": Published("paper", "section 4.1: its wording"),
+            "model": Published("o3-mini", "section 4.1"),
+            "samples": Published(1, "section 5: a single run; appendix J asks twice for its check alone"),
+        },
+        "rrd": {
+            "k": Published(32, "Table 4: K = 32; `rrd-160` is its other row"),
+            "corrected": Published(False, "section 5.2: RRD as in Ren et al. (2021), whose loss has no correction"),
+        },
+        "geli": {
+            "weight": Published(0.5, "section 5.2, GELI (Lee et al., 2024): equal parts in its code"),
+        },
+    }
+}
+"""LLM-GELI. The language model takes no temperature (o3-mini has none); appendix J names one, of 1, for its check."""

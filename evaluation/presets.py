@@ -1,0 +1,16 @@
+"""Published settings of an evaluation, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from foundation.presets import Preset, Published
+
+PRESETS: Mapping[str, Preset] = {
+    "paper": {
+        "happy_by": Published(
+            "mode", "Eq. 7 and appendix E.1: happiness alone is positive; the most probable emotion, as in GELI's code"
+        ),
+    }
+}
+"""LLM-GELI."""

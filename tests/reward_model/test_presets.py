@@ -1,0 +1,93 @@
+"""LLM-GELI's reward model by name, batches counted in turns, and a backbone that is looked at before work begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from transformers import BartModel
+
+from foundation.errors import InputError
+from foundation.processes import Processes
+from reward_model.backbones import check_backbone
+from reward_model.dataset import Dataset, read_turns
+from reward_model.loop import Training, _Run, _steps
+from reward_model.model import RewardModel
+from reward_model.settings import RewardModelSettings
+from reward_model.turn_mse import TurnMSE
+from tests.reward_model.tiny import CONFIGS, planted, save_tiny, signal_embeddings, small, tokenizer, values_of
+
+PAPER = RewardModelSettings(preset="paper")
+
+
+def test_the_papers_settings():
+    assert (PAPER.backbone, PAPER.freeze_backbone, PAPER.trained_layers) == ("facebook/bart-large", False, 0)
+    assert (PAPER.lr, PAPER.lr_backbone, PAPER.batch_turns) == (5e-6, 5e-6, 160)
+
+
+def test_minilm_stands_in_with_its_own_training_and_any_other_backbone_with_that_of_the_paper():
+    plain = RewardModelSettings()
+    assert RewardModelSettings(preset="paper", backbone="minilm") == plain.model_copy(update={"preset": "paper"})
+    bart = RewardModelSettings(preset="paper", backbone="/models/bart-large")
+    assert bart == PAPER.model_copy(update={"backbone": "/models/bart-large"})
+    assert RewardModelSettings(preset="paper", backbone="minilm", lr=0.1).lr == 0.1
+    with pytest.raises(ValidationError, match="Input should be 'paper'"):
+        RewardModelSettings.model_validate({"preset": "papers"})
+
+
+@given(st.integers(1, 30), st.integers(0, 9))
+def test_a_step_takes_whole_dialogues_up_to_so_many_turns_and_each_once_an_epoch(most, seed):
+    episodes = planted(12)
+    settings = small(batch_turns=most)
+    encoded = read_turns(episodes, signal_embeddings(episodes), settings)
+    values = torch.tensor(values_of(episodes), dtype=torch.float64)
+    data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
+    model = RewardModel.new(settings, encoded.width, 0)
+    run = _Run(Training(model, TurnMSE(), data, (range(10), ()), settings, seed), Processes())
+    steps = list(_steps(run))
+    turns = [sum(map(len, sampled)) for _, sampled in steps]
+    assert sorted(row for rows, _ in steps for row in rows) == list(range(10))
+    assert all(count <= most or len(rows) == 1 for count, (rows, _) in zip(turns, steps, strict=True))
+    assert all(
+        len(turns) == data.length(row) for rows, sampled in steps for row, turns in zip(rows, sampled, strict=True)
+    )
+    # The first dialogue of the next step would not have fitted.
+    following = zip(turns, steps[1:], strict=False)
+    assert all(count + len(sampled[0]) > most for count, (_, sampled) in following)
+
+
+def save_bart(folder: Path) -> Path:
+    """A very small BART with random weights and as many positions as the real one."""
+    config = CONFIGS["bart"]()
+    config.max_position_embeddings = 1024
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        BartModel(config).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+def test_a_backbone_that_can_be_had_passes_without_its_weights(tmp_path, monkeypatch):
+    check_backbone(RewardModelSettings())
+    monkeypatch.setattr(torch.nn.Module, "load_state_dict", None)  # No weights are read.
+    check_backbone(RewardModelSettings(preset="paper", backbone=str(save_bart(tmp_path))))
+
+
+def test_a_backbone_that_cannot_be_had_is_told_without_its_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(InputError, match=r"backbone 'facebook/bart-large' cannot be loaded .* 'minilm', a folder"):
+        check_backbone(PAPER)
+    pickled = save_tiny(tmp_path / "pickled", "bert")
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    with pytest.raises(InputError, match="no weights as safetensors"):
+        check_backbone(small(pickled))
+    with pytest.raises(InputError, match=r"max_tokens = 1024: the backbone .* reads up to 64 tokens"):
+        check_backbone(RewardModelSettings(preset="paper", backbone=str(save_tiny(tmp_path / "short", "bart"))))
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match="torch sees no CUDA device"):
+            check_backbone(RewardModelSettings(device="cuda"))
