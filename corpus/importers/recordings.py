@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus.header_clock import header_clock
 from corpus.textfile import read_json
 from foundation.errors import UnitError
 from foundation.nearest import nearest
@@ -38,7 +39,10 @@ HALVES = {"L": "left", "R": "right"}
 
 @dataclass(frozen=True)
 class Recording:
-    """What a file holds: seconds, whether there is a picture, and how many audio channels."""
+    """What a file holds: when it ends, whether there is a picture, and how many audio channels.
+
+    ``duration_s`` counts from presentation time 0, as the session's clock does; None where the header does not say.
+    """
 
     path: Path
     duration_s: float | None
@@ -76,7 +80,7 @@ def probe(path: Path) -> Recording:
             video = [s for s in container.streams.video if s.codec_context and not s.disposition & cover]
             sound = [s for s in container.streams.audio[:1] if s.codec_context]
             channels = sound[0].channels if sound else 0
-            duration = None if container.duration is None else container.duration / av.time_base
+            duration = None if container.duration is None else header_clock(container).end_s
     except (av.error.FFmpegError, OSError) as error:
         cause = getattr(error, "strerror", None) or error
         raise UnitError(f"{path.name}: not a readable recording ({cause}). Copy or export it again.") from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from corpus.header_clock import header_clock
 from corpus.session import Media, Session
 from features.emotion_model.choice import missing_emotion, resolve_emotion_model
 from features.extract import Behaviour, observe
@@ -211,8 +212,6 @@ def _too_late(path: Path, start_s: float, length_s: float) -> InputError:
 
 def _contents(place: Path, settings: FeatureSettings) -> Contents:
     """Open the file once to see what is in it; the first sound, not the header, says how many channels there are."""
-    import av
-
     from features.recording.media import HEADED, open_recording
 
     with open_recording(place.parent, place.name, settings.missing_tolerance_s) as recording:
@@ -220,17 +219,14 @@ def _contents(place: Path, settings: FeatureSettings) -> Contents:
         first = None if sound is None else next(recording.frames(sound), None)
         channels = 0 if first is None else first.layout.nb_channels
         container = recording.container
-        kind = container.format.name.split(",")[0]
-        # Matroska's duration counts from 0 wherever the first time stamp lies.
-        begin_s = 0.0 if kind == "matroska" else (container.start_time or 0) / av.time_base - recording.origin_s
-        end_s = begin_s + (container.duration or 0) / av.time_base
-        headed = kind in HEADED and container.duration
+        headed = container.format.name.split(",")[0] in HEADED and container.duration
+        end_s = header_clock(container).end_s if headed else None
         if sound is None and pictures is None:
             raise UnitError(
                 f"{place.name}: neither sound nor pictures in the file (it holds {recording.holds()}). "
                 "Name an audio or video file."
             )
-        return Contents(recording.holds(), channels, pictures is not None, end_s if headed else None)
+        return Contents(recording.holds(), channels, pictures is not None, end_s)
 
 
 def _media(place: Path, contents: Contents, channels: Sequence[str]) -> tuple[Media, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import av
 
+from corpus.header_clock import header_clock
 from foundation.errors import UnitError
 
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
@@ -53,15 +54,11 @@ class Recording:
         self.container = container
         self.path = path
         self._tolerance_s = tolerance_s
-        start_s = (container.start_time or 0) / av.time_base
-        name = container.format.name
-        self.origin_s = start_s if name in ("mpegts", "mpeg") else 0.0
-        self._promised_s = (container.duration or 0) / av.time_base if name.split(",")[0] in HEADED else 0.0
-        if name.startswith("matroska"):
-            # Matroska's length counts from the clock's 0, the others' from the first time stamp.
-            self._promised_s = max(0.0, self._promised_s - start_s)
-        self._first_s = start_s
-        self._reached_s = start_s
+        clock = header_clock(container)
+        self.origin_s = clock.origin_s
+        self._promised_s = clock.length_s if container.format.name.split(",")[0] in HEADED else 0.0
+        self._first_s = clock.start_s
+        self._reached_s = clock.start_s
         self._damaged_s = 0.0
 
     def stream(self, kind: str) -> Any:

@@ -10,6 +10,7 @@ from corpus.session import Media
 from corpus.validate import validate
 from foundation.errors import InputError
 from tests.corpus.importers.recorded import mp4, wav
+from tests.features.clips import flat, write_movie
 from tests.shared import shared
 
 VTT = "WEBVTT\n\n00:00.000 --> 00:00.900\n<v Alice>Hello.\n\n00:01.000 --> 00:01.900\n<v Bob>Hi, Alice.\n"
@@ -52,6 +53,17 @@ def test_a_file_a_speaker(src, tmp_path):
     assert (s1.ratings[0].rater, s1.ratings[0].target, s1.ratings[0].score) == ("Alice", "Bob", 4.0)
     assert s1.duration_s == pytest.approx(2, abs=0.3) and s1.language == "en"
     assert not [problem for problem in validate(corpus) if problem.severity == "error"]
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+def test_time_stamps_of_the_day_are_taken_in_every_container(tmp_path, suffix):
+    folder = tmp_path / "src" / "s1"
+    folder.mkdir(parents=True)
+    (folder / "talk.vtt").write_text("WEBVTT\n\n24:00:00.000 --> 24:00:01.900\n<v Alice>Hello.\n")
+    write_movie(folder / f"alice.{suffix}", [flat()] * 50, times_s=[86_400 + i / 25 for i in range(50)])
+    report = import_to("media", tmp_path / "src", tmp_path / "corpus", {})
+    assert report.left_out == () and not [p for p in report.problems if p.severity == "error"]
+    assert Corpus.open(tmp_path / "corpus").session("s1").duration_s == pytest.approx(86_402, abs=0.1)
 
 
 def test_what_is_called_like_a_file_and_is_none_is_told_and_not_opened(src, tmp_path):

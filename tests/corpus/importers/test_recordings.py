@@ -5,6 +5,7 @@ import pytest
 from corpus.importers.recordings import TrackPart, probe, read_channel_map, same_name, track_parts
 from foundation.errors import InputError, UnitError
 from tests.corpus.importers.recorded import mp4, wav
+from tests.features.clips import flat, write_movie
 from tests.shared import shared
 
 SIDES = {"L": "Alice", "R": "Bob"}
@@ -16,6 +17,14 @@ def test_probe(tmp_path):
     assert (found.has_video, found.audio_channels) == (True, 2) and found.duration_s == pytest.approx(2, abs=0.3)
     found = probe(wav(tmp_path / "a.wav"))
     assert (found.has_video, found.audio_channels, found.duration_s) == (False, 1, 2.0)
+
+
+@pytest.mark.parametrize("begins_s", [0.0, 50_000.0, 86_400.0])
+@pytest.mark.parametrize("name", ["a.mp4", "a.mov", "a.mkv", "a.webm"])
+def test_a_recording_ends_when_its_time_stamps_end_whatever_the_container(tmp_path, name, begins_s):
+    codec = "libvpx" if name.endswith("webm") else "mpeg4"
+    path = write_movie(tmp_path / name, [flat()] * 50, times_s=[begins_s + i / 25 for i in range(50)], codec=codec)
+    assert probe(path).duration_s == pytest.approx(begins_s + 2.0, abs=0.05)
 
 
 def test_a_wav_named_mp4_is_taken_for_what_it_is(tmp_path):
