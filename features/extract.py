@@ -12,6 +12,7 @@ import pyarrow as pa
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Session
 from features.names import EMOTION_FEATURES, FEATURES
+from features.overlap import check_overlap
 from features.precomputed import precomputed_behaviour, unmeasured_faces
 from features.series import Series, Span
 from features.settings import FeatureSettings
@@ -38,10 +39,11 @@ def extract_session(session: Session, root: Path, settings: FeatureSettings) -> 
     media table) stands in place of what would be measured here. Both tables are empty for a session without media.
     Nothing here reads a score.
 
-    Raises ``UnitError`` naming session, file and cause when a recording cannot be used.
+    Raises ``UnitError`` naming session, file and cause when a recording cannot be used, or holds no moment of any turn.
     """
     try:
         people = observe(session, root, settings)
+        check_overlap(session, _measured(session, people))
     except UnitError as error:
         raise UnitError(f"session {session.session_id}: {error}") from error
     frames: list[tuple[str, str, float, float]] = []
@@ -96,6 +98,21 @@ class Behaviour:
         if self.face is not None:
             measured |= dict.fromkeys(EMOTION_FEATURES, (None, 0.0)) | self.face.measure([span], length_s)
         return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
+
+
+def _measured(session: Session, people: Mapping[str, Behaviour]) -> list[tuple[Media, list[Series]]]:
+    """Every row of the media table that something was measured in, and that."""
+    measured: list[tuple[Media, list[Series]]] = []
+    sounds = _sound_sources(session)
+    for person, behaviour in people.items():
+        if behaviour.voice is not None:
+            measured.append((sounds[person], list(behaviour.voice.series.values())))
+        for media in session.media:
+            if media.speaker == person and media.kind == "video" and behaviour.face is not None:
+                measured.append((media, [behaviour.face.seen]))
+            if media.speaker == person and media.kind == "features":
+                measured.append((media, list(behaviour.given.values())))
+    return measured
 
 
 def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotions:

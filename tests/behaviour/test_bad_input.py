@@ -148,10 +148,17 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
         {**row, "start_s": spans[row["turn"]][0], "end_s": spans[row["turn"]][1]}
         for row in corpus.utterances.to_pylist()
     ]
-    files = [("good", "video"), ("truncated", "video"), ("empty", "video"), ("silent", "audio"), ("renamed", "video")]
+    files = [
+        ("good", "video", 0.0),
+        ("truncated", "video", 0.0),
+        ("empty", "video", 0.0),
+        ("silent", "audio", 0.0),
+        ("renamed", "video", 0.0),
+        ("good", "video", 3600.0),
+    ]
     media = [
-        {"session_id": f"s{n:02d}", "speaker": "user", "kind": kind, "path": f"media/{name}.mp4", "offset_s": 0.0}
-        for n, (name, kind) in enumerate(files)
+        {"session_id": f"s{n:02d}", "speaker": "user", "kind": kind, "path": f"media/{name}.mp4", "offset_s": offset_s}
+        for n, (name, kind, offset_s) in enumerate(files)
     ]
     tables = {
         **corpus.tables,
@@ -166,11 +173,13 @@ def test_broken_recordings_cost_their_own_session_only(small, tmp_path, inside):
         for row in pq.read_table(tmp_path / "run" / "quarantine.parquet").to_pylist()
         if row["stage"] in ("check", "features")
     }
-    assert sorted(causes) == ["s01", "s02", "s03", "s04"]
+    assert sorted(causes) == ["s01", "s02", "s03", "s04", "s05"]
     assert "truncated.mp4" in causes["s01"]
     assert "empty.mp4" in causes["s02"] and "zero bytes" in causes["s02"]
     assert "silent.mp4" in causes["s03"]
     assert "renamed.mp4" in causes["s04"]
+    assert "good.mp4 (user's video) runs from 3599.9 to 3605.1 s of the session (offset_s = 3600)" in causes["s05"]
+    assert "the transcript's turns lie from 0.0 to 4.9 s" in causes["s05"]
     measured = pq.read_table(tmp_path / "run" / "utterance_features.parquet").column("session_id").to_pylist()
     assert set(measured) == {"s00"}
 
