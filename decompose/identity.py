@@ -9,6 +9,7 @@ from typing import Any
 from decompose.methods import METHODS, Method
 from decompose.prompting.prompt import load_prompt
 from decompose.settings import DecomposeSettings
+from features.vocal_intensity.model import intensity_identity
 
 FETCHING_ONLY = frozenset(
     {
@@ -44,6 +45,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
     section = settings.section_of(method)
     values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
+    if section is settings.intensity:  # A model counts by what it is, not by where it lies.
+        values["model"] = intensity_identity(settings.intensity.model)
     if section is settings.llm:
         values = _asking_identity(settings)
     elif method.asks:

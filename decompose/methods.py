@@ -24,8 +24,8 @@ class Method:
 
     ``kind`` is ``judge`` (one session is enough: ``decompose.judging.sessions.Judge``) or ``fit`` (on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
-    behaviour in words, ``uses_features`` for it in numbers. ``uses_reactions`` asks for what was read of the replies;
-    such a fit is called as `decompose.reactions.model.fit_reactions` is.
+    behaviour in words, ``uses_features`` for it in numbers (of the voice where ``uses_voice``). ``uses_reactions`` asks
+    for what was read of the replies; such a fit is called as `decompose.reactions.model.fit_reactions` is.
     ``requests`` says that it asks a language model: it names what lists the first requests that judging a session
     makes (`decompose.judging.requests.Requests`), so that a run can count, price and show them, hand them
     in as a batch, and have many sessions wait for the server at once.
@@ -65,6 +65,7 @@ class Method:
     fixed: tuple[tuple[str, Any], ...] = ()
     settings: str | None = None
     uses_features: bool = False
+    uses_voice: bool = False
     whole: str | None = None
     local: str | None = None
     uses_judgements: bool = False
@@ -164,6 +165,14 @@ _OURS = (
         section="sentiment",
     ),
     *_signal("affect", "Visual affect of the rater", "decompose.judging.affect:judge", uses_features=True),
+    *_signal(
+        "intensity",
+        "Vocal intensity of the rater's next reply",
+        "decompose.judging.intensity:judge",
+        uses_features=True,
+        uses_voice=True,
+        width=1.0,
+    ),
     Method(
         "llm",
         "judge",
@@ -283,6 +292,16 @@ def unknown_method(name: str) -> str | None:
     near = nearest(name, allowed)
     hint = f"; did you mean {near!r}?" if near else "."
     return f"no decomposition method {name!r}{hint} Allowed: {', '.join(allowed)}."
+
+
+def needs_voice(name: str) -> bool:
+    """Whether this method listens to recordings."""
+    return METHODS[name].uses_voice
+
+
+def needs_face(name: str) -> bool:
+    """Whether this method, or the local part of its objective, looks at faces."""
+    return needs_features(name) and not needs_voice(name)
 
 
 def needs_features(name: str) -> bool:

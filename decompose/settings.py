@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import (
@@ -44,6 +45,18 @@ class AffectSettings(Settings):
     window: Literal["during", "reply", "both"] = Field(
         default="during",
         description="when the rater's face is looked at: during the turn, during the reply to it, or the mean of both",
+    )
+
+
+class IntensitySettings(Settings):
+    """How strongly the rater replies, by a model that is trained on labelled speech of one's own."""
+
+    model: Path | None = Field(
+        default=None, description="the folder of the model; make one with `apportion models train intensity FOLDER`"
+    )
+    of: Literal["reply", "utterance"] = Field(
+        default="reply",
+        description="whose voice is listened to: the rater's in the reply, or the target's in the utterance",
     )
 
 
@@ -194,9 +207,10 @@ class DecomposeSettings(PresetSettings):
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),
         min_length=1,
-        description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, llm, "
-        "llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, "
-        "rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw and affect-raw are signals alone",
+        description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
+        "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
+        "ircr-va, rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw, affect-raw and "
+        "intensity-raw are signals alone",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -215,6 +229,7 @@ class DecomposeSettings(PresetSettings):
     )
     sentiment: SentimentSettings = SentimentSettings()
     affect: AffectSettings = AffectSettings()
+    intensity: IntensitySettings = IntensitySettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     rrd: RRDSettings = RRDSettings()
     rudder: RudderSettings = RudderSettings()

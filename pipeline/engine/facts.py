@@ -71,6 +71,12 @@ def has_face(sessions: Iterable[Session]) -> bool:
     return any(m.kind in ("video", "features") for m in media)
 
 
+def has_sound(sessions: Iterable[Session]) -> bool:
+    """Whether anybody can be heard; half a picture brings no sound."""
+    media = (media for session in sessions for media in session.media)
+    return any(m.kind == "audio" or (m.kind == "video" and m.channel not in ("left", "right")) for m in media)
+
+
 def has_unmeasured_face(sessions: Iterable[Session], root: Path) -> bool:
     """Whether anybody is filmed whose emotions did not come with the corpus in ``root``."""
     from features.precomputed import unmeasured_faces

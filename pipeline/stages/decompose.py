@@ -7,11 +7,12 @@ from typing import Any
 
 from corpus.session import Session
 from decompose.identity import configured, settings_identity
-from decompose.methods import METHODS, needs_features
+from decompose.methods import METHODS, needs_face, needs_features, needs_voice
 from decompose.prompting.prompt import load_prompt
+from features.vocal_intensity.model import load_intensity_model
 from foundation.errors import InputError
 from pipeline.config import Config, key_of
-from pipeline.engine.facts import has_face
+from pipeline.engine.facts import has_face, has_sound
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.reward_model import check_reward_model, training_settings
 from pipeline.stages.shared import (
@@ -78,6 +79,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
     yield from _prompt_warnings(before)
     yield from check_asking(before)
     _check_faces(before)
+    _check_voices(before)
 
 
 def _sampling_warnings(config: Config) -> Iterator[str]:
@@ -104,7 +106,7 @@ def _prompt_warnings(before: BeforeRun) -> Iterator[str]:
 
 def _check_faces(before: BeforeRun) -> tuple[str, ...]:
     """Raise InputError where a method looks at faces and there is none."""
-    looking = [name for name in before.config.decompose.methods if needs_features(name)]
+    looking = [name for name in before.config.decompose.methods if needs_face(name)]
     if looking and not has_face(before.sessions.values()):
         raise InputError(
             f"decompose.methods: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
@@ -112,6 +114,20 @@ def _check_faces(before: BeforeRun) -> tuple[str, ...]:
             "recordings."
         )
     return ()
+
+
+def _check_voices(before: BeforeRun) -> None:
+    """Raise InputError where a method listens to voices and there is no sound, or no model that could judge it."""
+    listening = [name for name in before.config.decompose.methods if needs_voice(name)]
+    if not listening:
+        return
+    load_intensity_model(before.config.decompose.intensity.model)
+    if not has_sound(before.sessions.values()):
+        raise InputError(
+            f"decompose.methods: {', '.join(map(repr, listening))} listen to voices, and no session of this run has "
+            "sound (`media` rows of kind audio, or of kind video with a whole picture). Leave them out, or add the "
+            "recordings."
+        )
 
 
 def _check_fitting(before: BeforeRun) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from decompose import methods
-from decompose.methods import METHODS, Method, find_method, needs_features
+from decompose.methods import METHODS, Method, find_method, needs_face, needs_features, needs_voice
 from foundation.errors import InputError
 
 MINE = Method("mine", "judge", "Mine", "tests.decompose.test_methods:MINE")
@@ -35,7 +35,9 @@ def test_only_the_multimodal_method_reads_descriptors():
 
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all():
-    with pytest.raises(InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, affect-raw, ircr,"):
+    with pytest.raises(
+        InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, affect-raw, intensity,"
+    ):
         find_method("unifrom")
     with pytest.raises(InputError, match=r"'xyz'\. Allowed"):
         find_method("xyz")
@@ -76,12 +78,14 @@ def test_code_that_cannot_be_imported_is_told(load):
 
 
 def test_only_affect_and_what_mixes_with_it_need_the_rater_s_face():
-    looking = [name for name in METHODS if needs_features(name)]
+    looking = [name for name in METHODS if needs_face(name)]
     assert looking == ["affect", "affect-raw", "rrd-va", "ircr-va", "rudder-va"]
+    assert [name for name in METHODS if needs_voice(name)] == ["intensity", "intensity-raw"]
+    assert all(needs_features(name) == (needs_face(name) or needs_voice(name)) for name in METHODS)
 
 
 def test_a_signal_alone_differs_in_that_alone():
-    for name in ("sentiment", "sentiment-utterance", "affect"):
+    for name in ("sentiment", "sentiment-utterance", "affect", "intensity"):
         signal, alone = find_method(name), find_method(f"{name}-raw")
         assert replace(alone, name=name, title=signal.title, unprojected=False) == signal
         assert alone.unprojected and not signal.unprojected

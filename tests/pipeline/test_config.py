@@ -4,7 +4,7 @@ import pytest
 
 from decompose.settings import AuditSettings, ReactionSettings
 from foundation.errors import InputError
-from pipeline.config import Config, key_of, load_config
+from pipeline.config import Config, key_of, load_config, shown_config
 from pipeline.template import render_template
 from reward_model.settings import RewardModelSettings
 
@@ -22,6 +22,13 @@ def test_paths_are_relative_to_the_file(tmp_path):
     assert config.run.recorded == tmp_path / "r.jsonl"
     assert config.store == config.output / "store"
     assert config.llm_cache == config.output / "llm_cache.sqlite"
+
+
+def test_a_model_of_vocal_intensity_is_found_from_the_file_and_shown_without_its_place(tmp_path):
+    config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.intensity]\nmodel = "m/voices"\n'))
+    assert config.decompose.intensity.model == tmp_path / "m" / "voices"
+    assert shown_config(config)["decompose"]["intensity"]["model"] == "voices"
+    assert shown_config(load_config(written(tmp_path, 'corpus = "c"')))["decompose"]["intensity"]["model"] is None
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from corpus.session import Media, Session
+from features.vocal_intensity.model import IntensityModel
 from foundation.errors import InputError
 from pipeline import assembly
 from pipeline.config import Config
+from pipeline.engine.facts import has_sound
 from pipeline.preflight import check
 from pipeline.stages.declared import STAGES
 from tests.behaviour.small import write_small_corpus
@@ -63,3 +67,26 @@ def test_a_method_that_looks_at_faces_needs_some(corpus, name):
     with pytest.raises(InputError, match=f"decompose.methods: '{name}' look at the rater's face, and no session"):
         check(chosen)
     assert check(chosen, ["split"]) is not None
+
+
+def test_a_method_that_listens_to_voices_needs_some_and_a_model(corpus, tmp_path):
+    named = {"methods": ["uniform", "intensity"]}
+    with pytest.raises(InputError, match=r"no model of vocal intensity is named \(decompose.intensity.model\)"):
+        check(config(corpus, decompose=named))
+    IntensityModel(np.zeros(5), 0.0).save(tmp_path / "model", {})
+    chosen = config(corpus, decompose={**named, "intensity": {"model": tmp_path / "model"}})
+    with pytest.raises(InputError, match=r"decompose\.methods: 'intensity' listen to voices, and no session"):
+        check(chosen)
+
+
+@pytest.mark.parametrize(
+    ("media", "heard"),
+    [
+        (Media("a", "audio", "a.wav"), True),
+        (Media("a", "video", "a.mp4"), True),
+        (Media("a", "video", "a.mp4", channel="left"), False),
+        (Media("a", "features", "a.csv"), False),
+    ],
+)
+def test_who_can_be_heard(media, heard):
+    assert has_sound([Session("s", (), (), (media,))]) == heard

@@ -14,9 +14,11 @@ from features.emotion_model import choice as emotion_choice
 from features.emotion_model import published as model_files
 from features.emotion_model.published import PinnedModel, git_blob
 from features.model_files import mesh
+from features.vocal_intensity.model import load_intensity_model
 from tests.behaviour.command import apportion, in_process
 from tests.features.emotion_models import small_model
 from tests.features.file_server import file_server
+from tests.features.vocal_intensity.synthetic import write_clips
 
 TERMS = "VGGFace2 and AffectNet: research terms"
 
@@ -147,3 +149,27 @@ def test_the_face_mesh_is_listed_fetched_and_found(
     (cache / "mesh" / "points.tflite").write_bytes(b"damaged")
     code, _, err = run(capsys, "models", "path", "mesh")
     assert (code, "damaged" in err) == (2, True)
+
+
+def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    clips, out_folder = write_clips(tmp_path / "synthetic", actors=2, statements=2), tmp_path / "model"
+    code, out, err = run(capsys, "models", "train", "intensity", clips, "--output", out_folder)
+    assert code == 0 and "8 of 8 clips" in err
+    assert "4 normal and 4 strong clips of 2 actors" in out and "on actors not heard: AUC " in out
+    assert f'next: decompose.intensity.model = "{out_folder}"' in out
+    load_intensity_model(out_folder)
+    code, out, err = run(capsys, "models", "train", "intensity", clips, "-o", out_folder, "--json")
+    told = json.loads(out)
+    assert code == 0 and err == "" and told["model"] == str(out_folder) and 0 <= told["auc"] <= 1
+    assert json.loads((out_folder / "config.json").read_text())["training"]["auc"] == told["auc"]
+
+
+def test_what_no_model_of_voices_can_be_trained_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    code, _, err = run(capsys, "models", "train", "intensity", tmp_path / "empty")
+    assert code == 2 and "no clip of speech" in err
+    (tmp_path / "file").touch()
+    code, _, err = run(capsys, "models", "train", "intensity", tmp_path / "empty", "-o", tmp_path / "file")
+    assert code == 2 and "a file; name the folder" in err
+    code, _, err = run(capsys, "models", "train", "jitter", tmp_path / "empty")
+    assert code == 2 and "jitter" in err

@@ -10,6 +10,7 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.session import Media, Rating, Session, Turn
 from decompose.methods import METHODS
+from decompose.settings import DecomposeSettings
 from evaluation.evaluation import Evaluation, PairedDifference
 from evaluation.figure import Estimate
 from foundation.errors import InputError
@@ -39,8 +40,14 @@ RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     text, filmed = choose_methods((), (), [SESSION]), choose_methods((), (), [SESSION, RECORDED])
     assert {"uniform", "sentiment", "rrd", "reaction"} <= set(text.methods)
+    voices = {"intensity", "intensity-raw"}
+    assert {filmed.left_out[name] for name in voices} == {
+        "no model of vocal intensity is named (decompose.intensity.model)"
+    }
+    named = DecomposeSettings(intensity={"model": "somewhere"})
+    assert voices <= set(choose_methods((), (), [SESSION, RECORDED], named).methods)
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
-    assert set(filmed.methods) == {name for name, m in METHODS.items() if not m.asks} - {"reaction-llm"} - same
+    assert set(filmed.methods) == {name for name, m in METHODS.items() if not m.asks} - {"reaction-llm"} - same - voices
     assert {text.left_out[name] for name in same} == {
         "no dialogue has more than 1 turns to draw from, so that it is rrd again"
     }
