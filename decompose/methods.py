@@ -39,9 +39,10 @@ class Method:
     configured, and ``settings`` the class of a part that is not one of ours, a
     `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
-    what the local method has judged in the same run, which has to be configured beside it. ``version`` goes up when
-    the code gives other values for the same settings: it and the name, not the place of the code, decide whether
-    finished work is used again.
+    what the local method has judged in the same run, which has to be configured beside it. ``recurrent`` says that
+    its network reads a dialogue's turns one after the other, so that it is no reward model of single turns. ``version``
+    goes up when the code gives other values for the same settings: it and the name, not the place of the code, decide
+    whether finished work is used again.
 
     >>> length = Method("length", "judge", "Length of the utterance", "my_package.methods:judge")
     >>> length.asks, METHODS["llm"].asks
@@ -69,6 +70,7 @@ class Method:
     whole: str | None = None
     local: str | None = None
     uses_judgements: bool = False
+    recurrent: bool = False
     version: int = 1
 
     def __post_init__(self) -> None:
@@ -87,6 +89,11 @@ class Method:
         What judges one session alone knows of no training mean; what is learned learns what its target says.
         """
         return self.reward_units and self.kind == "judge"
+
+    @property
+    def is_objective(self) -> bool:
+        """Whether it is an objective for the training loop, on which a reward model can be trained directly."""
+        return self.kind == "fit" and not (self.uses_reactions or self.uses_judgements)
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -139,7 +146,15 @@ class Method:
 
 def _mix(name: str, title: str, whole: str, local: str) -> Method:
     return Method(
-        name, "fit", title, "decompose.learning.geli:GELI", reward_units=True, section="geli", whole=whole, local=local
+        name,
+        "fit",
+        title,
+        "decompose.learning.geli:GELI",
+        reward_units=True,
+        section="geli",
+        whole=whole,
+        local=local,
+        recurrent=whole == "rudder",
     )
 
 
@@ -206,6 +221,7 @@ _OURS = (
         "decompose.learning.rudder:RUDDER",
         reward_units=True,
         section="rudder",
+        recurrent=True,
     ),
     _mix("rrd-va", "GELI: RRD with visual affect", "rrd", "affect"),
     _mix("rrd-ls", "GELI: RRD with language sentiment", "rrd", "sentiment"),

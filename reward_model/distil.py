@@ -80,7 +80,7 @@ def train_reward_model(
     model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
-    model.save_pretrained(out, _metrics(history, training))
+    model.save_pretrained(out, training_figures(history, training))
     return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
 
 
@@ -117,7 +117,8 @@ def _turns(windows: HistoryWindows, row: int) -> slice:
     return slice(windows.offsets[row], windows.offsets[row + 1])
 
 
-def _metrics(history: Sequence[EpochRow], training: Training) -> dict[str, float]:
+def training_figures(history: Sequence[EpochRow], training: Training) -> dict[str, float]:
+    """What a model card says of the training: episodes, turns, epochs and losses."""
     train_rows, validation_rows = training.rows
     kept = best_epoch(history)
     figures = {

@@ -56,7 +56,13 @@ class Training:
     def fingerprint(self) -> str:
         """sha256 of what the result depends on: the state of another training must not be gone on from."""
         windows, (train_rows, validation_rows) = self.data.history_windows, self.rows
-        facts = [STATE_VERSION, self.settings.model_dump(), self.seed, torch.get_num_threads(), self.objective.name]
+        facts = [
+            STATE_VERSION,
+            self.settings.model_dump(exclude={"objective"}),
+            self.seed,
+            torch.get_num_threads(),
+            self.objective.name,
+        ]
         facts += [dict(self.objective.hyper_parameters), windows.keys, windows.turns]
         facts += [list(train_rows), list(validation_rows)]
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())

@@ -25,6 +25,11 @@ class RewardModelSettings(PresetSettings):
         description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E); beside "
         "backbone = 'minilm' the training stays MiniLM's own",
     )
+    objective: Literal["distilled", "direct", "both"] = Field(
+        "distilled",
+        description="what a learned method's (rrd, ircr, rudder, GELI) reward model is trained on: distilled, its turn "
+        "rewards (Eq. 5); direct, its own objective, on the scores (the paper's Table 4); both, one of each",
+    )
     backbone: str = Field(
         "minilm",
         min_length=1,
@@ -97,6 +102,7 @@ class RewardModelSettings(PresetSettings):
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         {
             "preset",
+            "objective",
             "freeze_backbone",
             "trained_layers",
             "precision",

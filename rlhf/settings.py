@@ -156,7 +156,9 @@ class AlignSettings(PresetSettings):
         "causal language model with a chat template",
     )
     reward_method: str | None = Field(
-        default=None, description="the method whose reward model is used; none takes the last of decompose.methods"
+        default=None,
+        description="the method whose reward model is used, or that model's name, e.g. rrd-direct; none takes the last "
+        "of decompose.methods",
     )
     device: Device = "cpu"
     dtype: Dtype = "float32"

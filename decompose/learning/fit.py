@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import torch
 
 from corpus.session import Episode
 from decompose.identity import configured
-from decompose.learning.local_values import local_values
-from decompose.learning.network import Task, network_of, rewards_of
+from decompose.learning.learned import learned
 from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
-from foundation.arrays import Floats
-from foundation.errors import InputError, UnitError
+from foundation.errors import UnitError
 from foundation.progress import Progress
-from reward_model.dataset import Dataset, read_turns, rows_of_split, turn_values
-from reward_model.history_windows import HistoryWindows
-from reward_model.loop import Training
-from reward_model.objective import Batch, Objective
+from reward_model.dataset import turn_values
 from reward_model.settings import RewardModelSettings
-from reward_model.training import history_table, predict, train
+from reward_model.training import history_table
 
 
 def fit_decomposer(
@@ -86,33 +78,9 @@ def fit_decomposer(
         return _blended(declared, episodes, splits, fitted, judgements, settings, seed)
     if declared.uses_reactions:
         return _from_reactions(declared, episodes, splits, reactions, settings, seed, features)
-    objective = _objective(declared, settings)
-    reading = read_turns(episodes, embeddings, model_settings)
-    windows = reading.history_windows
-    train_rows = rows_of_split(windows, splits, "train")
-    validation_rows = rows_of_split(windows, splits, "validation")
-    mean, scores = _mean_and_scores(windows, episodes, train_rows)
-    # R~ is what the rewards shall sum to: learned any other way, they would miss it by the mean.
-    expected = mean if settings.target == "score" else 0.0
-    returns = scores - (mean - expected)
-    lengths = np.diff(windows.offsets).astype(np.float64)
-    turn_rewards = None
-    if declared.local is not None and train_rows:
-        shares = (returns / lengths)[train_rows]
-        turn_rewards = local_values(
-            find_method(declared.local), windows, episodes, features, train_rows, shares, settings
-        )
-    network = network_of(
-        objective, Task(reading, model_settings, seed, returns[train_rows], lengths[train_rows], expected)
-    )
-    data = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
-    training = Training(network.model, objective, data, (train_rows, validation_rows), model_settings, seed)
-    history = train(training, progress, state)
-    everything = Batch(
-        torch.tensor(windows.offsets), torch.from_numpy(lengths), torch.from_numpy(returns), turn_rewards, expected
-    )
-    rewards = rewards_of(objective, torch.from_numpy(predict(network.model, data)), everything)
-    return turn_values(windows, "raw_reward", rewards.tolist(), method, seed), history_table(history)
+    found = learned(declared, episodes, splits, embeddings, settings, model_settings, seed, progress, features, state)
+    rewards = found.rewards(scores_known=True)
+    return turn_values(found.history_windows, "raw_reward", rewards, method, seed), history_table(found.history)
 
 
 def _from_reactions(
@@ -154,26 +122,3 @@ def _blended(
     null = configured(find_method(method.local or ""), settings).null
     blended: tuple[pa.Table, pa.Table] = blend(method.name, episodes, splits, *fitted, judgements, section, seed, null)
     return blended
-
-
-def _objective(method: Method, settings: DecomposeSettings) -> Objective:
-    if method.kind != "fit":
-        raise InputError(f"method {method.name!r} is not learned on a corpus: it judges one session at a time.")
-    load = method.resolve()
-    parts: list[object] = [] if method.whole is None else [_objective(find_method(method.whole), settings)]
-    if method.section is not None:
-        parts.append(settings.section_of(method))
-    objective: Objective = load(*parts)
-    return objective
-
-
-def _mean_and_scores(
-    windows: HistoryWindows, episodes: Sequence[Episode], train_rows: Sequence[int]
-) -> tuple[float, Floats]:
-    """The mean of the training scores, and the score of each episode [shape=(S,)]."""
-    scores = {episode.key: episode.score for episode in episodes}
-    for key, score in scores.items():
-        if not math.isfinite(score):
-            raise UnitError(f"session {key[0]}: score {score}; it must be finite. Correct it in `ratings`.")
-    mean = math.fsum(scores[windows.keys[row]] for row in train_rows) / max(1, len(train_rows))
-    return mean, np.array([scores[key] for key in windows.keys], dtype=np.float64)

@@ -27,7 +27,8 @@ class Network:
 class Task:
     """What a network is made for: the turns that were read, and the training episodes' R~ (S) and T (S), float64.
 
-    ``expected`` is the mean of their R~, 0 where R~ is relative to it.
+    ``expected`` is the mean of their R~, 0 where R~ is relative to it; ``score_offset`` is what R~ leaves out of the
+    score, which a reward model keeps with its weights.
     """
 
     reading: EncodedTurns
@@ -36,6 +37,7 @@ class Task:
     returns: Floats
     lengths: Floats
     expected: float = 0.0
+    score_offset: float = 0.0
 
 
 @runtime_checkable
@@ -46,7 +48,7 @@ class OwnNetwork(Protocol):
         """The network, untrained."""
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
-        """r (N) of whole episodes, from what the network predicts (N)."""
+        """r (N) of whole episodes, from what the network predicts (N); without returns, of those not scored yet."""
 
 
 def network_of(objective: Objective, task: Task) -> Network:
@@ -55,7 +57,7 @@ def network_of(objective: Objective, task: Task) -> Network:
         return objective.network(task)
     mean, scale = mean_and_scale(task.returns / task.lengths)
     reading = task.reading
-    model = RewardModel.new(task.settings, reading.width, task.seed, reading.backbone, mean, scale)
+    model = RewardModel.new(task.settings, reading.width, task.seed, reading.backbone, mean, scale, task.score_offset)
     return Network(model, reading.inputs)
 
 

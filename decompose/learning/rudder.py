@@ -66,18 +66,16 @@ class RUDDER:
         return Network(model, DialogueTurns(reading.inputs, torch.tensor(reading.history_windows.offsets)))
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
-        """r_t (N) of whole episodes.
+        """r_t (N) of whole episodes; where the batch has no returns they sum to g_T, what is predicted of R~.
 
-        Raises
-        ------
-        ValueError
-            The batch has no returns.
+        What a dialogue's score differs by from its prediction cannot be known before there is one.
         """
-        returns = _returns(batch)
+        ends = predicted[batch.offsets[1:] - 1]
+        returns = ends if batch.returns is None else batch.returns
         before = torch.cat([predicted.new_zeros(1), predicted[:-1]])
         starts = torch.zeros(len(predicted), dtype=torch.bool)
         starts[batch.offsets[:-1]] = True
-        left = (returns - (predicted[batch.offsets[1:] - 1] - batch.expected)) / batch.counts
+        left = (returns - (ends - batch.expected)) / batch.counts
         return predicted - torch.where(starts, batch.expected, before) + left[batch.episode]
 
 

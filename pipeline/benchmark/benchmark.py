@@ -14,6 +14,7 @@ from pathlib import Path
 from corpus.session import Session
 from decompose.methods import METHODS, find_method, needs_features, needs_voice
 from decompose.notes import longest_episode, same_as
+from decompose.reward_models import taught_by
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from foundation.files import write_atomically
@@ -22,6 +23,7 @@ from pipeline.assembly import open_engine
 from pipeline.config import Config
 from pipeline.engine.intake import take_in
 from pipeline.presets import preset_notes
+from pipeline.stages.shared import trained_models
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
 
@@ -117,6 +119,11 @@ def write_benchmark(config: Config, choice: Choice, session: str | None) -> dict
     document = finished[0].document("evaluation")
     shown = benchmark_session.shown_session(engine, session)
     titles = {name: METHODS[name].title for name in choice.methods}
+    titles |= {
+        name: f"{taught.method.title}: the reward model trained on that objective itself"
+        for name in trained_models(config)
+        if (taught := taught_by(name)).direct
+    }
     basis = {
         "corpus": config.corpus.name,
         "rating": config.rating,

@@ -149,6 +149,8 @@ class Stage:
     command: str = ""
     reads: tuple[str, ...] = ("turns", "ratings")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
+    methods: Callable[[Config], Collection[str]] = lambda config: config.decompose.methods
+    """What a stage over methods has units of: the methods themselves, or the reward models that learn from them."""
     applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True
     chosen: Callable[[Config, Mapping[str, Session]], Collection[str]] = lambda config, sessions: sessions
     wants: Callable[[Unit, str], bool] = lambda unit, need: True

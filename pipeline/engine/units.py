@@ -76,7 +76,7 @@ class Plan:
 
 def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
     session_ids = sorted(stage.chosen(config, sessions)) if stage.per == "session" else [None]
-    methods = sorted(config.decompose.methods) if "method" in stage.over else [None]
+    methods = sorted(stage.methods(config)) if "method" in stage.over else [None]
     seeds = sorted(config.seeds) if "seed" in stage.over else [None]
     perturbations = list(PERTURBATIONS) if "perturbation" in stage.over else [None]
     units = (Unit(*axes) for axes in product(session_ids, methods, seeds, perturbations))

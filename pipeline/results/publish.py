@@ -135,6 +135,9 @@ def _publish_projections(folder: Path, finished: dict[Unit, Artifact]) -> None:
 def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
     """Copy an artifact's files below ``prefix`` into ``target``, whole or not at all."""
     files = {name.removeprefix(prefix): sha for name, sha in artifact.files.items() if name.startswith(prefix)}
+    if not files:  # A reward model that reads whole dialogues is scored and not kept.
+        shutil.rmtree(target, ignore_errors=True)
+        return
     if target.is_dir():
         present = {p.relative_to(target).as_posix(): p for p in target.rglob("*") if p.is_file()}
         if present.keys() == files.keys() and all(file_digest(p) == files[name] for name, p in present.items()):

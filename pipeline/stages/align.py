@@ -8,11 +8,12 @@ from typing import Any
 
 from corpus.session import Episode, Session
 from corpus.targets import answered_episodes, credited
+from decompose.reward_models import SUFFIX, taught_by
 from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
 from pipeline.config import Config, key_of
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.shared import fix_threads, seed_of
+from pipeline.stages.shared import fix_threads, seed_of, trained_models
 from rlhf.launch.config import check_config
 from rlhf.policy.loading import check_whole, is_folder_name
 from rlhf.policy.opening import policy_digest
@@ -55,8 +56,13 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def aligned_method(config: Config) -> str:
-    """The method whose reward model the policy is trained against: the configured one, or the last listed."""
-    return config.align.reward_method or config.decompose.methods[-1]
+    """The reward model that the policy is trained against: the configured one, or that of the last method listed.
+
+    A method's name means the reward model that its rewards taught, or the direct one where there is no other.
+    """
+    name = config.align.reward_method or config.decompose.methods[-1]
+    names = trained_models(config)
+    return next((each for each in (name, f"{name}{SUFFIX}") if each in names), name)
 
 
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -85,12 +91,7 @@ def _check(before: BeforeRun) -> Iterator[str]:
     """Before the stages that come first have run for hours."""
     config = before.config
     settings = config.align
-    method = settings.reward_method
-    if method is not None and method not in config.decompose.methods:
-        raise InputError(
-            f"align.reward_method = {method!r}: not among decompose.methods ({', '.join(config.decompose.methods)}). "
-            "Add it there or choose one of those."
-        )
+    _check_reward_model(config)
     _check_place(config)
     if config.run.tensorboard is not None:
         check_tensorboard("run.tensorboard")
@@ -116,6 +117,24 @@ def _episodes(sessions: Sequence[Session], config: Config, rating: str | None) -
     return answered_episodes(sessions, credited(sessions, rating), rating, config.align.targets)
 
 
+def _check_reward_model(config: Config) -> None:
+    """Raise InputError where the reward model is none of this run's, or reads whole dialogues alone."""
+    name, names = aligned_method(config), trained_models(config)
+    if name not in names:
+        raise InputError(
+            f"align.reward_method = {name!r}: not among decompose.methods ({', '.join(names)}). "
+            "Add it there or choose one of those."
+        )
+    method, direct = taught_by(name)
+    if direct and method.recurrent:
+        others = [each for each in names if not ((taught := taught_by(each)).direct and taught.method.recurrent)]
+        raise InputError(
+            f"align: the reward model {name!r} reads the dialogue's target turns one after the other and gives no "
+            f"single reply a reward. Set align.reward_method to another one ({', '.join(others) or 'there is none'}), "
+            "or train_reward.objective to 'both' or 'distilled'."
+        )
+
+
 def _check_place(config: Config) -> None:
     """Raise InputError where the policy is no whole model, or is what this run replaces."""
     check_whole(config.align.policy)
@@ -133,6 +152,7 @@ ALIGN = Stage(
     needs=("split", "train-reward"),
     per="corpus",
     over=("method", "seed"),
+    methods=trained_models,
     version=2,
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from corpus.session import Session
+from decompose.reward_models import direct_notes, taught_by
 from pipeline.config import Config, key_of
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.stages.shared import name_of
@@ -20,10 +21,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from evaluation.evaluate import evaluate
 
     episodes = inputs.episodes(config.rating)
-    offsets = {
-        name_of(unit): float(artifact.document("training")["score_offset"])
-        for unit, artifact in inputs.upstream["train-reward"].items()
-    }
+    offsets = _offsets(inputs)
     evaluation = evaluate(
         scores=inputs.required("train-reward", "scores"),
         rewards=inputs.required("rewards", "rewards"),
@@ -36,7 +34,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         samples=inputs.table("rewards", "samples"),
         frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
         own_units=own_units(config.decompose),
-        notes=method_notes(config.decompose, longest_episode(episodes)),
+        notes=(*method_notes(config.decompose, longest_episode(episodes)), *direct_notes(offsets)),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
 
@@ -55,6 +53,19 @@ def _emotions(inputs: Inputs) -> pa.Table:
     measured = inputs.upstream.get("features", {}).items()
     frames = [artifact.table("frames").filter(of_emotions) for unit, artifact in measured if unit.session_id in test]
     return pa.concat_tables([FRAMES.arrow.empty_table(), *frames])
+
+
+def _offsets(inputs: Inputs) -> dict[str, float]:
+    """What each reward model adds to the sum of its rewards, and each method whose rewards none was taught."""
+    offsets = {
+        name_of(unit): float(artifact.document("training")["score_offset"])
+        for unit, artifact in inputs.upstream["train-reward"].items()
+    }
+    learned_from = {taught.method.name for name in offsets if (taught := taught_by(name)).direct}
+    for unit, artifact in inputs.upstream["rewards"].items():
+        if name_of(unit) in learned_from:
+            offsets.setdefault(name_of(unit), float(artifact.document("projection")["score_offset"]))
+    return offsets
 
 
 def _nothing_held_out(config: Config, sessions: Mapping[str, Session]) -> str | None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from corpus.session import Session
+from decompose.identity import settings_identity
+from decompose.methods import METHODS, needs_features
+from decompose.reward_models import taught_by
 from pipeline.config import Config, key_of, settings_of
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.shared import fix_threads, has_episode, seed_of
+from pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -28,8 +34,14 @@ def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
 
 
 def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
-    """One method's rewards to a reward model."""
+    """One method's rewards, or what it learns them from, to a reward model."""
     fix_threads(config)
+    train = _directly if taught_by(name_of(inputs.unit)).direct else _distilled
+    scores, history, offset = train(inputs, config, work)
+    return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
+
+
+def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
     from reward_model.distil import train_reward_model
 
     (projected,) = inputs.artifacts("rewards")
@@ -46,16 +58,57 @@ def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
         work.progress,
         work.training_state,
     )
-    return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
+    return scores, history, offset
 
 
-def training_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    """What anything that trains this network depends on: the reward model, and decomposers that learn."""
+def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
+    from decompose.learning.direct import train_directly
+
+    name = name_of(inputs.unit)
+    trained = train_directly(
+        taught_by(name).method.name,
+        name,
+        inputs.episodes(config.rating),
+        inputs.required("split", "splits"),
+        inputs.table("embed", "embeddings"),
+        config.decompose,
+        config.train_reward,
+        seed_of(inputs.unit),
+        work.out / "model",
+        work.progress,
+        inputs.table("features", "utterance_features"),
+        work.training_state,
+    )
+    return trained.scores, trained.history, trained.score_offset
+
+
+def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
+    """What anything that trains this network depends on: the reward model, and decomposers that learn.
+
+    Which reward models there are is said by their units.
+    """
     model = settings_of(config.train_reward)
-    del model["preset"]  # A name; what it brought is here.
+    del model["objective"], model["preset"]  # A name; what it brought is here.
     if model["batch_turns"] is None:
         del model["batch_turns"]  # Models from before there was a choice stay finished.
     return {"rating": config.rating, "model": model, "threads": config.run.threads}
+
+
+def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """A distilled one knows of its method by the rewards; a direct one by that method's own settings."""
+    method, direct = taught_by(name_of(unit))
+    settings = training_settings(config, unit)
+    if direct:
+        settings |= {"target": config.decompose.target, "own": settings_identity(method, config.decompose)}
+    return settings
+
+
+def _train_reward_wants(unit: Unit, need: str) -> bool:
+    """Rewards to be distilled; or, where the method mixes it in, behaviour in numbers."""
+    method, direct = taught_by(name_of(unit))
+    if need == "features":
+        return direct and needs_features(method.name)
+    return not (direct and need == "rewards")
 
 
 def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
@@ -65,6 +118,16 @@ def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
 
         check_backbone(before.config.train_reward)
     return ()
+
+
+def _check_training(before: BeforeRun) -> Iterator[str]:
+    yield from check_reward_model(before)
+    objective, methods = before.config.train_reward.objective, before.config.decompose.methods
+    if objective != "distilled" and not any(METHODS[name].is_objective for name in methods):
+        yield (
+            f"train_reward.objective = {objective!r}: set, but none of decompose.methods ({', '.join(methods)}) is an "
+            "objective (rrd, ircr, rudder and their mixes are), so all rewards are distilled."
+        )
 
 
 EMBED = Stage(
@@ -79,10 +142,12 @@ EMBED = Stage(
 TRAIN_REWARD = Stage(
     "train-reward",
     _train_reward,
-    needs=("split", "embed", "rewards"),
+    needs=("split", "features", "embed", "rewards"),
     per="corpus",
     over=("method", "seed"),
-    help="Distil each method's rewards into a reward model that reads text alone.",
-    settings=training_settings,
-    check=check_reward_model,
+    help="Distil each method's rewards into a reward model that reads text alone, or train it on its objective.",
+    settings=_train_reward_settings,
+    methods=trained_models,
+    wants=_train_reward_wants,
+    check=_check_training,
 )

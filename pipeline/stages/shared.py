@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from corpus.session import Session
 from decompose.methods import METHODS, Method
 from decompose.prompting.prompt import load_prompt
+from decompose.reward_models import reward_models
 from foundation.errors import InputError
 from llm_client.live.consent import who_reads
 from pipeline.config import Config
@@ -23,6 +24,11 @@ def name_of(unit: Unit) -> str:
     """The name of that method."""
     assert unit.method is not None, f"a unit of a stage over methods has none: {unit}"
     return unit.method
+
+
+def trained_models(config: Config) -> tuple[str, ...]:
+    """The names of the reward models that the run trains, in the order of the methods that teach them."""
+    return reward_models(config.decompose.methods, config.train_reward.objective)
 
 
 def seed_of(unit: Unit) -> int:

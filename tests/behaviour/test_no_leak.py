@@ -21,6 +21,7 @@ output = "runs/{0}"
 methods = {1}
 [train_reward]
 epochs = 2
+objective = "both"
 """
 TEXT_METHODS = [name for name, m in METHODS.items() if not (m.asks or m.uses_judgements or needs_features(name))]
 
@@ -54,5 +55,8 @@ def test_training_is_identical_when_labels_are_shuffled(tmp_path):
         evaluations.append(evaluated.text("evaluation.json"))
     one, two = files(tmp_path / "runs" / "as_they_are"), files(tmp_path / "runs" / "shuffled")
     assert any("train-reward" in str(path) for path in one)
+    assert {"rrd", "rrd-direct", "rudder-direct"} <= {
+        unit.method for unit in open_engine(chosen).finished("train-reward")
+    }
     assert one == two
     assert evaluations[0] != evaluations[1]

@@ -61,6 +61,32 @@ def test_a_method_to_align_with_must_be_made(corpus):
         check(config(corpus, decompose={"methods": ["uniform"]}, align={"reward_method": "llm"}))
 
 
+def test_a_reward_model_to_align_with_must_be_made(corpus):
+    values = {"decompose": {"methods": ["rrd", "uniform"]}, "align": {"reward_method": "rrd-direct"}}
+    with pytest.raises(InputError, match=r"'rrd-direct': not among decompose.methods \(rrd, uniform\)"):
+        check(config(corpus, **values))
+    check(config(corpus, train_reward={"objective": "direct"}, **values))
+
+
+@pytest.mark.parametrize(("methods", "others"), [(["uniform", "rudder"], "uniform"), (["rudder"], "there is none")])
+def test_no_policy_is_aligned_with_a_network_that_reads_whole_dialogues(corpus, methods, others):
+    chosen = config(corpus, decompose={"methods": methods}, train_reward={"objective": "direct"})
+    with pytest.raises(InputError, match=f"align: the reward model 'rudder-direct' reads .*{others}.*'both'"):
+        check(chosen)
+    check(chosen, ["evaluate"])
+    check(config(corpus, decompose={"methods": methods}, train_reward={"objective": "both"}))
+
+
+def test_an_objective_that_no_method_has_is_warned_of(corpus):
+    def told(methods, objective):
+        chosen = config(corpus, decompose={"methods": methods}, train_reward={"objective": objective})
+        return [warning for warning in check(chosen) if "train_reward.objective" in warning]
+
+    (warning,) = told(["uniform", "sentiment"], "direct")
+    assert "none of decompose.methods (uniform, sentiment) is an objective" in warning
+    assert not told(["uniform", "rrd"], "direct") and not told(["uniform"], "distilled")
+
+
 @pytest.mark.parametrize("name", ["affect", "rrd-va"])
 def test_a_method_that_looks_at_faces_needs_some(corpus, name):
     chosen = config(corpus, decompose={"methods": ["uniform", name]})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -53,10 +54,21 @@ def test_it_scores_all_turns_and_says_what_it_is() -> None:
     assert isinstance(RUDDER_OF_GELI, OwnNetwork)
 
 
-@pytest.mark.parametrize("method", ["loss", "rewards"])
-def test_a_batch_without_returns_is_refused(method: str) -> None:
+def test_a_batch_without_returns_cannot_be_learnt_from() -> None:
     with pytest.raises(ValueError, match="RUDDER needs a batch with returns"):
-        getattr(RUDDER_OF_GELI, method)(torch.zeros(1), Batch(torch.tensor([0, 1]), torch.ones(1)))
+        RUDDER_OF_GELI.loss(torch.zeros(1), Batch(torch.tensor([0, 1]), torch.ones(1)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(dialogues)
+def test_without_a_score_the_differences_sum_to_the_predicted_return(predictions: list[list[float]]) -> None:
+    scored = batch([len(turns) for turns in predictions], [0.0] * len(predictions))
+    predicted = torch.tensor([g for turns in predictions for g in turns], dtype=torch.float64)
+    rewards = RUDDER_OF_GELI.rewards(predicted, replace(scored, returns=None))
+    assert scored.sums(rewards).tolist() == pytest.approx([turns[-1] for turns in predictions], abs=1e-9)
+    # With the predicted return for a score nothing is left to spread.
+    ended = replace(scored, returns=predicted[scored.offsets[1:] - 1])
+    torch.testing.assert_close(rewards, RUDDER_OF_GELI.rewards(predicted, ended))
 
 
 def predictor() -> ReturnPredictor:

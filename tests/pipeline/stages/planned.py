@@ -14,6 +14,20 @@ def session(name: str, recorded: bool = False, rated: bool = True) -> Session:
     return Session(name, turns, ratings, (Media("user", "video", "u.mp4"),) if recorded else ())
 
 
+def config(
+    methods: tuple[str, ...], seeds: tuple[int, ...] = (0, 1), objective: str = "distilled", **decompose: object
+) -> Config:
+    return Config.model_validate(
+        {
+            "corpus": "c",
+            "rating": "mood",
+            "seeds": seeds,
+            "decompose": {"methods": methods, **decompose},
+            "train_reward": {"objective": objective},
+        }
+    )
+
+
 def plan(methods: tuple[str, ...], seeds: tuple[int, ...] = (0, 1), **train: object) -> Plan:
     config = Config.model_validate(
         {"corpus": "c", "rating": "mood", "seeds": seeds, "decompose": {"methods": methods}, "train_reward": train}

@@ -1,0 +1,218 @@
+"""Claim on USS: which form of a return decomposition's reward model predicts scores better, and which orders turns.
+
+Run: python benchmarks/direct_models.py ../shared/data/uss/SGD.txt.gz --kept FOLDER
+
+A distilled model learns the turn rewards that IRCR, RUDDER, RRD or GELI have made of the scores (Eq. 5); a direct one
+is the network that was trained on the objective itself, as LLM-GELI's Table 4 has it. The folds, the settings and the
+Mean are those of benchmarks/session_scores.py: each session is predicted by what the other four folds taught. Both
+forms come of the same training of the objective, so that they differ by the projection and the distillation alone.
+Below them stand methods that are no objective. RRD is told at K = 32 and 64 where dialogues are longer than that.
+Losses, and the within-session Spearman with people's turn labels, are averaged over seeds; every difference is paired,
+bootstrap over all sessions. Turn labels enter that correlation alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# A file beside this one is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.measure import tell
+from benchmarks.reaction import FOLDS, folds_of
+from benchmarks.session_scores import losses, splits_of
+from corpus.corpus import Corpus
+from corpus.importers.uss import NAME, import_corpus
+from corpus.session import Episode, Session
+from decompose.judging.sessions import judge_session
+from decompose.learning.fit import fit_decomposer
+from decompose.learning.learned import learned
+from decompose.methods import METHODS
+from decompose.projection import project
+from decompose.reactions.read import read_session
+from decompose.settings import DecomposeSettings, RRDSettings
+from evaluation.agreement import within_session
+from evaluation.bootstrap import Sampled, estimate, paired_difference
+from evaluation.held_out import HeldOut, align
+from evaluation.settings import EvaluationSettings
+from evaluation.turn_labels import TurnLabels, read_labels
+from foundation.arrays import Floats
+from llm_client.asker import Asker
+from reward_model.dataset import turn_values
+from reward_model.distil import train_reward_model
+from reward_model.embed import embed_session
+from reward_model.settings import RewardModelSettings
+
+OBJECTIVES = ("ircr", "rudder", "rrd", "rrd-ls")
+OTHERS = ("reaction", "sentiment", "uniform")
+KS = (32, 64)
+FORMS = ("distilled", "direct")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What every fold reads: the episodes, the turns' embeddings, the replies as read, what judges one session."""
+
+    episodes: tuple[Episode, ...]
+    embeddings: pa.Table
+    reactions: pa.Table
+    judged: dict[str, pa.Table]
+
+    @classmethod
+    def of(cls, sessions: Sequence[Session], kept: Path | None) -> Material:
+        settings = DecomposeSettings()
+
+        def judge(name: str) -> pa.Table:
+            asker = Asker(settings.llm)
+            return pa.concat_tables([judge_session(name, s, NAME, None, settings, asker).judgements for s in sessions])
+
+        def read(name: str) -> pa.Table:
+            path = None if kept is None else kept / f"{name}-{len(sessions)}.parquet"
+            if path is not None and path.is_file():
+                return pq.read_table(path)
+            if name == "embeddings":
+                table = pa.concat_tables([embed_session(s, NAME, RewardModelSettings()) for s in sessions])
+            else:
+                table = pa.concat_tables([read_session(s, NAME, settings.reaction) for s in sessions])
+            if path is not None:
+                pq.write_table(table, path)
+            return table
+
+        episodes = tuple(episode for session in sessions for episode in session.episodes(NAME))
+        judged = {name: judge(name) for name in OTHERS if METHODS[name].kind == "judge"}
+        return cls(episodes, read("embeddings"), read("reactions"), judged)
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Out-of-fold turn rewards [shape=(N,)] of each form, and the training mean of each episode's fold [shape=(E,)]."""
+
+    values: dict[str, Floats]
+    offsets: Floats
+
+
+def predictions(method: str, settings: DecomposeSettings, seed: int, material: Material, held: HeldOut) -> Predicted:
+    """Both forms where the method is an objective, the distilled one alone where it is not."""
+    session_ids = [episode.session_id for episode in held.episodes]
+    folds = folds_of(session_ids)
+    fold_of = np.array([folds[session_id] for session_id in session_ids])
+    forms = FORMS if METHODS[method].is_objective else FORMS[:1]
+    values, offsets = {form: np.zeros(held.turns) for form in forms}, np.zeros(len(held.episodes))
+    for fold in range(FOLDS):
+        tested = fold_of == fold
+        scores, offset = of_fold(method, settings, seed, material, splits_of(session_ids, fold))
+        for form in forms:
+            found = align(scores[form], held, "reward")[method][0]
+            values[form][np.repeat(tested, held.lengths)] = found[np.repeat(tested, held.lengths)]
+        offsets[tested] = offset
+    return Predicted(values, offsets)
+
+
+def of_fold(
+    method: str, settings: DecomposeSettings, seed: int, material: Material, splits: pa.Table
+) -> tuple[dict[str, pa.Table], float]:
+    """The scores that each form's model gives all turns, by the training sessions of ``splits``, and their mean."""
+    model, scores = RewardModelSettings(), {}
+    if METHODS[method].is_objective:
+        found = learned(METHODS[method], material.episodes, splits, material.embeddings, settings, model, seed, _quiet)
+        judged = turn_values(found.history_windows, "raw_reward", found.rewards(scores_known=True), method, seed)
+        direct = found.rewards(scores_known=False)
+        scores["direct"] = turn_values(found.history_windows, "reward", direct, method, seed)
+    elif METHODS[method].kind == "fit":
+        judged, _ = fit_decomposer(
+            method, material.episodes, splits, material.embeddings, settings, model, seed, _quiet,
+            reactions=material.reactions,
+        )  # fmt: skip
+    else:
+        judged = material.judged[method]
+    rewards, projection = project(judged, material.episodes, splits, "relative", METHODS[method])
+    with tempfile.TemporaryDirectory() as folder:
+        scores["distilled"], _ = train_reward_model(
+            rewards, material.episodes, splits, material.embeddings, model, seed, projection.score_offset,
+            Path(folder), _quiet,
+        )  # fmt: skip
+    return scores, projection.score_offset
+
+
+def variants(longest: int) -> list[tuple[str, str, DecomposeSettings]]:
+    """Rows: title, method, settings. K says nothing where no dialogue has more turns."""
+    told = [k for k in KS if k < longest]
+    rows = [(name, name, DecomposeSettings()) for name in (*OBJECTIVES, *OTHERS) if name != "rrd" or not told]
+    return [*((f"rrd, K = {k}", "rrd", DecomposeSettings(rrd=RRDSettings(k=k))) for k in told), *rows]
+
+
+def compare(source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: int) -> None:
+    """Print losses and agreement of every form, with their paired differences."""
+    how, longest = EvaluationSettings(), int(held.lengths.max())
+    tell("target turns of the longest dialogue", longest, "turns", source=source)
+    for title, method, settings in variants(longest):
+        started = time.process_time()
+        found = [predictions(method, settings, seed, material, held) for seed in range(seeds)]
+        offsets = found[0].offsets
+        mean = losses(held, np.zeros((1, held.turns)), offsets, how)
+        loss, agreement = {}, {}
+        for form in found[0].values:
+            stacked = np.stack([each.values[form] for each in found])
+            loss[form] = losses(held, stacked, offsets, how)
+            agreement[form] = within_session(held, stacked, labels, how)
+        forms = {form: _form(loss[form], agreement[form], mean) for form in loss}
+        differences = {}
+        if "direct" in loss:
+            differences = {
+                "direct_less_distilled_loss": _told(paired_difference(loss["direct"], loss["distilled"])),
+                "direct_less_distilled_rho": _told(paired_difference(agreement["direct"], agreement["distilled"])),
+            }
+        tell(
+            f"{title}: global loss by five folds, {', '.join(forms)}", forms["distilled"]["loss"][0],
+            "squared units of the score", mean=mean.value, seeds=seeds, sessions=len(held.session_ids), **forms,
+            **differences, source=source, cpu_s=round(time.process_time() - started),
+        )  # fmt: skip
+        sys.stdout.flush()
+
+
+def _form(loss: Sampled, agreement: Sampled, mean: Sampled) -> dict[str, list[float | None]]:
+    return {
+        "loss": _told(loss),
+        "below_mean": _told(paired_difference(mean, loss)),
+        "rho": _told(agreement),
+        "loss_of_seeds": [round(float(value), 4) for value in loss.values],
+        "rho_of_seeds": [round(float(value), 3) for value in agreement.values],
+    }
+
+
+def _told(sampled: Sampled) -> list[float | None]:
+    told = estimate(sampled, 0.95)
+    return [None if value is None else round(value, 5) for value in (told.value, told.low, told.high)]
+
+
+def _quiet(done: int, total: int, text: str) -> None:
+    """A hundred trainings need no progress of their own."""
+
+
+def main(source: Path, seeds: int, limit: int | None, kept: Path | None) -> None:
+    corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
+    material = Material.of(list(corpus.iter_sessions())[:limit], kept)
+    held = HeldOut.of(material.episodes)
+    labels = read_labels(corpus.turn_labels, held, EvaluationSettings())
+    assert isinstance(labels, TurnLabels), labels
+    compare(source.name, material, labels, held, seeds)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--limit", type=int, help="only so many sessions, to try it")
+    parser.add_argument("--kept", type=Path, help="an existing folder for what was read of this corpus")
+    arguments = parser.parse_args()
+    main(arguments.source, arguments.seeds, arguments.limit, arguments.kept)
