@@ -44,6 +44,8 @@ class TurnReward:
 class Decomposition:
     """The rewards of one conversation; they sum to ``total``, less ``residual`` under the soft constraint.
 
+    There are none where the method found nothing to judge by (no reply to any message, for ``sentiment``).
+
     ``messages`` is the number of messages (N). ``residual`` is what is missing from the method's own sum,
     ``spread`` s, rewards a unit of judgement (None for attributions, which share the score out).
     """
@@ -136,7 +138,7 @@ def decompose(
     return Decomposition(
         method=method,
         total=episode.score - projection.score_offset,
-        residual=projection.residuals[0].residual if projection.residuals else 0.0,
+        residual=projection.residuals[0].residual if projection.residuals else episode.score - projection.score_offset,
         spread=projection.spread,
         messages=len(turns),
         turns=tuple(

@@ -44,17 +44,21 @@ class Projection:
     rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
     says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
     added to s * a. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j, one an episode; where
-    the method hands out the score itself (`Method.hands_out_score`), R - sum of j.
+    the method hands out the score itself (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
+    which the method could say nothing at all: they have no rewards.
     """
 
     score_offset: float
     rule: Rule
     spread: float | None
     residuals: tuple[Residual, ...]
+    unjudged: tuple[EpisodeKey, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
+        """Plain JSON values; ``unjudged`` only where there are some."""
+        document = asdict(self)
+        unjudged = [dict(zip(EPISODE_KEY, key, strict=True)) for key in document.pop("unjudged")]
+        return {**document, "unjudged": unjudged} if unjudged else document
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,15 @@ class _Table:
     """Judgements in the order of episodes and turns: N rows over E episodes.
 
     ``rows`` (N,) int64 are their places in the original table, ``episode`` (N,) int64 the episode of each, ``value``
-    (N,) float64 the judgement j; ``judged`` lists the E episodes.
+    (N,) float64 the judgement j; ``judged`` lists the E episodes, ``unjudged`` those that were left out since all their
+    turns are without a value.
     """
 
     judged: tuple[Episode, ...]
     rows: Indices
     episode: Indices
     value: Floats
+    unjudged: tuple[EpisodeKey, ...]
 
     @property
     def turns(self) -> Floats:
@@ -97,7 +103,8 @@ def project(
     R~ is the score less ``score_offset``; T counts the target turns. s is 1 for values in reward units; otherwise it
     gives rewards the spread within dialogues that (R - training mean)/T has between them:
     s = sd over training episodes of (R - mean)/T, over the pooled sd of j within training episodes; 0 where j never
-    varies. A turn without a value counts as ``method.null`` says: zero, or the mean of its episode's values.
+    varies. A turn without a value counts as ``method.null`` says: zero, or the mean of its episode's values. An
+    episode without any value has no mean: nothing is known of its turns, and it gets no rewards.
 
     Attributions a (Sotopia-RL) have an s of each episode: ``share``, s = R~ / sum of a, gives a / sum of a of R~, its
     variant that keeps sums (the same for every turn where all a are zero); ``fraction``, s = R~ / highest, gives
@@ -126,7 +133,8 @@ def project(
     Returns
     -------
     pa.Table
-        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns.
+        The same rows with ``reward`` filled and ``sd`` in units of reward, in the order of ``episodes``, then turns;
+        without those of episodes that the method could say nothing of.
     Projection
         The constants, and each episode's residual.
 
@@ -201,6 +209,7 @@ def _applied(
             Residual(*episode.key, residual=float(residual))
             for episode, residual in zip(ordered.judged, residuals, strict=True)
         ),
+        unjudged=ordered.unjudged,
     )
     return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, each), projection
 
@@ -240,15 +249,18 @@ def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) 
     if len(places) != len(turns):
         raise UnitError("judgements name a turn of an episode twice. Make them again with `apportion decompose`.")
     present = set(keys)
-    judged = tuple(episode for episode in episodes if episode.key in present)
-    _check_turns(judged, keys, turns)
+    held = tuple(episode for episode in episodes if episode.key in present)
+    _check_turns(held, keys, turns)
+    valued = {key for key, value in zip(keys, values, strict=True) if value is not None or method.null == "zero"}
+    judged = tuple(episode for episode in held if episode.key in valued)
     rows = [places[episode.key, turn] for episode in judged for turn in episode.target_turns]
     numbers = np.array([math.nan if values[row] is None else values[row] for row in rows], dtype=np.float64)
     missing = np.array([values[row] is None for row in rows], dtype=bool)
     _check_finite(numbers, missing, [(keys[row], turns[row]) for row in rows])
     counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
     index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
-    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.null))
+    unjudged = tuple(episode.key for episode in held if episode.key not in valued)
+    return _Table(judged, np.array(rows, dtype=np.int64), index, filled(numbers, index, method.null), unjudged)
 
 
 def _check_single(judgements: pa.Table) -> None:

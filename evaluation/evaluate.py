@@ -26,8 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
+from types import MappingProxyType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpus.session import Episode
 from evaluation import baselines
@@ -38,11 +40,13 @@ from evaluation.consistency import consistency
 from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from evaluation.figure import Estimate, Missing
 from evaluation.held_out import AlignedValues, HeldOut, align
+from evaluation.rests import Unjudged, rests_on
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")
+NOTHING: Unjudged = MappingProxyType({})
 COMPARED = ("global_loss", "local_difference", "spearman", "auc")
 
 
@@ -59,6 +63,8 @@ def evaluate(
     frames: pa.Table | None = None,
     own_units: Collection[str] = (),
     notes: Sequence[str] = (),
+    unjudged: Unjudged = NOTHING,
+    unjudged_locally: Unjudged = NOTHING,
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
 
@@ -91,6 +97,10 @@ def evaluate(
     notes : Sequence of str
         Sentences about the methods that are to stand below the tables.
 
+    unjudged, unjudged_locally : mapping of str to collection of EpisodeKey
+        Episodes that gave a method, or the local part of its objective, nothing to judge by: they are no failure, and
+        the other methods are compared on them all the same.
+
     Raises
     ------
     InputError
@@ -102,20 +112,35 @@ def evaluate(
     held = HeldOut.of(test)
     if not held.episodes:
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
-    scored, decomposed = AlignedValues.of(scores, held), AlignedValues.of(rewards, held)
+    rests = rests_on(unjudged, unjudged_locally, training, test)
+    partial = [name for name, episodes_ in unjudged.items() if episodes_]
+    of_some = pc.is_in(rewards["method"], pa.array(partial, pa.string()))
+    everywhere = rewards.filter(pc.invert(of_some))
+    scored, decomposed = AlignedValues.of(scores, held), AlignedValues.of(everywhere, held)
     bench = Bench.of(scored, utterance_features, turn_labels, settings, frames)
     models = _models(bench, offsets)
     known = [episode.score for episode in training]
     constant = _baselines(bench, bench.model, known)
     of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings, frames)
-    decomposers = _decompositions(of_decomposers, align(rewards, decomposed.held, "raw_reward"), offsets)
+    decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets)
+    apart: list[MethodFigures] = []
+    for name in partial:
+        own = AlignedValues.of(rewards.filter(pc.field("method") == name), held)
+        alone = Bench.of(own, utterance_features, turn_labels, settings, frames)
+        figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets)
+        apart += _summarise(alone, figures, constant[baselines.MEAN])
     undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
     return Evaluation(
         rating=rating,
         counts=_counts(test, training, held, scored, decomposed),
         reward_models=_summarise(bench, models, constant[baselines.MEAN]),
         baselines=_summarise(bench, constant, constant[baselines.MEAN]),
-        decompositions=_summarise(of_decomposers, decomposers, constant[baselines.MEAN]),
+        decompositions=tuple(
+            sorted(
+                [*_summarise(of_decomposers, decomposers, constant[baselines.MEAN]), *apart],
+                key=lambda figures: figures.method,
+            )
+        ),
         decomposition_baselines=_summarise(of_decomposers, undivided, undivided[baselines.MEAN]),
         comparisons=(
             *_compare(bench, "reward_models", {**models, **constant}, own_units),
@@ -126,6 +151,7 @@ def evaluate(
         one_annotator=bench.one_annotator(),
         human=bench.human(),
         own_units=tuple(own_units),
+        rests=rests,
         notes=tuple(notes),
         warnings=cautions(held, scored, decomposed, _without(models, own_units), constant[baselines.MEAN], settings),
         settings=settings,

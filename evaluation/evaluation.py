@@ -11,6 +11,7 @@ from typing import Any
 from evaluation.agreement import AgreementCounts
 from evaluation.consistency import Consistency
 from evaluation.figure import Estimate, Figure, Missing
+from evaluation.rests import RestsOn
 from evaluation.settings import EvaluationSettings
 
 NOT_TAKEN = Missing("it was not taken")
@@ -96,8 +97,10 @@ class Evaluation:
 
     ``baselines`` stand beside the reward models, ``decomposition_baselines`` beside the decompositions: the two groups
     may be compared on different episodes. ``human`` is the local difference of people's labels, in their units;
-    ``own_units`` are the methods whose rewards are in other units than the score's; ``notes`` are what a
-    reader has to know of the methods, as whoever called the evaluation says it.
+    ``rests`` tells which methods had nothing to judge by in some sessions: the row of such a one among the
+    decompositions is of other sessions than the rest, and is compared with none. ``own_units`` are the methods whose
+    rewards are in other units than the score's; ``notes`` are what a reader has to know of the methods, as whoever
+    called the evaluation says it.
     """
 
     rating: str
@@ -115,7 +118,13 @@ class Evaluation:
     consistency: tuple[Consistency, ...] = ()
     human: Figure = NOT_TAKEN
     own_units: tuple[str, ...] = ()
+    rests: tuple[RestsOn, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> frozenset[str]:
+        """The methods that are decompositions of some test sessions alone."""
+        return frozenset(rests.method for rests in self.rests if rests.part == "all")
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""

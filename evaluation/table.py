@@ -129,7 +129,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             f"{', '.join(own)}: rewards in units of their own, not projected onto the score (so are VA and LS in "
             "LLM-GELI's Table 4). Their global loss, sum residual and local difference do not compare with the rest."
         )
-    return (*notes, *evaluation.notes)
+    return (*notes, *(rests.text() for rests in evaluation.rests), *evaluation.notes)
 
 
 def render(evaluation: Evaluation | Mapping[str, Any]) -> str:

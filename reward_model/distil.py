@@ -62,7 +62,7 @@ def train_reward_model(
     Raises
     ------
     UnitError
-        No training session, a turn without a finite reward, or a loss that is not finite.
+        No training session, none with rewards, a turn without a finite reward, or a loss that is not finite.
     InputError
         The backbone cannot be loaded.
     """
@@ -74,6 +74,11 @@ def train_reward_model(
     rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[windows.offsets[row]])}
     train_rows = [row for row in rows_of_split(windows, splits, "train") if row in rewarded]
     validation_rows = [row for row in rows_of_split(windows, splits, "validation") if row in rewarded]
+    if not train_rows and rows_of_split(windows, splits, "train"):
+        raise UnitError(
+            f"no training session has rewards of {method!r} to learn from: they held nothing to judge by, or "
+            "are in the quarantine table. Leave the method out, or give it what it needs (faces, replies)."
+        )
     mean, scale = mean_and_scale(
         np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 from decompose.judging.sessions import judge_episode
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
@@ -53,14 +53,8 @@ def local_values(
     UnitError
         No training turn has a judgement.
     """
-    behaviour = _by_session(features) if method.uses_features and features is not None else {}
     by_key = {episode.key: episode for episode in episodes}
-    judged: dict[tuple[tuple[str, str, str, str], int], float] = {}
-    with Asker(settings.llm) as asker:
-        for key in windows.keys:
-            for judgement in judge_episode(method, by_key[key], behaviour.get(key[0]), settings, asker):
-                if judgement.value is not None:
-                    judged[key, judgement.turn] = judgement.value
+    judged = _judged(method, [by_key[key] for key in windows.keys], features, settings)
     values = np.array([judged.get(pair, np.nan) for pair in turn_keys(windows)], dtype=np.float64)
     places = np.concatenate([np.zeros(0, int), *(np.arange(*windows.offsets[row : row + 2]) for row in train_rows)])
     known = values[places][np.isfinite(values[places])]
@@ -73,6 +67,28 @@ def local_values(
     mean, sd = mean_and_scale(known)
     centre, spread = (float(np.mean(shares)), float(np.std(shares)))
     return torch.from_numpy(centre + spread * (values - mean) / sd)
+
+
+def without_values(
+    method: Method, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
+) -> frozenset[EpisodeKey]:
+    """The episodes of which ``method`` has nothing to say, so that their turns have no local value to learn from."""
+    judged = {key for key, _ in _judged(method, episodes, features, settings)}
+    return frozenset(episode.key for episode in episodes if episode.key not in judged)
+
+
+def _judged(
+    method: Method, episodes: Sequence[Episode], features: pa.Table | None, settings: DecomposeSettings
+) -> Mapping[tuple[EpisodeKey, int], float]:
+    """The judgements of ``method`` by episode and turn, where it has one."""
+    behaviour = _by_session(features) if method.uses_features and features is not None else {}
+    judged: dict[tuple[EpisodeKey, int], float] = {}
+    with Asker(settings.llm) as asker:
+        for episode in episodes:
+            for judgement in judge_episode(method, episode, behaviour.get(episode.session_id), settings, asker):
+                if judgement.value is not None:
+                    judged[episode.key, judgement.turn] = judgement.value
+    return judged
 
 
 def _by_session(features: pa.Table) -> Mapping[str, pa.Table]:

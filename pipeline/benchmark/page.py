@@ -56,7 +56,9 @@ def _paired(evaluation: Evaluation) -> list[str]:
 
 
 def _decompositions(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
-    return evaluation.decompositions + evaluation.decomposition_baselines
+    """Those of all sessions: what rests on some of them alone is compared with none."""
+    whole = tuple(row for row in evaluation.decompositions if row.method not in evaluation.partial)
+    return whole + evaluation.decomposition_baselines
 
 
 def _models(evaluation: Evaluation) -> tuple[MethodFigures, ...]:

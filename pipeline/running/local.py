@@ -27,6 +27,7 @@ from pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
     from evaluation.consistency import Consistency
+    from pipeline.engine.engine import Engine
 
 
 def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, batch: bool = False) -> RunSummary:
@@ -163,9 +164,19 @@ def _summary(
     if any(outcome.stage == "stability" for outcome in result.outcomes):
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
     left_out = _left_out(config, stages)
+    unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
     return RunSummary(
-        config, result, broken, tuple(warnings), table, spreads, audit, spending, batch, recording, left_out
+        config, result, broken, tuple(warnings), table, spreads, audit, spending, batch, recording, left_out, unjudged
     )
+
+
+def _unjudged(engine: Engine) -> dict[str, int]:
+    """Of how many sessions a method could say nothing at all, by its name."""
+    sessions: dict[str, set[str]] = {}
+    for unit, artifact in engine.finished("rewards").items():
+        lacking = {row["session_id"] for row in artifact.document("projection").get("unjudged", ())}
+        sessions.setdefault(str(unit.method), set()).update(lacking)
+    return {method: len(lacking) for method, lacking in sessions.items() if lacking}
 
 
 @contextmanager

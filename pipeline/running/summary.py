@@ -43,6 +43,8 @@ class RunSummary:
     recording: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Stages that were not run though the command has them, and why."""
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """Methods, and of how many sessions each could say nothing: no failure, and no rewards there."""
 
     @property
     def quarantined(self) -> int:
@@ -60,6 +62,7 @@ class RunSummary:
             "batch": self.batch.to_json() if self.batch else None,
             "stopped": self.result.stopped,
             "left_out": dict(self.left_out),
+            "nothing_to_judge_by": dict(self.unjudged),
             "consistency": [asdict(spread) for spread in self.consistency],
             "quarantined": [
                 *({"stage": "check", "cause": cause} for cause in self.broken_sessions),
@@ -82,6 +85,10 @@ class RunSummary:
         lines += [self.audit] if self.audit else []
         lines += [f"warning: {warning}" for warning in self.warnings]
         lines += left_out_lines(self.left_out)
+        lines += [
+            f"{'no rewards':<14} by {method} where it had nothing to judge by, in {count:,} of the sessions"
+            for method, count in self.unjudged.items()
+        ]
         lines += self._failures()
         if self.spending is not None:
             lines.append(f"{'language model':<14} {self.spending.text()}")

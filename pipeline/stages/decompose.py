@@ -274,6 +274,7 @@ REWARDS = Stage(
     per="corpus",
     over=("method", "seed"),
     command="decompose",
+    version=2,
     settings=_rewards_settings,
     wants=_rewards_wants,
 )

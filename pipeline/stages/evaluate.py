@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from corpus.session import Session
+from corpus.session import Episode, EpisodeKey, Session
+from decompose.methods import METHODS
 from decompose.reward_models import direct_notes, taught_by
 from pipeline.config import Config, key_of
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
@@ -13,6 +14,8 @@ from pipeline.stages.shared import name_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from evaluation.rests import Unjudged
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -35,8 +38,32 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
         own_units=own_units(config.decompose),
         notes=(*method_notes(config.decompose, longest_episode(episodes)), *direct_notes(offsets)),
+        unjudged=_unjudged(inputs),
+        unjudged_locally=_unjudged_locally(inputs, config, episodes),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
+
+
+def _unjudged(inputs: Inputs) -> Unjudged:
+    """The episodes that gave a method nothing to judge by."""
+    found: dict[str, set[EpisodeKey]] = {}
+    for unit, artifact in inputs.upstream["rewards"].items():
+        of_method = found.setdefault(name_of(unit), set())
+        for row in artifact.document("projection").get("unjudged", ()):
+            of_method.add((row["session_id"], row["rater"], row["target"], row["name"]))
+    return found
+
+
+def _unjudged_locally(inputs: Inputs, config: Config, episodes: Sequence[Episode]) -> Unjudged:
+    """The episodes without any local value to learn from, of mixes that look at behaviour in recordings."""
+    mixes = [METHODS[unit.method] for unit in inputs.upstream["rewards"] if unit.method is not None]
+    looking = {m.name: METHODS[m.local] for m in mixes if m.local is not None and METHODS[m.local].uses_features}
+    if not looking:
+        return {}
+    from decompose.learning.local_values import without_values
+
+    features = inputs.table("features", "utterance_features")
+    return {name: without_values(local, episodes, features, config.decompose) for name, local in looking.items()}
 
 
 def _emotions(inputs: Inputs) -> pa.Table:
@@ -78,7 +105,7 @@ EVALUATE = Stage(
     needs=("split", "features", "rewards", "train-reward"),
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
-    version=5,
+    version=6,
     settings=lambda config, unit: {"rating": config.rating, "evaluate": key_of(config.evaluate)},
     turn_labels=True,
     spares=("features",),

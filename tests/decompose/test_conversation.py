@@ -136,8 +136,11 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
     if "assistant" not in roles:
         return
     found = decompose(chat, score, scale=(-7, 93), mean_score=mean)
-    assert abs(math.fsum(turn.reward for turn in found.turns) - (score - mean)) < 1e-6
     column = found.per_message()
+    if not found.turns:  # Nobody replied to any message.
+        assert (column, found.residual) == ([None] * len(chat), found.total)
+        return
+    assert abs(math.fsum(turn.reward for turn in found.turns) - (score - mean)) < 1e-6
     assert [value is not None for value in column] == [role == "assistant" for role in roles]
 
 
@@ -183,6 +186,12 @@ def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):
     with pytest.raises(InputError, match=r"method 'lengths' does not say how wide its scale is .*give spread="):
         decompose(CHAT, 2, scale=(1, 5), method="lengths")
     assert [turn.reward for turn in decompose(CHAT, 2, scale=(1, 5), method="lengths", spread=0.5).turns] == [0.5, 1.5]
+
+
+def test_a_conversation_that_holds_nothing_to_judge_by_has_no_rewards():
+    found = decompose(CHAT[:2], 2, scale=(1, 5), method="sentiment")
+    assert (found.turns, found.per_message(), found.total, found.residual) == ((), [None, None], 2.0, 2.0)
+    assert decompose(CHAT[:2], 2, scale=(1, 5), method="uniform").per_message() == [None, 2.0]
 
 
 def test_text_parts_are_joined():

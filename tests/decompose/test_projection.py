@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.schema import REWARDS
+from corpus.schema import EPISODE_KEY, REWARDS
 from decompose.methods import Method, find_method
 from decompose.projection import project
 from decompose.prompting.reply import parse_reply
@@ -44,9 +44,13 @@ def test_sums_are_exact_for_any_judgements(data):
 
     table, projection = project(shuffled, episodes, trained, target, method)
 
+    # What a method could say nothing of at all has no rewards.
+    silent = {e.session_id for e in episodes if method.null == "mean" and set(values[e]) == {None}}
+    assert {key[0] for key in projection.unjudged} == silent
     keys = [(row["session_id"], row["turn"], row["raw_reward"]) for row in table.to_pylist()]
-    assert keys == [(row["session_id"], row["turn"], row["raw_reward"]) for row in given_.to_pylist()]
-    for episode in episodes:
+    judged = [row for row in given_.to_pylist() if row["session_id"] not in silent]
+    assert keys == [(row["session_id"], row["turn"], row["raw_reward"]) for row in judged]
+    for episode in (e for e in episodes if e.session_id not in silent):
         assert abs(math.fsum(rewards_of(table, episode)) - (episode.score - projection.score_offset)) < 1e-6
     json.dumps(projection.to_json(), allow_nan=False)
 
@@ -95,9 +99,25 @@ def test_a_turn_without_a_value_counts_as_the_method_says():
         assert rewards["raw_reward"].null_count == 2
 
 
-def test_an_episode_without_any_value_gets_equal_shares():
-    table, _ = project(judgements({A: [None, None], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+def test_an_episode_without_any_value_gets_no_rewards_and_is_told():
+    given_ = judgements({A: [None, None], B: VALUES[B]})
+    table, projection = project(given_, [A, B], SPLITS, "relative", JUDGED)
+    assert table.column("session_id").to_pylist() == ["b"] * 4
+    assert projection.unjudged == (A.key,)
+    assert projection.to_json()["unjudged"] == [dict(zip(EPISODE_KEY, A.key, strict=True))]
+    assert [missing.session_id for missing in projection.residuals] == ["b"]
+    # Its score counts for the mean all the same, and its turns decide nothing of the spread.
+    _, alone = project(judgements({B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+    assert (projection.score_offset, projection.spread) == (alone.score_offset, alone.spread)
+    assert "unjudged" not in alone.to_json()
+
+
+def test_a_null_that_means_zero_is_a_judgement_even_where_there_is_nothing_else():
+    table, projection = project(
+        judgements({A: [None, None], B: VALUES[B]}), [A, B], SPLITS, "relative", IN_UNITS[False, "zero"]
+    )
     assert rewards_of(table, A) == [0.5, 0.5]
+    assert projection.unjudged == ()
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e5])
@@ -231,7 +251,8 @@ def test_soft_rewards_and_their_residual_sum_to_the_target_for_any_judgements(da
     trained = splits(**{e.session_id: "train" for e in episodes})
     target = data.draw(st.sampled_from(["relative", "score"]))
     table, projection = project(judgements(values), episodes, trained, target, method, "soft")
-    for episode, missing in zip(episodes, projection.residuals, strict=True):
+    judged = [e for e in episodes if e.key not in projection.unjudged]
+    for episode, missing in zip(judged, projection.residuals, strict=True):
         given_ = [row for row in table.to_pylist() if row["session_id"] == episode.session_id]
         assert all(row["reward"] == row["raw_reward"] for row in given_ if row["raw_reward"] is not None)
         total = math.fsum(row["reward"] for row in given_) + missing.residual

@@ -107,7 +107,7 @@ def test_rewards_that_lack_a_turn_of_an_episode_are_named(tmp_path: Path) -> Non
 
 def test_no_training_session_is_said(tmp_path: Path) -> None:
     part = EPISODES[25:]
-    with pytest.raises(UnitError, match="no training session"):
+    with pytest.raises(UnitError, match="no training session has rewards of 'llm' to learn from"):
         run(tmp_path, small(), rewards_of(part, values_of(part)), signal_embeddings(EPISODES))
 
 

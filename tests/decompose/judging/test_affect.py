@@ -7,10 +7,13 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import UTTERANCE_FEATURES
+from decompose.judging.affect import judge
 from decompose.judging.sessions import judge_session
+from decompose.methods import METHODS
+from decompose.projection import project
 from decompose.settings import AffectSettings, DecomposeSettings
 from llm_client.asker import Asker
-from tests.decompose.sessions import session
+from tests.decompose.sessions import judgements, of_length, session, splits
 
 Row = tuple[int, str, str, str, float | None]
 
@@ -81,3 +84,15 @@ def test_a_session_without_a_face_has_nothing_to_say(table: pa.Table | None) -> 
 
 def test_another_session_s_rows_are_not_read() -> None:
     assert judged(features((1, "USER", "during", "smile", 1.0), session_id="s2"))[0] == (None, None)
+
+
+def test_a_session_without_any_face_has_no_rewards() -> None:
+    seen, unseen = of_length("a", 4.0, 2), of_length("b", 2.0, 3)
+    settings = DecomposeSettings()
+    with Asker(settings.llm) as asker:
+        found = {unseen: [j.value for j in judge(unseen, None, settings, asker)], seen: [0.2, 0.6]}
+    table, projection = project(
+        judgements(found, "affect"), [seen, unseen], splits(a="train", b="train"), "relative", METHODS["affect"]
+    )
+    assert set(table.column("session_id").to_pylist()) == {"a"}
+    assert projection.unjudged == (unseen.key,)

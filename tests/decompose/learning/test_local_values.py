@@ -6,7 +6,7 @@ import pytest
 
 from corpus.schema import UTTERANCE_FEATURES
 from corpus.session import Episode
-from decompose.learning.local_values import local_values
+from decompose.learning.local_values import local_values, without_values
 from decompose.methods import find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
@@ -74,3 +74,11 @@ def test_no_training_reply_is_said() -> None:
     silent = [episode(f"s{i}", [("user", "hi"), ("bot", "bye")]) for i in range(3)]
     with pytest.raises(UnitError, match=r"no training turn has a value of 'sentiment'.*no rater replies"):
         values_of("sentiment", None, silent)
+
+
+def test_the_sessions_without_any_local_value_are_known() -> None:
+    affect, sentiment = find_method("affect"), find_method("sentiment")
+    faces = smiles(s1=[0.4, None], s3=[None])
+    assert {key[0] for key in without_values(affect, EPISODES, faces, SETTINGS)} == {"s2", "s3"}
+    assert {key[0] for key in without_values(affect, EPISODES, None, SETTINGS)} == {"s1", "s2", "s3"}
+    assert without_values(sentiment, EPISODES, None, SETTINGS) == frozenset()
