@@ -170,7 +170,7 @@ class Config(Settings):
         return self.model_copy(update={"align": align})
 
     def with_align(self, base: Path, called: Callable[[str], str] = str, **changes: Any) -> Config:
-        """A copy with other keys of [align], None left out; a policy that is a folder is found from ``base``.
+        """A copy with other keys of [align], None left out; folders are found from ``base``.
 
         ``called`` is what the caller calls a key, for errors.
 
@@ -187,6 +187,8 @@ class Config(Settings):
         except ValidationError as error:
             raise InputError(f"align: {'; '.join(problems(error, called))}.") from None
         changed = self.model_copy(update={"align": align})
+        if "reward_model" in given:
+            changed = changed.with_reward_model(base)
         return changed.with_policy(base) if "policy" in given else changed
 
     def with_emotion_model(self, setting: str, base: Path) -> Config:
@@ -204,6 +206,14 @@ class Config(Settings):
         if name == "tiny" or not (is_folder_name(name) or os.path.isdir(path)):  # noqa: PTH112
             return self
         return self.model_copy(update={"align": self.align.model_copy(update={"policy": path})})
+
+    def with_reward_model(self, base: Path) -> Config:
+        """A copy whose reward model of another run is found from ``base``."""
+        folder = self.align.reward_model
+        if folder is None:
+            return self
+        path = Path(os.path.normpath(base / os.path.expanduser(folder)))  # noqa: PTH111
+        return self.model_copy(update={"align": self.align.model_copy(update={"reward_model": path})})
 
     def with_samples(self, samples: int) -> Config:
         """A copy that asks the language model ``samples`` times."""
@@ -315,7 +325,7 @@ def _anchored(config: Config, base: Path) -> Config:
     intensity = config.decompose.intensity.model_copy(update={"model": absolute(config.decompose.intensity.model)})
     decompose = config.decompose.model_copy(update={"intensity": intensity})
     config = config.model_copy(update={"decompose": decompose})
-    config = config.with_prompt_file(base).with_policy(base)
+    config = config.with_prompt_file(base).with_policy(base).with_reward_model(base)
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 
@@ -342,6 +352,8 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["decompose"]["intensity"]["model"] = config.decompose.intensity.model.name
     if is_path(config.decompose.llm.prompt):
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
+    if config.align.reward_model is not None:
+        shown["align"]["reward_model"] = config.align.reward_model.name
     if Path(config.align.policy).is_absolute():
         shown["align"]["policy"] = Path(config.align.policy).name
     chosen = {"until": config.run.until, "skip": list(config.run.skip)}

@@ -61,6 +61,8 @@ def template_for(
     }
     if not align:
         values["align"] = {"enabled": False}
+    elif not names:
+        values["align"] = {"targets": ["second"]}
     return render_template(values), names
 
 

@@ -63,6 +63,21 @@ def read_config(folder: Path) -> RewardModelConfig:
         raise InputError(f"{path}: {problems(error)[0]}. {MAKE}") from None
 
 
+def check_checkpoint(folder: Path) -> None:
+    """Raise InputError where `read_config` would, or the weights are not there; nothing is loaded."""
+    read_config(folder)
+    _weights_of(folder)
+
+
+def _weights_of(folder: Path) -> Path:
+    path = folder / WEIGHTS
+    if not path.is_file():
+        raise InputError(
+            f"{path}: no such file; the checkpoint has no weights. Copy the whole folder, or make it again."
+        )
+    return path
+
+
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """The tensors of the checkpoint in ``folder``.
 
@@ -71,11 +86,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     InputError
         No weights, or a damaged file.
     """
-    path = folder / WEIGHTS
-    if not path.is_file():
-        raise InputError(
-            f"{path}: no such file; the checkpoint has no weights. Copy the whole folder, or make it again."
-        )
+    path = _weights_of(folder)
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from foundation.errors import errors_called
+from foundation.errors import InputError, errors_called
 from foundation.progress import Progress, silent
 from rlhf.alignment import align_here
 from rlhf.launch.parent import align_together
 from rlhf.preflight import check_alignment
 from rlhf.training.job import Job
-from rlhf.training.reward import ModelReward
+from rlhf.training.reward import reward_of
 from rlhf.training.run import Watcher
 
 
@@ -42,12 +42,18 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     Raises
     ------
     InputError
-        A policy or reward model that cannot be loaded, or a setting that does not fit the policy.
+        A policy or reward model that cannot be loaded, no reward model but for ``sft``, or a setting that does not fit
+        the policy.
     UnitError
         No usable contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
     with errors_called(job.called):
         check_alignment(job.settings)
+        if job.reward_model is None and job.settings.algorithm != "sft":
+            raise InputError(
+                f"{job.settings.algorithm} raises a reward, and there is no reward model. Give the folder of one, or "
+                "take sft, which needs none."
+            )
         if job.settings.processes > 1:
             return align_together(job, progress, watch)
-        return align_here(job, ModelReward(job.reward_model, job.settings.device), progress=progress, watch=watch)
+        return align_here(job, reward_of(job.reward_model, job.settings.device), progress=progress, watch=watch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -134,7 +135,7 @@ class AlarmSettings(Settings):
 class AlignSettings(PresetSettings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled"})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "reward_model"})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
@@ -159,6 +160,11 @@ class AlignSettings(PresetSettings):
         default=None,
         description="the method whose reward model is used, or that model's name, e.g. rrd-direct; none takes the last "
         "of decompose.methods",
+    )
+    reward_model: Path | None = Field(
+        default=None,
+        description="the folder of a reward model that another run has trained, in place of this run's: for a corpus "
+        "without scores, or to learn from another corpus' scores",
     )
     device: Device = "cpu"
     dtype: Dtype = "float32"
@@ -273,6 +279,12 @@ class AlignSettings(PresetSettings):
             raise ValueError(f"minibatch {self.minibatch} is larger than batch {self.batch}; lower it")
         if self.micro_batch is not None and self.micro_batch > self.minibatch:
             raise ValueError(f"micro_batch {self.micro_batch} is larger than minibatch {self.minibatch}; lower it")
+        return self
+
+    @model_validator(mode="after")
+    def _one_reward_model(self) -> AlignSettings:
+        if self.reward_model is not None and self.reward_method is not None:
+            raise ValueError("reward_model and reward_method name one each; take one of them out")
         return self
 
     @model_validator(mode="after")

@@ -11,12 +11,14 @@ from apportion.commands.options import option_names
 from pipeline.config import Config
 
 KEYS = (
-    "policy", "reward_method", "steps", "lr", "kl_coefficient", "max_new_tokens", "device", "dtype", "processes",
+    "policy", "reward_method", "reward_model", "steps", "lr", "kl_coefficient", "max_new_tokens", "device",
+    "dtype", "processes",
 )  # fmt: skip
 """The keys of [align] that have an option each."""
 ALIGN_OPTIONS = (
     click.option("--policy", metavar="NAME", help="tiny, or a causal language model by folder or Hugging Face name."),
     click.option("--reward-method", metavar="METHOD", help="The method whose reward model is used."),
+    click.option("--reward-model", metavar="FOLDER", help="A reward model that another run has trained."),
     click.option("--steps", type=int, metavar="N", help="Rounds of sampling and updates; of sft, updates."),
     click.option("--lr", type=float, metavar="X", help="Learning rate."),
     click.option("--kl-coefficient", type=float, metavar="X", help="Weight of the divergence from the start."),

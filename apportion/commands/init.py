@@ -46,4 +46,10 @@ def init_command(
         click.echo(
             f"the corpus has several ratings ({', '.join(names)}); {output} chooses {names[0]!r}: change it there"
         )
+    if not names:
+        click.echo(
+            f"the corpus has no ratings: set align.reward_model in {output} to the folder of a reward model that "
+            'another run has trained, or align.algorithm = "sft"; the policy answers for who speaks second '
+            "(align.targets)"
+        )
     click.echo(f"next: apportion run {output} --dry-run")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from foundation.errors import InputError
 from foundation.nearest import did_you_mean
+from pipeline.engine.units import is_scored
 
 if TYPE_CHECKING:
     from corpus.session import Session
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 REPORT = "report"
 """The stage that `until` never leaves out: it shows what there is."""
+NO_SCORE = "no session has a score"
 
 
 def stages_called(name: str, stages: Sequence[Stage]) -> tuple[str, ...]:
@@ -67,12 +69,15 @@ def left_out(stages: Sequence[Stage], config: Config, sessions: Mapping[str, Ses
         last = max(names.index(name) for name in _called("run.until", config.run.until, stages))
         after = {*names[last + 1 :]} - {REPORT}
     skipped = {stage: name for name in config.run.skip for stage in _called("run.skip", name, stages)}
+    scored = is_scored(config, sessions)
     reasons: dict[str, str] = {}
     for stage in stages:
         if stage.name in skipped:
             reasons[stage.name] = f"skip names {skipped[stage.name]!r}"
         elif stage.name in after:
             reasons[stage.name] = f"until = {config.run.until!r}"
+        elif stage.scored and not scored:
+            reasons[stage.name] = NO_SCORE
         elif (why := stage.idle(config, sessions)) is not None:
             reasons[stage.name] = why
     return reasons

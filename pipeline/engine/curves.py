@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.schema import HISTORIES, HISTORY
-from pipeline.engine.stage import Unit
+from pipeline.engine.stage import AGAINST, Unit
 from pipeline.engine.store import Artifact
 
 
@@ -20,7 +20,7 @@ def training_curves(
     ``unfinished`` rows (columns of HISTORIES) of trainings that failed come last.
     """
     tables = [
-        _with_unit(artifact.table("history"), stage, unit)
+        _with_unit(artifact.table("history"), stage, unit, _taught_by(artifact, unit))
         for stage, artifacts in finished.items()
         for unit, artifact in artifacts.items()
         if artifact.has("history.parquet")
@@ -30,11 +30,16 @@ def training_curves(
     return pa.concat_tables(tables) if tables else None
 
 
-def _with_unit(history: pa.Table, stage: str, unit: Unit) -> pa.Table:
+def _taught_by(artifact: Artifact, unit: Unit) -> str | None:
+    """The method whose rewards were learned from; of another run's reward model its name."""
+    return str(artifact.document(AGAINST)["reward"]) if artifact.has(f"{AGAINST}.json") else unit.method
+
+
+def _with_unit(history: pa.Table, stage: str, unit: Unit, method: str | None) -> pa.Table:
     rows = len(history)
     columns = [
         pa.array([stage] * rows, pa.string()),
-        pa.array([unit.method] * rows, pa.string()),
+        pa.array([method] * rows, pa.string()),
         pa.array([unit.seed] * rows, pa.int32()),
         *(history.column(field.name).combine_chunks().cast(field.type) for field in HISTORY.arrow),
     ]

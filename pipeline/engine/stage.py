@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pipeline.engine.store import Artifact
 
 
+AGAINST = "against"
+"""The document of a training that learned from other rewards than those of its unit's method."""
+
+
 class Unit(NamedTuple):
     """One piece of work: a session, a method, a seed, a perturbation; None where its stage has no such axis."""
 
@@ -154,6 +158,10 @@ class Stage:
     applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True
     chosen: Callable[[Config, Mapping[str, Session]], Collection[str]] = lambda config, sessions: sessions
     wants: Callable[[Unit, str], bool] = lambda unit, need: True
+    without: Callable[[Config], Collection[str]] = lambda config: ()
+    """The needs that a configuration does without, so that they are not made for this stage."""
+    scored: bool = False
+    """Whether it works on scores: where no session has one, it has no units."""
     spares: tuple[str, ...] = ()
     """The needs that all its units can do without: left out, or failed altogether, they hold nothing up."""
     idle: Callable[[Config, Mapping[str, Session]], str | None] = lambda config, sessions: None

@@ -30,6 +30,7 @@ class Plan:
         self.stages = {stage.name: stage for stage in stages}
         self.left_out = left_out
         self.units = {stage.name: tuple(_units(stage, config, sessions)) for stage in stages}
+        self._without = {stage.name: frozenset(stage.without(config)) for stage in stages}
         self._by_session: dict[str, dict[str | None, list[Unit]]] = {}
         for name, units in self.units.items():
             index = self._by_session[name] = defaultdict(list)
@@ -41,7 +42,7 @@ class Plan:
         declared = self.stages[stage]
         matching = {
             need: self._matching(declared.read_as(unit, need), need)
-            for need in declared.needs
+            for need in self._needs(stage)
             if declared.wants(unit, need)
         }
         return {need: units for need, units in matching.items() if units}
@@ -56,7 +57,7 @@ class Plan:
         for name in reversed(self.stages):
             declared = self.stages[name]
             if name in wanted:
-                needs = [need for need in declared.needs if need not in self.left_out]
+                needs = [need for need in self._needs(name) if need not in self.left_out]
                 wanted.update(n for n in needs if any(declared.wants(u, n) for u in self.units[name]))
         return [name for name in self.stages if name in wanted]
 
@@ -64,6 +65,9 @@ class Plan:
         """The stages ``last`` and all that they depend on, in the order of the declaration; none that is left out."""
         names = {name for stage in last for name in self.upstream(stage)}
         return [name for name in self.stages if name in names]
+
+    def _needs(self, stage: str) -> list[str]:
+        return [need for need in self.stages[stage].needs if need not in self._without[stage]]
 
     def _matching(self, unit: Unit, need: str) -> list[Unit]:
         index = self._by_session[need]
@@ -74,7 +78,14 @@ class Plan:
         return [other for other in candidates if _agree(unit, other)]
 
 
+def is_scored(config: Config, sessions: Mapping[str, Session]) -> bool:
+    """Whether any session has a score."""
+    return any(session.episodes(config.rating) for session in sessions.values())
+
+
 def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
+    if stage.scored and not is_scored(config, sessions):
+        return []
     session_ids = sorted(stage.chosen(config, sessions)) if stage.per == "session" else [None]
     methods = sorted(stage.methods(config)) if "method" in stage.over else [None]
     seeds = sorted(config.seeds) if "seed" in stage.over else [None]

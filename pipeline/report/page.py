@@ -153,8 +153,10 @@ def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]
     """The size of the run in a few words."""
     sessions = {episode.session_id for episode in inputs.episodes}
     turns = sum(len(episode.target_turns) for episode in inputs.episodes)
+    unrated = sum(session_id not in sessions for session_id in inputs.splits["session_id"].to_pylist())
     return [
         ("sessions", f"{len(sessions):,}"),
+        *([("sessions without a score", f"{unrated:,}")] if unrated else []),
         ("scores", f"{len(inputs.episodes):,}"),
         ("credited turns", f"{turns:,}"),
         ("methods", f"{len(methods):,}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, Session
 from corpus.targets import answered_episodes, credited
@@ -12,7 +12,7 @@ from decompose.reward_models import SUFFIX, taught_by
 from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
 from pipeline.config import Config, key_of
-from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import fix_threads, seed_of, trained_models
 from rlhf.launch.config import check_config
 from rlhf.policy.loading import check_whole, is_folder_name
@@ -22,6 +22,9 @@ from rlhf.training.curves_until import measured_until
 from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
 from rlhf.training.weights_and_biases import check_wandb, wandb_run
 
+if TYPE_CHECKING:
+    from rlhf.training.job import Job
+
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A policy, fine-tuned against the reward model of one method."""
@@ -29,7 +32,6 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from rlhf.align import align
     from rlhf.training.job import Job
 
-    (trained,) = inputs.artifacts("train-reward")
     seed = seed_of(inputs.unit)
     if work.checkpoints is not None:
         work.measured.update(measured_until(work.checkpoints))
@@ -44,7 +46,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
         job = Job(
             episodes=_episodes(inputs.sessions, config, config.rating),
             splits=inputs.required("split", "splits"),
-            reward_model=trained.folder / "model",
+            reward_model=_reward_model(inputs, config),
             settings=config.align,
             seed=seed,
             out=work.out / "policy",
@@ -52,7 +54,20 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
             called="align",
         )
         history, samples = align(job, work.progress, (note, *events, *sent))
-    return Outputs({"history": history, "samples": samples})
+    return Outputs({"history": history, "samples": samples}, _against(job))
+
+
+def _against(job: Job) -> Mapping[str, Any]:
+    """What the curves are called where no method of this run gives the reward."""
+    if job.settings.reward_model is None and job.reward_model is not None:
+        return {}
+    return {AGAINST: {"reward": job.reward_model.name if job.reward_model else "no reward"}}
+
+
+def _reward_model(inputs: Inputs, config: Config) -> Path | None:
+    """Another run's, else this one's; None where no session has a score."""
+    trained = inputs.artifacts("train-reward")
+    return config.align.reward_model or (trained[0].folder / "model" if trained else None)
 
 
 def aligned_method(config: Config) -> str:
@@ -66,9 +81,11 @@ def aligned_method(config: Config) -> str:
 
 
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    """A policy's folder enters by its path, which the adapters name, and by its content."""
+    """A policy's folder enters by its path, which the adapters name, and by its content; a reward model by content."""
     policy = config.align.policy
     files = {"policy_files": policy_digest(policy)} if Path(policy).is_absolute() else {}
+    scores = config.align.reward_model
+    files |= {"reward_model_files": policy_digest(str(scores))} if scores is not None else {}
     return {"rating": config.rating, "align": key_of(config.align), "threads": config.run.threads, **files}
 
 
@@ -91,8 +108,8 @@ def _check(before: BeforeRun) -> Iterator[str]:
     """Before the stages that come first have run for hours."""
     config = before.config
     settings = config.align
-    _check_reward_model(config)
     _check_place(config)
+    _check_reward_model(config)
     if config.run.tensorboard is not None:
         check_tensorboard("run.tensorboard")
         check_event_folder(config.run.tensorboard, "run.tensorboard")
@@ -118,7 +135,13 @@ def _episodes(sessions: Sequence[Session], config: Config, rating: str | None) -
 
 
 def _check_reward_model(config: Config) -> None:
-    """Raise InputError where the reward model is none of this run's, or reads whole dialogues alone."""
+    """Raise InputError where the reward model is none of this run's and no other's, or reads whole dialogues alone."""
+    if config.align.reward_model is not None:
+        from reward_model.checkpoint import check_checkpoint
+
+        with errors_called("align.reward_model"):
+            check_checkpoint(config.align.reward_model)
+        return
     name, names = aligned_method(config), trained_models(config)
     if name not in names:
         raise InputError(
@@ -136,8 +159,14 @@ def _check_reward_model(config: Config) -> None:
 
 
 def _check_place(config: Config) -> None:
-    """Raise InputError where the policy is no whole model, or is what this run replaces."""
+    """Raise InputError where the policy is no whole model, or it or the reward model is what this run replaces."""
     check_whole(config.align.policy)
+    scores, own = config.align.reward_model, (config.output / "reward_models").resolve()
+    if scores is not None and scores.resolve().is_relative_to(own):
+        raise InputError(
+            f"align.reward_model = '{scores}': it lies in {own}, which this run replaces. Name its method with "
+            "align.reward_method instead, or set another `output`."
+        )
     published = (config.output / "policy").resolve()
     if Path(config.align.policy).is_absolute() and Path(config.align.policy).resolve().is_relative_to(published):
         raise InputError(
@@ -154,6 +183,7 @@ ALIGN = Stage(
     over=("method", "seed"),
     methods=trained_models,
     version=2,
+    without=lambda config: () if config.align.reward_model is None else ("train-reward",),
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,

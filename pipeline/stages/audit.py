@@ -172,6 +172,7 @@ AUDIT = Stage(
     concurrent=requests_at_once,
     asks=True,
     check=check_asking,
+    scored=True,
 )
 STABILITY = Stage(
     "stability",
@@ -182,4 +183,5 @@ STABILITY = Stage(
     settings=_stability_settings,
     applies=_has_audit,
     check=_check_stability,
+    scored=True,
 )

@@ -238,6 +238,7 @@ REACT = Stage(
     command="decompose",
     settings=_react_settings,
     applies=_is_reacted_to,
+    scored=True,
 )
 JUDGE = Stage(
     "judge",
@@ -253,6 +254,7 @@ JUDGE = Stage(
     concurrent=requests_at_once,
     asks=True,
     check=_check_judging,
+    scored=True,
 )
 FIT = Stage(
     "fit",
@@ -266,6 +268,7 @@ FIT = Stage(
     read_as=_fit_reads,
     applies=lambda config, unit, session: method_of(unit).kind == "fit",
     check=_check_fitting,
+    scored=True,
 )
 REWARDS = Stage(
     "rewards",
@@ -277,4 +280,5 @@ REWARDS = Stage(
     version=2,
     settings=_rewards_settings,
     wants=_rewards_wants,
+    scored=True,
 )

@@ -110,4 +110,5 @@ EVALUATE = Stage(
     turn_labels=True,
     spares=("features",),
     idle=_nothing_held_out,
+    scored=True,
 )

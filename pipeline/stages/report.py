@@ -10,6 +10,7 @@ from pipeline.config import Config, shown_config
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.presets import preset_notes
 
+NOBODY_SCORED = "none: no session has a score"
 SHOWN = {
     "rewards": "rewards",
     "train-reward": "reward models",
@@ -29,7 +30,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
     page = render_report(
         ReportInputs(
-            rating=str(config.rating),
+            rating=config.rating or NOBODY_SCORED,
             evaluation=evaluations[0] if evaluations else None,
             rewards=inputs.table("rewards", "rewards"),
             episodes=inputs.episodes(config.rating),

@@ -138,6 +138,7 @@ EMBED = Stage(
     help="Embed every turn with the frozen backbone of the reward model.",
     settings=_embed_settings,
     applies=_is_embedded,
+    scored=True,
 )
 TRAIN_REWARD = Stage(
     "train-reward",
@@ -150,4 +151,5 @@ TRAIN_REWARD = Stage(
     methods=trained_models,
     wants=_train_reward_wants,
     check=_check_training,
+    scored=True,
 )

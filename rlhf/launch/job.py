@@ -37,7 +37,7 @@ class SharedJob:
         (folder / EPISODES).write_text(json.dumps([asdict(episode) for episode in job.episodes]), encoding="utf-8")
         pq.write_table(job.splits, folder / SPLITS)
         plain = {
-            "reward_model": str(job.reward_model.absolute()),
+            "reward_model": str(job.reward_model.absolute()) if job.reward_model else None,
             "settings": job.settings.model_dump(mode="json"),
             "seed": job.seed,
             "out": str(job.out.absolute()),
@@ -55,7 +55,7 @@ class SharedJob:
         job = Job(
             episodes=tuple(_episode(row) for row in rows),
             splits=pq.read_table(folder / SPLITS),
-            reward_model=Path(plain["reward_model"]),
+            reward_model=Path(plain["reward_model"]) if plain["reward_model"] else None,
             settings=AlignSettings.model_validate(plain["settings"]),
             seed=plain["seed"],
             out=Path(plain["out"]),

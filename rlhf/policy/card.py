@@ -14,9 +14,9 @@ TINY_NOTE = (
     "dialogue model, and nothing said about it carries over to a real one."
 )
 RAISED = (
-    "trained with {name} against a\nreward model that scores single turns, as in LLM-GELI (section 5.3). The reward "
-    "model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and nothing "
-    "else."
+    "trained with {name} against a\nreward model{whose} that scores single turns, as in LLM-GELI (section 5.3). The "
+    "reward model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and "
+    "nothing else."
 )
 TAUGHT = (
     "fine-tuned (SFT) on what the\ntargets of one corpus said (test sessions left out). No reward had a part in it: it "
@@ -52,7 +52,7 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     base = "base" if tiny else facts.base
     tokenizer = "base" if tiny else "."
     algorithm = settings.algorithm
-    how = TAUGHT if algorithm == "sft" else RAISED.format(name=algorithm.upper())
+    how = TAUGHT if algorithm == "sft" else RAISED.format(name=algorithm.upper(), whose=_whose(settings))
     source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
     rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
     return f"""---
@@ -96,6 +96,10 @@ Reply with temperature {settings.temperature:g} and without top-p, as in trainin
 
 def _row(title: str, metric: str, facts: PolicyFacts) -> str:
     return f"| {title} | {facts.first[metric]:.3f} | {facts.last[metric]:.3f} |"
+
+
+def _whose(settings: AlignSettings) -> str:
+    return "" if settings.reward_model is None else f" of another run (`{settings.reward_model.name}`)"
 
 
 def _path(folder: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 import pyarrow as pa
 from peft import PeftModel
@@ -32,7 +33,8 @@ def compare_replies(
     Returns
     -------
     pa.Table
-        ``context`` (the dialogue that the policy read), ``before``, ``after``, ``reward_before``, ``reward_after``.
+        ``context`` (the dialogue that the policy read), ``before``, ``after``, ``reward_before``, ``reward_after``
+        (null where nobody scores).
     """
     if not contexts:
         return SAMPLES.empty_table()
@@ -45,7 +47,7 @@ def compare_replies(
 
 def _answers(
     policy: Policy, model: PeftModel, contexts: Sequence[DialogueContext], reward: Reward, settings: AlignSettings
-) -> tuple[list[str], list[float]]:
+) -> tuple[list[str], list[float | None]]:
     replies: list[str] = []
     for start in range(0, len(contexts), settings.batch):
         rollout = sample_replies(
@@ -56,4 +58,5 @@ def _answers(
             temperature=None,
         )
         replies.extend(rollout.texts)
-    return replies, reward(contexts, [context.history for context in contexts], replies)
+    scores = reward(contexts, [context.history for context in contexts], replies)
+    return replies, [score if isfinite(score) else None for score in scores]

@@ -22,8 +22,8 @@ class Job:
         Every session of the corpus, seen through one rating; one without a score as `corpus.targets` sees it.
     splits : pa.Table
         ``session_id`` and ``split`` (schema SPLITS).
-    reward_model : Path
-        The folder of a saved reward model.
+    reward_model : Path or None
+        The folder of a saved reward model; None where nothing is scored, which only ``sft`` can do without.
     settings : AlignSettings
         Policy, algorithm and LoRA.
     seed : int
@@ -38,7 +38,7 @@ class Job:
 
     episodes: Sequence[Episode]
     splits: pa.Table
-    reward_model: Path
+    reward_model: Path | None
     settings: AlignSettings
     seed: int
     out: Path

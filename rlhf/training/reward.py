@@ -60,6 +60,31 @@ class ModelReward:
         return self._model.score_windows(pairs)
 
 
+class NoReward:
+    """Nobody scores: for ``sft`` where there is no reward model. Every score is NaN, every history empty."""
+
+    def history(self, episode: Episode, position: int) -> str:
+        """Nothing, which nobody reads."""
+        return ""
+
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
+        """NaN for every reply (B of them)."""
+        return [math.nan] * len(replies)
+
+
+def reward_of(folder: Path | None, device: Device = "cpu") -> SessionReward:
+    """The reward model in ``folder``, or none at all.
+
+    Raises
+    ------
+    InputError
+        A folder that holds no reward model, or one that cannot be loaded.
+    """
+    return NoReward() if folder is None else ModelReward(folder, device)
+
+
 def finite_scores(
     reward: Reward, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str], where: str
 ) -> list[float]:

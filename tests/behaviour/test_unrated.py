@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+from html import unescape
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from corpus.corpus import Corpus
+from corpus.importers import import_to
 from tests.behaviour.command import in_process
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
+from tests.reward_model.test_model import random_head
+from tests.reward_model.tiny import save_tiny, small
+from tests.shared import shared
 
 TEXT = """
 corpus = "{corpus}"
@@ -53,6 +62,20 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"rated": rated, "soda": soda, "both": joined(folder / "both", rated, soda)}
 
 
+@pytest.fixture(scope="module")
+def reward_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What another run has left: a small reward model."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    random_head(small(save_tiny(folder / "bert"))).save_pretrained(folder / "llm-seed0")
+    return folder / "llm-seed0"
+
+
+def page(run: Path) -> str:
+    text = re.sub(r"<(style|svg).*?</\1>", "", (run / "report.html").read_text(encoding="utf-8"), flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+@pytest.mark.slow
 def test_they_give_contexts_and_change_no_reward_and_no_reward_model(corpora, tmp_path, monkeypatch) -> None:
     for name in ("rated", "both"):
         done = in_process(monkeypatch, "align", write_config(tmp_path, corpora[name], name))
@@ -65,3 +88,107 @@ def test_they_give_contexts_and_change_no_reward_and_no_reward_model(corpora, tm
     assert "sessions without a score" not in card(alone)
     # One rated session of the policy's with three turns of the bot, and who speaks second in 19 of SODA's.
     assert "Contexts: 41 contexts (38 of sessions without a score)" in card(both)
+
+
+def test_a_corpus_without_scores_is_aligned_with_another_runs_reward_model(
+    corpora, reward_model, tmp_path, monkeypatch
+) -> None:
+    align = f'targets = ["second"]\nreward_model = "{reward_model}"'
+    chosen = write_config(tmp_path, corpora["soda"], "run", align)
+    done = in_process(monkeypatch, "run", chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "left out       train-reward (no session has a score)" in done.stdout
+    run = tmp_path / "run"
+    kinds = [row["split"] for row in pq.read_table(run / "splits.parquet").to_pylist()]
+    assert (kinds.count("test"), kinds.count("policy"), len(kinds)) == (4, 16, 20)
+    assert not (run / "rewards.parquet").exists() and not (run / "evaluation.json").exists()
+    told = page(run)
+    assert "Rating none: no session has a score 0 sessions 20 sessions without a score" in told
+    assert "No rewards. left out: no session has a score" in told and "llm-seed0: reward" in told
+    assert "of sessions without a score)" in card(run)
+    assert "reward model of another run (`llm-seed0`)" in (run / "policy" / "README.md").read_text()
+    rows = pq.read_table(run / "histories.parquet").to_pylist()
+    assert {(row["stage"], row["method"]) for row in rows} == {("align", "llm-seed0")}
+    assert "align: 1 reused" in in_process(monkeypatch, "align", chosen).stderr
+    out = tmp_path / "r.parquet"
+    asked = (run / "policy", corpora["soda"], "--policy", f"base={run / 'policy' / 'base'}", "--out", out)
+    done = in_process(monkeypatch, "generate", *asked, "--target", "second")
+    assert done.returncode == 0, done.stdout + done.stderr
+    answered = {row["session_id"] for row in pq.read_table(out).to_pylist()}
+    held_out = {r["session_id"] for r in pq.read_table(run / "splits.parquet").to_pylist() if r["split"] == "test"}
+    assert answered and answered <= held_out
+
+
+@pytest.mark.slow
+def test_sft_needs_no_reward_and_so_no_score(corpora, tmp_path, monkeypatch) -> None:
+    chosen = write_config(tmp_path, corpora["soda"], "run", 'algorithm = "sft"\ntargets = ["second"]')
+    done = in_process(monkeypatch, "run", chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Before reward – " in page(tmp_path / "run") and "no reward: loss" in page(tmp_path / "run")
+
+
+WRONG = {
+    "third": ('targets = ["third"]\nreward_model = "{model}"', "targets: nobody called 'third' is rated"),
+    "nobody": ('reward_model = "{model}"', "targets: no session has a score"),
+    "ppo alone": ('targets = ["second"]', "A policy can do without: set align.reward_model"),
+    "elsewhere": ('targets = ["second"]\nreward_model = "nowhere"', "align.reward_model: "),
+    "no weights": ('targets = ["second"]\nreward_model = "{bare}"', "the checkpoint has no weights"),
+    "two": ('reward_model = "{model}"\nreward_method = "sentiment"', "name one each; take one of them out"),
+    "own": ('targets = ["second"]\nreward_model = "run/reward_models/llm-seed0"', "which this run replaces"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_used_is_told_before_any_work(case, corpora, reward_model, tmp_path, monkeypatch) -> None:
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "config.json").write_text((reward_model / "config.json").read_text())
+    align, expected = WRONG[case]
+    align = align.format(model=reward_model, bare=tmp_path / "bare")
+    done = in_process(monkeypatch, "run", write_config(tmp_path, corpora["soda"], "run", align))
+    assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "store" / "split").exists()
+
+
+def test_with_another_runs_reward_model_none_is_trained_for_the_policy(
+    corpora, reward_model, tmp_path, monkeypatch
+) -> None:
+    chosen = write_config(tmp_path, corpora["rated"], "run")
+    planned = in_process(monkeypatch, "align", chosen, "--dry-run").stdout
+    assert "train-reward" in planned
+    planned = in_process(monkeypatch, "align", chosen, "--dry-run", "--reward-model", reward_model)
+    stages = [line.split()[0] for line in planned.stdout.splitlines()[1:] if len(line.split()) == 3]
+    assert planned.returncode == 0 and stages == ["split", "align"]
+
+
+def test_a_configuration_for_a_corpus_without_scores_says_what_it_needs(corpora, tmp_path, monkeypatch) -> None:
+    done = in_process(monkeypatch, "init", corpora["soda"], "--output", tmp_path / "soda.toml")
+    assert done.returncode == 0 and "the corpus has no ratings: set align.reward_model" in done.stdout
+    assert '\ntargets = ["second"]\n' in (tmp_path / "soda.toml").read_text()
+
+
+@pytest.mark.slow
+def test_esconv_with_and_without_scores_and_soda_in_one_corpus_split_by_person(
+    corpora, reward_model, tmp_path, monkeypatch
+) -> None:
+    lines = gzip.decompress(shared("data/esconv/esconv_hf_valid.jsonl.gz").read_bytes()).splitlines()[:40]
+    (tmp_path / "esconv.jsonl").write_bytes(b"\n".join(lines))
+    import_to("esconv", tmp_path / "esconv.jsonl", tmp_path / "esconv")
+    both = Corpus.open(joined(tmp_path / "both", tmp_path / "esconv", corpora["soda"]))
+    scored = both.ratings.filter(pc.less(both.ratings["session_id"], "esconv-0021"))
+    Corpus.of(both.root, {**both.tables, "ratings": scored}).write(both.root)
+    top = 'rating = "empathy"\n[split]\nby = "person"'
+    chosen = write_config(tmp_path, both.root, "run", f'reward_model = "{reward_model}"', top)
+    done = in_process(monkeypatch, "align", chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    split_of = {row["session_id"]: row["split"] for row in pq.read_table(tmp_path / "run/splits.parquet").to_pylist()}
+    # ESConv's people are known by their role alone: nobody of them comes back. SODA's are, and stay in one split.
+    assert {split_of[f"esconv-{n:04d}"] for n in range(21, 41)} == {"policy"}
+    assert {split_of[name] for name in split_of if name.startswith("soda")} == {"policy"}
+    assert set(split_of.values()) == {"train", "validation", "test", "policy"}
+    (told,) = re.findall(r"(\d+) contexts \((\d+) of sessions without a score\)", card(tmp_path / "run"))
+    assert int(told[0]) > int(told[1]) > 200
+    asked = ("generate", tmp_path / "run" / "policy", both.root, "--split", "policy", "--contexts", 40)
+    done = in_process(monkeypatch, *asked, "--out", tmp_path / "r.parquet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = pq.read_table(tmp_path / "r.parquet").to_pylist()
+    assert len(rows) == 40 and {row["session_id"].split("-")[0] for row in rows} == {"esconv", "soda"}

@@ -6,14 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
+from corpus.session import Session
+from corpus.targets import unrated_episode
 from foundation.errors import InputError
 from reward_model.history_windows import window
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from rlhf.align import align
+from rlhf.alignment import align_here
 from rlhf.training.job import Job
 from rlhf.training.reward import ModelReward
-from tests.rlhf.toy import SMALL, chats, splits
+from tests.rlhf.toy import SMALL, Scored, chats, splits
 
 SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
 
@@ -55,3 +58,26 @@ def test_the_reward_model_reads_where_the_policy_is(tmp_path, monkeypatch, devic
     settings = SMALL.model_copy(update={"device": device})
     reward = align(Job(chats(1), splits(policy=["chat-0"]), tmp_path, settings, 0, tmp_path))
     assert isinstance(reward, ModelReward) and placed == ([] if device == "cpu" else ["cuda"])
+
+
+def test_only_sft_can_do_without_a_reward_model(tmp_path):
+    with pytest.raises(InputError, match=r"ppo raises a reward, and there is no reward model\. Give the folder of one"):
+        align(Job(chats(4), SPLITS, None, SMALL, 0, tmp_path / "ppo"))
+    sft = SMALL.model_copy(update={"algorithm": "sft"})
+    history, samples = align(Job(chats(4), SPLITS, None, sft, 0, tmp_path / "sft"))
+    assert "loss" in history["metric"].to_pylist() and len(samples) == 2
+    assert set(samples["reward_before"].to_pylist() + samples["reward_after"].to_pylist()) == {None}
+
+
+def test_sessions_without_a_score_are_answered_like_others(tmp_path):
+    scored = chats(4)
+    bare = [unrated_episode(Session(e.session_id, e.turns), "bot") for e in scored]
+    shared = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
+    made = [
+        align_here(Job(episodes, shared, None, SMALL, 0, tmp_path / name), Scored(lambda c, h, r: [len(x) for x in r]))
+        for name, episodes in (("scored", scored), ("bare", bare))
+    ]
+    # Nothing of a score enters: the same turns give the same policy.
+    assert made[0][0].equals(made[1][0]) and made[0][1].equals(made[1][1])
+    first, second = ((tmp_path / name / "adapter_model.safetensors").read_bytes() for name in ("scored", "bare"))
+    assert first == second

@@ -51,6 +51,17 @@ def test_no_rating_at_all(corpus):
         take_in(config(corpus))
 
 
+def test_a_policy_can_do_without_scores(corpus, tmp_path):
+    with_ratings(corpus, lambda rows: rows[1:])
+    for align in ({"algorithm": "sft"}, {"reward_model": tmp_path / "llm-seed0"}):
+        intake = take_in(config(corpus, run={"limit": 1}, align=align))
+        assert intake.rating == "satisfaction" and list(intake.sessions) == ["s00"] and intake.warnings == ()
+    with_ratings(corpus, lambda rows: [])
+    assert take_in(config(corpus, align={"algorithm": "sft"})).rating is None
+    with pytest.raises(InputError, match=r"no ratings, .* A policy can do without: set align.reward_model to"):
+        take_in(config(corpus, align={"algorithm": "sft", "enabled": False}))
+
+
 def test_no_usable_session(corpus):
     with_ratings(corpus, lambda rows: [{**row, "score": 99.0} for row in rows])
     with pytest.raises(InputError, match="no session can be used"):

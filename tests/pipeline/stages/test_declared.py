@@ -1,9 +1,12 @@
 import re
 from pathlib import Path
 
+from pipeline.config import Config
+from pipeline.engine.choice import NO_SCORE, left_out
 from pipeline.engine.stage import Unit
+from pipeline.engine.units import Plan
 from pipeline.stages.declared import STAGES
-from tests.pipeline.stages.planned import plan
+from tests.pipeline.stages.planned import plan, session
 
 
 def test_every_need_is_a_stage_declared_before():
@@ -28,6 +31,28 @@ def test_units_are_those_that_apply():
     assert len(units["train-reward"]) == 6
     assert units["align"] == (Unit(method="llm-multimodal", seed=0),)
     assert units["report"] == (Unit(),)
+
+
+def test_where_nobody_scored_what_works_on_scores_has_no_units():
+    config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "rrd")}})
+    sessions = {"c": session("c", rated=False)}
+    reasons = left_out(STAGES, config, sessions)
+    bare = Plan(STAGES, config, sessions, reasons)
+    assert {name for name, units in bare.units.items() if units} == {"split", "align", "report"}
+    assert {name for name, why in reasons.items() if why == NO_SCORE} == {
+        "embed", "react", "judge", "audit", "stability", "fit", "rewards", "train-reward", "evaluate",
+    }  # fmt: skip
+    assert bare.upstream("align") == ["split", "align"]
+
+
+def test_with_another_runs_reward_model_the_policy_needs_none_of_this_one():
+    sessions = {"a": session("a")}
+    config = {"corpus": "c", "rating": "mood", "decompose": {"methods": ("uniform",)}}
+    for align, needs in (({}, {"split", "train-reward"}), ({"reward_model": "elsewhere"}, {"split"})):
+        made = Plan(STAGES, Config.model_validate({**config, "align": align}), sessions)
+        (unit,) = made.units["align"]
+        assert made.needed("align", unit).keys() == needs
+        assert ("train-reward" in made.upstream("align")) == ("train-reward" in needs)
 
 
 def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():

@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,9 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     wanted = SharedJob(job(tmp_path, Path("/nowhere")), threads=3, parent=17)
     wanted.write(tmp_path)
     assert SharedJob.read(tmp_path) == wanted
+    without = SharedJob(replace(wanted.job, reward_model=None), threads=3, parent=17)
+    without.write(tmp_path)
+    assert SharedJob.read(tmp_path) == without
 
 
 @pytest.mark.slow
