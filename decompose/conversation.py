@@ -104,7 +104,8 @@ def decompose(
         False where the low end of the scale is the good one; the score is turned round then.
     mean_score : float
         The mean score of your conversations (turned round, if that is): rewards are then relative to an ordinary
-        one. 0 shares out the score itself, as the paper does.
+        one. 0 shares out the score itself, as the paper does. Attributions share out what is above the lower end of the
+        scale or below it, so that they take no mean.
     spread : float, optional
         s, e.g. a run's from ``projections/``. By default the whole width of the method's scale is worth the width of
         the score's, divided by T.
@@ -129,6 +130,12 @@ def decompose(
     (episode,) = session.episodes()
     if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
         raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
+    if declared.attribution and mean_score != 0 and mean_score > episode.rating.low:
+        raise InputError(
+            f"mean_score = {mean_score:g} with attributions: how much a turn contributed, for better or worse, cannot "
+            "share out a score that may be below zero. Leave mean_score out, or give the lower end of the scale, "
+            f"{episode.rating.low:g}."
+        )
     with nullcontext(asker) if asker is not None else Asker(configuration.llm) as lent:
         judged = judge_session(method, session, None, None, configuration, lent).judgements
     constraint = configuration.constraint

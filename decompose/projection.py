@@ -39,7 +39,8 @@ class Residual:
 class Projection:
     """The constants that turned one method's judgements into rewards.
 
-    ``score_offset`` is taken from every score before it is spread: the mean of the training scores, or 0. ``rule``
+    ``score_offset`` is taken from every score before it is spread: the mean of the training scores (of attributions the
+    lower end of the scale), or 0. ``rule``
     says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
     rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
     says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
@@ -106,6 +107,9 @@ def project(
     varies. A turn without a value counts as ``method.null`` says: zero, or the mean of its episode's values. An
     episode without any value has no mean: nothing is known of its turns, and it gets no rewards.
 
+    An attribution says how much a turn had to do with the outcome, whichever way it went. Of a score less the mean it
+    would make nothing in a dialogue at the mean, and the most blame for the decisive turn of one below it; so their
+    relative target is the score less the lower end of its scale, R~ >= 0, and a larger attribution is never worse.
     Attributions a (Sotopia-RL) have an s of each episode: ``share``, s = R~ / sum of a, gives a / sum of a of R~, its
     variant that keeps sums (the same for every turn where all a are zero); ``fraction``, s = R~ / highest, gives
     a / 3 of R~ as published, and what is missing from the sum evenly on top.
@@ -124,7 +128,8 @@ def project(
     splits : pa.Table
         SPLITS schema; the constants come from the sessions in ``train``.
     target : str
-        ``relative``: score_offset is the mean of the training scores; ``score``: it is 0, as in the paper.
+        ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
+        ``score``: it is 0, as in the paper.
     method : Method
         As configured (``decompose.identity.configured``): its units and what its nulls count as.
     constraint : str
@@ -156,7 +161,8 @@ def project(
             "more sessions or a larger training share."
         )
     mean = math.fsum(scores) / len(scores)
-    offset = mean if target == "relative" else 0.0
+    offset = _lowest(known) if method.attribution else mean
+    offset = offset if target == "relative" else 0.0
     spread = 1.0 if method.reward_units else _spread(ordered, mean, trained)
     return _applied(judgements, ordered, offset, spread, method, constraint)
 
@@ -294,6 +300,11 @@ def _check_finite(values: Floats, missing: NDArray[np.bool_], where: Sequence[tu
             f"session {key[0]}, turn {turn}: judgement {values[bad[0]]}; allowed are numbers from {-LARGEST:g} to "
             f"{LARGEST:g}, or null."
         )
+
+
+def _lowest(episodes: Sequence[Episode]) -> float:
+    """The lower end of the scale; the lowest, where scores were given on several."""
+    return min(episode.rating.low for episode in episodes if episode.is_rated)
 
 
 def _training(splits: pa.Table) -> set[str]:

@@ -214,8 +214,8 @@ class DecomposeSettings(PresetSettings):
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
-        description="what a dialogue's rewards sum to: relative, its score less the training mean; "
-        "score, the score itself (the paper's)",
+        description="what a dialogue's rewards sum to: relative, its score less the training mean (of attributions, "
+        "less the lower end of the scale); score, the score itself (the paper's)",
     )
     constraint: Literal["exact", "soft"] = Field(
         default="exact",

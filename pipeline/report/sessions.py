@@ -222,7 +222,7 @@ def _strip(
     mean: float | None,
 ) -> MethodStrip:
     total = float(np.sum([reward.reward for reward in values.values()]))
-    equals, exact = _what_it_equals(total, episode.score, mean)
+    equals, exact = _what_it_equals(total, episode.score, mean, episode.rating.low)
     best = max(values, key=lambda turn: values[turn].reward, default=None)
     label = clean(method, 60)
     if best is not None:
@@ -230,11 +230,17 @@ def _strip(
     return MethodStrip(clean(method, 60), colour, turn_bars(row, scale, colour, label), signed(total), equals, exact)
 
 
-def _what_it_equals(total: float, score: float, mean: float | None) -> tuple[str, bool]:
-    """Which of the two targets of a projection the sum is, or by how much it misses the nearer one."""
+def _what_it_equals(total: float, score: float, mean: float | None, low: float) -> tuple[str, bool]:
+    """Which of the targets of a projection the sum is, or by how much it misses the nearest one.
+
+    ``low`` is the lower end of the scale, above which attributions share the score out.
+    """
     targets = {"score": score}
     if mean is not None:
         targets = {f"score − {plain(mean)}": score - mean, **targets}
+    above = score - low
+    if low and abs(total - above) <= SUM_TOLERANCE * max(1.0, abs(score)):
+        targets.setdefault(f"score − {plain(low)}", above)
     name = min(targets, key=lambda key: abs(targets[key] - total))
     miss = total - targets[name]
     if abs(miss) <= SUM_TOLERANCE * max(1.0, abs(score)):

@@ -214,6 +214,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     constraint = {} if config.decompose.constraint == "exact" else {"constraint": config.decompose.constraint}
     alone = {"unprojected": True} if method.unprojected else {}
     held_to = {"residual": "score"} if method.hands_out_score else {}
+    above = {"relative_to": "low"} if method.attribution else {}
     return {
         "rating": config.rating,
         "target": config.decompose.target,
@@ -223,6 +224,7 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         **constraint,
         **alone,
         **held_to,
+        **above,
     }
 
 

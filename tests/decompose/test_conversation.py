@@ -188,6 +188,16 @@ def test_a_method_that_does_not_say_its_scale_needs_a_spread(monkeypatch):
     assert [turn.reward for turn in decompose(CHAT, 2, scale=(1, 5), method="lengths", spread=0.5).turns] == [0.5, 1.5]
 
 
+def test_attributions_share_out_what_is_above_the_lower_end_of_the_scale():
+    server = OpenAIServer(answer=lambda body: good(body, {1: 3, 3: 1}.__getitem__))
+    with serving(server):
+        chosen = DecomposeSettings(llm={"model": "m", "base_url": server.url, "prompt": "attribution"})
+        found = decompose(CHAT, 2, scale=(1, 5), method="llm", mean_score=1, settings=chosen)
+        with pytest.raises(InputError, match=r"mean_score = 3 with attributions: .* the lower end of the scale, 1\."):
+            decompose(CHAT, 2, scale=(1, 5), method="llm", mean_score=3, settings=chosen)
+    assert [turn.reward for turn in found.turns] == [0.75, 0.25]
+
+
 def test_a_conversation_that_holds_nothing_to_judge_by_has_no_rewards():
     found = decompose(CHAT[:2], 2, scale=(1, 5), method="sentiment")
     assert (found.turns, found.per_message(), found.total, found.residual) == ((), [None, None], 2.0, 2.0)

@@ -202,9 +202,24 @@ def test_attributions_share_out_the_score_and_keep_its_sum():
     assert [r.residual for r in projection.residuals] == pytest.approx([0.0, 2.0])
 
 
-def test_a_bad_score_is_shared_out_as_blame():
-    table, _ = project(judgements({A: [1.0, 3.0], B: [0.0, 0.0, 1.0, 3.0]}), [A, B], SPLITS, "relative", SHARE)
-    assert rewards_of(table, B) == pytest.approx([0.0, 0.0, -0.25, -0.75])
+@pytest.mark.parametrize("method", [SHARE, FRACTION])
+def test_a_larger_attribution_is_never_worse_whatever_the_score(method):
+    at_mean = of_length("d", 3.0, 2)
+    values = {A: [1.0, 3.0], B: [0.0, 0.0, 1.0, 3.0], at_mean: [1.0, 3.0]}
+    table, projection = project(judgements(values), [A, B, at_mean], SPLITS, "relative", method)
+    assert projection.score_offset == 1.0  # The lower end of the scale.
+    for episode in (A, B, at_mean):
+        *_, smaller, larger = rewards_of(table, episode)
+        assert larger > smaller
+        assert sum(rewards_of(table, episode)) == pytest.approx(episode.score - 1.0)
+    if method is SHARE:
+        assert rewards_of(table, B) == pytest.approx([0.0, 0.0, 0.25, 0.75])
+
+
+def test_the_worst_score_leaves_attributions_nothing_to_share_out():
+    worst = of_length("d", 1.0, 2)
+    table, _ = project(judgements({worst: [1.0, 3.0]}), [A, B, worst], SPLITS, "relative", SHARE)
+    assert rewards_of(table, worst) == [0.0, 0.0]
 
 
 def test_the_published_attribution_and_what_is_missing_from_its_sum():
@@ -220,7 +235,7 @@ def test_the_published_attribution_and_what_is_missing_from_its_sum():
 
 def test_an_attribution_s_spread_is_in_units_of_reward():
     table, _ = project(judgements({A: [1.0, 3.0], B: [1.0] * 4}, sd=0.5), [A, B], SPLITS, "relative", SHARE)
-    assert table["sd"].to_pylist() == pytest.approx([0.5 * 1 / 4] * 2 + [0.5 * 1 / 4] * 4)
+    assert table["sd"].to_pylist() == pytest.approx([0.5 * 3 / 4] * 2 + [0.5 * 1 / 4] * 4)
 
 
 def test_an_attribution_below_zero_is_refused():
