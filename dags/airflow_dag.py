@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,7 +19,7 @@ from airflow.sdk import DAG, Param, TaskGroup, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
-from foundation.errors import UnitError
+from foundation.errors import StoppedError, UnitError
 from pipeline.engine.stage import Stage
 from pipeline.running import shards as pipeline_shards
 from pipeline.running.shards import MAX_SHARDS
@@ -40,7 +41,8 @@ def build_dag(
     calls
         Where the work is done.
     retries
-        Further attempts after a task was lost (a killed worker, a full disk); repeating a shard does no unit twice.
+        Further attempts after a task was lost (a killed worker, a full disk) or has taken too long; repeating a shard
+        does no unit twice.
     retry_delay
         Time before a further attempt.
     """
@@ -107,12 +109,33 @@ def _stage_tasks(stage: Stage, calls: ShardCalls, prepared: Any) -> Any:
 
     @task(task_id="run_shard")
     def run_shard(shard: int, **context: Any) -> dict[str, int]:
-        return calls.run_shard(context["params"]["config"], stage.name, shard, context["params"]["shards"])
+        config = context["params"]["config"]
+        with _time_limit(context["task"], calls.time_limit_s(config, stage.name)):
+            try:
+                return calls.run_shard(config, stage.name, shard, context["params"]["shards"])
+            except StoppedError as error:
+                if error.same_again:
+                    raise
+                # The budget is used up, and would be so again: fail without another attempt.
+                raise AirflowFailException(str(error)) from None
 
     with TaskGroup(stage.name, tooltip=stage.help):
         listed = list_shards()
         prepared >> listed
         return run_shard.expand(shard=listed)
+
+
+def _time_limit(task: Any, limit_s: float | None) -> AbstractContextManager[Any]:
+    """What Airflow does for ``execution_timeout``, which it reads before anybody knows the configuration.
+
+    A task that has one of its own (core.default_task_execution_timeout, a cluster policy) keeps it.
+    """
+    if limit_s is None or task.execution_timeout is not None:
+        return nullcontext()
+    from airflow.sdk.execution_time.timeout import timeout
+
+    limited: AbstractContextManager[Any] = timeout(limit_s, f"the shard has not ended in {limit_s:,.0f} s")
+    return limited
 
 
 def _finish_task(calls: ShardCalls) -> Any:

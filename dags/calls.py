@@ -21,8 +21,17 @@ class ShardCalls(Protocol):
     def list_shards(self, config: str, stage: str, shards: int) -> list[int]:
         """Numbers of a stage's shards, at most ``shards``."""
 
+    def time_limit_s(self, config: str, stage: str) -> float | None:
+        """Seconds after which a shard of a stage hangs and is ended; None where that cannot be said."""
+
     def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
-        """Run one shard and count its units by what became of them."""
+        """Run one shard and count its units by what became of them.
+
+        Raises
+        ------
+        StoppedError
+            A limit that a person has set ended it; where that is not ``same_again``, trying again changes nothing.
+        """
 
     def finish(self, config: str) -> dict[str, int]:
         """Publish the run folder and count what it holds."""

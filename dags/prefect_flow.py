@@ -19,11 +19,12 @@ os.environ.setdefault("DO_NOT_TRACK", "1")
 
 from prefect import Flow, flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
-from foundation.errors import ApportionError, InputError
+from foundation.errors import ApportionError, InputError, StoppedError
 from pipeline.engine.stage import Stage
 from pipeline.running import shards as pipeline_shards
 from pipeline.running.shards import MAX_SHARDS
@@ -49,7 +50,7 @@ def build_flow(
         Where tasks run; by default a pool of processes, one a core. Threads would share torch's random numbers, and
         with them results would depend on what runs at the same time.
     retries
-        Further attempts after a task was lost; repeating a shard does no unit twice.
+        Further attempts after a task was lost or has taken too long; repeating a shard does no unit twice.
     retry_delay_s
         Time before a further attempt.
     """
@@ -57,8 +58,15 @@ def build_flow(
     options: dict[str, Any] = {"retries": retries, "retry_delay_seconds": retry_delay_s, "cache_policy": NO_CACHE}
     # Not tried again: a mistake in the configuration or the corpus stays one.
     prepare = task(name="prepare", task_run_name="prepare", cache_policy=NO_CACHE)(calls.prepare)
-    list_shards = task(name="list_shards", task_run_name="{stage}.list_shards", **options)(calls.list_shards)
-    run_shard = task(name="run_shard", task_run_name="{stage}.run_shard {shard}", **options)(calls.run_shard)
+
+    def list_with_limit(config: str, stage: str, shards: int) -> tuple[list[int], float | None]:
+        numbers = calls.list_shards(config, stage, shards)
+        return numbers, calls.time_limit_s(config, stage) if numbers else None
+
+    list_shards = task(name="list_shards", task_run_name="{stage}.list_shards", **options)(list_with_limit)
+    run_shard = task(
+        name="run_shard", task_run_name="{stage}.run_shard {shard}", retry_condition_fn=_goes_on, **options
+    )(calls.run_shard)
     finish = task(name="finish", task_run_name="finish", **options)(calls.finish)
 
     runner: TaskRunner[Any] = task_runner or ProcessPoolTaskRunner()
@@ -69,12 +77,13 @@ def build_flow(
         prepared.result()
         # All lists first: with few workers they would otherwise queue behind hours of training.
         listed = {stage.name: list_shards.submit(config, stage.name, shards, wait_for=[prepared]) for stage in stages}
-        for listing in listed.values():
-            listing.result()
+        shards_of = {name: listing.result() for name, listing in listed.items()}
         runs: dict[str, list[PrefectFuture[dict[str, int]]]] = {}
         for stage in stages:
-            needs = [future for need in stage.needs for future in runs[need]]
-            runs[stage.name] = list(run_shard.map(config, stage.name, listed[stage.name], shards, wait_for=needs))
+            needs = [listed[stage.name], *(future for need in stage.needs for future in runs[need])]
+            numbers, limit_s = shards_of[stage.name]
+            limited = run_shard.with_options(timeout_seconds=limit_s)
+            runs[stage.name] = list(limited.map(config, stage.name, numbers, shards, wait_for=needs))
         ends = [future for name in last_stages(stages) for future in runs[name]]
         finished = finish.submit(config, wait_for=ends)
         counts = _result(finished, [future for futures in runs.values() for future in futures])
@@ -83,6 +92,11 @@ def build_flow(
         return counts
 
     return apportion
+
+
+def _goes_on(task: Any, task_run: Any, state: State[Any]) -> bool:
+    """Whether another attempt may end otherwise: not where the budget is used up."""
+    return not isinstance(state.data, StoppedError) or state.data.same_again
 
 
 def _result(finished: PrefectFuture[dict[str, int]], runs: Sequence[PrefectFuture[Any]]) -> dict[str, int]:

@@ -44,7 +44,7 @@ class Client:
 
     Requests run on an event loop in a thread of the client's own; ``complete`` may be called from any number of
     threads. Equal requests that are under way at once are asked once, by whichever process on the same cache: the
-    others wait for its reply.
+    others wait for its reply. The limits of ``settings`` hold for all processes on the cache that ask the model.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Client:
             self._budget = Budget(
                 budget_usd, self._price, settings.max_tokens, self._cache, settings.model, self._keeper
             )
-        self._provider = _provider(settings, recorded, self._budget)
+        self._provider = _provider(settings, recorded, self._budget, self._keeper)
         self._recorder = Recorder(record, live_header(settings)) if record is not None and live else None
         self._path, self._waited = cache, False
         self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
@@ -222,14 +222,14 @@ class Client:
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
+        await self._provider.close()  # It gives back its share of the limits.
         if self._keeper is not None:
             await self._keeper.close()
-        await self._provider.close()
 
 
-def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | None) -> Provider:
+def _provider(settings: LLMSettings, recorded: Path | None, budget: Budget | None, keeper: Keeper | None) -> Provider:
     if settings.provider == "openai":
-        return Server(settings, budget)
+        return Server(settings, budget, keeper)
     if recorded is None:
         raise SetupError(
             "provider = 'recorded', and no file of recorded replies is named. Name it (in a run's configuration: "

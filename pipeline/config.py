@@ -53,6 +53,20 @@ class RunSettings(Settings):
     wandb: str | None = Field(
         None, min_length=1, description="send the curves of align to this Weights & Biases project while it runs"
     )
+    llm_shards: int = Field(
+        4,
+        ge=1,
+        le=1024,
+        description="tasks into which Airflow and Prefect split what a stage asks a language model; never more than "
+        "decompose.llm.concurrency, which they share as they do the other limits",
+    )
+    llm_shard_timeout_s: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="seconds after which such a task begins no further session and is tried again; none takes what "
+        "the limits of decompose.llm allow all questions of the run at most",
+    )
     prices: Path | None = Field(None, description="a price table (TOML) that goes before llm_client/cost/prices.toml")
     budget_usd: float | None = Field(
         None,

@@ -22,6 +22,7 @@ WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)
     AND NOT EXISTS ({_IN_A_BATCH})
 ON CONFLICT (key) DO NOTHING
 """
+_OF_OWNERS = ("claims", "askers")
 _SPENT = "SELECT (SELECT paid_usd FROM account) + (SELECT total(usd) FROM reserved)"
 
 
@@ -37,7 +38,8 @@ def add_owner(connection: sqlite3.Connection) -> int:
     """Enter this process, and clear away what dead ones have left; returns the number that its claims are under."""
     living = living_owners(connection)
     dead = [(number,) for (number,) in connection.execute("SELECT id FROM owners") if number not in living]
-    connection.executemany("DELETE FROM claims WHERE owner = ?", dead)
+    for table in _OF_OWNERS:
+        connection.executemany(f"DELETE FROM {table} WHERE owner = ?", dead)
     connection.executemany("DELETE FROM owners WHERE id = ?", dead)
     me = this_process()
     row = connection.execute(
@@ -59,8 +61,9 @@ def renew(connection: sqlite3.Connection, owner: int) -> None:
 
 
 def remove_owner(connection: sqlite3.Connection, owner: int) -> None:
-    """End all claims of ``owner``."""
-    connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
+    """End all that ``owner`` claims and holds."""
+    for table in _OF_OWNERS:
+        connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
     connection.execute("DELETE FROM owners WHERE id = ?", (owner,))
 
 

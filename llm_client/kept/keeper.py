@@ -69,6 +69,14 @@ class Keeper:
         end = claims.count_as_lost if paid else claims.release
         self._submit(lambda connection, owner: end(connection, reservation), synced=False)
 
+    async def act(self, action: _Action[_Result], undo: Callable[[_Result], object] = lambda result: None) -> _Result:
+        """Do ``action`` as a part of a transaction; ``undo`` its result where nobody waits for it any more."""
+        return await self._or_undo(self._submit(action, synced=False), undo)
+
+    def note(self, action: _Action[object]) -> None:
+        """Do ``action`` as a part of a transaction, some time; nobody waits for it."""
+        self._submit(action, synced=False)
+
     def _give_back(self, reservation: int | None) -> None:
         if reservation is not None:
             self.end_try(reservation, paid=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from foundation.listing import listed
 from llm_client.errors import SetupError
 
-VERSION = 4
+VERSION = 5
 _COLUMNS = {
     "prompt_tokens": "INTEGER",
     "cached_tokens": "INTEGER",
@@ -37,6 +37,11 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, "
     "pid INTEGER NOT NULL, started TEXT NOT NULL, expires_at REAL NOT NULL)",
     "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
+    # Units of each limit a minute that may go through now, and since when (Unix seconds): for all who ask a server.
+    "CREATE TABLE IF NOT EXISTS buckets (name TEXT PRIMARY KEY, level REAL NOT NULL, at_s REAL NOT NULL)",
+    # Who asks a server at the time, how many requests each of them may have under way, and all together as it sees it.
+    "CREATE TABLE IF NOT EXISTS askers (server TEXT NOT NULL, owner INTEGER NOT NULL, slots INTEGER NOT NULL, "
+    "most INTEGER NOT NULL, PRIMARY KEY (server, owner)) WITHOUT ROWID",
     # Replies for which a server counted more tokens than it was asked for at most.
     "CREATE TABLE IF NOT EXISTS overruns (key TEXT PRIMARY KEY, usd REAL NOT NULL, asked INTEGER NOT NULL, "
     "counted INTEGER NOT NULL)",

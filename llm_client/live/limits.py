@@ -5,50 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
+from llm_client.bucket import CLOCK_GRAIN_S, REQUEST_BURST_S, TOKEN_BURST_S, Bucket
 from llm_client.errors import LLMError
 from llm_client.live.pace import Pace, Sent
+from llm_client.live.shared import BALANCE_S, SharedLimits
 
-_REQUEST_BURST_S, _TOKEN_BURST_S = 1.0, 6.0
 _LONGEST_SLEEP_S = 0.25
-_CLOCK_GRAIN_S = 1e-6
 _MANY = 10**9
-
-
-class Bucket:
-    """A token bucket that lets no more than ``per_minute`` units through in any 60 s.
-
-    What it holds when full counts against the minute too, so that a burst after a rest does not pass the limit. An
-    amount larger than the bucket goes through when the bucket is full and leaves a debt.
-
-    Parameters
-    ----------
-    per_minute : int
-        Units that may go through in a minute.
-    burst_s : float
-        Seconds' worth of units that may go through at once; one unit always may.
-    clock : callable
-        Seconds that never run backwards.
-    """
-
-    def __init__(self, per_minute: int, burst_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._capacity = max(1.0, per_minute * burst_s / 60)
-        # A bucket of one unit spaces them evenly, and N even steps fill a minute; a larger one is part of the N.
-        self._rate = (per_minute if self._capacity == 1.0 else per_minute - self._capacity) / 60
-        self._clock = clock
-        self._level = self._capacity
-        self._filled_at = clock()
-
-    def wait_s(self, amount: float) -> float:
-        """Seconds until ``amount`` may go through."""
-        now = self._clock()
-        self._level = min(self._capacity, self._level + self._rate * (now - self._filled_at))
-        self._filled_at = now
-        return max(0.0, min(amount, self._capacity) - self._level) / self._rate
-
-    def take(self, amount: float) -> None:
-        """``amount`` goes through; a negative one gives back what was taken too much."""
-        self._level = min(self._capacity, self._level - amount)
 
 
 class RateLimits:
@@ -64,6 +29,8 @@ class RateLimits:
         A clock in seconds that never runs backwards, and the way to wait on it.
     pace : Pace, optional
         How fast and how many at once the server takes them; without one, as they come.
+    shared : SharedLimits, optional
+        Limits that hold for other clients, too; they take the place of the two above.
     """
 
     def __init__(
@@ -73,12 +40,14 @@ class RateLimits:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         pace: Pace | None = None,
+        shared: SharedLimits | None = None,
     ) -> None:
-        self._requests = Bucket(requests_per_minute, _REQUEST_BURST_S, clock) if requests_per_minute else None
-        self._tokens = Bucket(tokens_per_minute, _TOKEN_BURST_S, clock) if tokens_per_minute else None
+        self._requests = Bucket(requests_per_minute, REQUEST_BURST_S, clock) if requests_per_minute else None
+        self._tokens = Bucket(tokens_per_minute, TOKEN_BURST_S, clock) if tokens_per_minute else None
         self._sleep = sleep
-        self._pace = pace or Pace(_MANY, clock)
-        self._under_way = 0
+        self._pace, self._shared = pace or Pace(_MANY, clock), shared
+        self._under_way = self._admitted = 0
+        self._looking: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
         self._ended: tuple[type[LLMError], str] | None = None
         # asyncio's lock wakes those who wait in their order, so no large request starves behind small ones.
@@ -87,7 +56,7 @@ class RateLimits:
     @property
     def count_tokens(self) -> bool:
         """Whether tokens are limited, so that a request's have to be estimated."""
-        return self._tokens is not None
+        return self._tokens is not None or (self._shared is not None and self._shared.count_tokens)
 
     async def admit(self, tokens: int) -> Sent:
         """Wait until one more request with about ``tokens`` tokens may go out, and count it; `leave` takes it off.
@@ -98,23 +67,16 @@ class RateLimits:
             What `end` was called with: nothing goes out any more.
         """
         async with self._turn:
-            while True:
-                if self._ended is not None:
-                    kind, text = self._ended
-                    raise kind(text)
-                if self._under_way >= self._pace.at_once:
-                    self._left.clear()
-                    await self._left.wait()
-                elif (wait_s := self._wait_s(tokens)) > _CLOCK_GRAIN_S:
-                    # In slices, so that tokens given back in the meantime are noticed.
-                    await self._sleep(min(wait_s, _LONGEST_SLEEP_S))
-                else:
-                    break
+            if self._shared is None:
+                await self._wait(tokens)
+            else:
+                await self._wait_with_others(tokens, self._shared)
             if self._requests is not None:
                 self._requests.take(1)
             if self._tokens is not None:
                 self._tokens.take(tokens)
             self._under_way += 1
+            self._admitted += 1
             return self._pace.send()
 
     def leave(self) -> None:
@@ -131,6 +93,75 @@ class RateLimits:
         """A request that was counted with ``estimated`` tokens has turned out to have ``used``."""
         if self._tokens is not None:
             self._tokens.take(used - estimated)
+        if self._shared is not None:
+            self._shared.correct(estimated, used)
+
+    async def close(self) -> None:
+        """Look after nothing any more."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    @property
+    def _at_once(self) -> int:
+        return self._pace.at_once if self._shared is None else min(self._pace.at_once, self._shared.at_once)
+
+    async def _wait_with_others(self, tokens: int, shared: SharedLimits) -> None:
+        """Wait for this client's limits, take from what all share, and see what has changed meanwhile."""
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_after(shared))
+        while True:
+            await self._wait(tokens)
+            wait_s = await shared.take(tokens)
+            if not wait_s:
+                break
+            await self._sleep(min(wait_s, _LONGEST_SLEEP_S))
+        try:
+            await self._wait(tokens)
+        except BaseException:
+            shared.give_back(tokens)
+            raise
+
+    async def _wait(self, tokens: int) -> None:
+        while True:
+            if self._shared is not None:
+                await self._shared.balance(self._under_way)
+            if self._ended is not None:
+                kind, text = self._ended
+                raise kind(text)
+            if self._under_way >= self._at_once:
+                await self._leaving()
+            elif (wait_s := self._wait_s(tokens)) > CLOCK_GRAIN_S:
+                # In slices, so that tokens given back in the meantime are noticed.
+                await self._sleep(min(wait_s, _LONGEST_SLEEP_S))
+            else:
+                break
+
+    async def _leaving(self) -> None:
+        """Wait until a request of this client is over; what others let go of is looked for now and then."""
+        self._left.clear()
+        if self._shared is None:
+            await self._left.wait()
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._left.wait(), _LONGEST_SLEEP_S)
+
+    async def _look_after(self, shared: SharedLimits) -> None:
+        """While requests go out, give to others what became theirs, and all when none has gone out for a while."""
+        try:
+            seen = -1
+            while self._under_way or seen != self._admitted:
+                seen = self._admitted
+                await asyncio.sleep(BALANCE_S)
+                async with self._turn:
+                    await shared.balance(self._under_way)
+            async with self._turn:
+                if not self._under_way:
+                    await shared.leave()
+        except LLMError:
+            pass  # Who asks next meets it, too, and can be told.
+        finally:
+            self._looking = None
 
     def _wait_s(self, tokens: int) -> float:
         return max(

@@ -8,6 +8,7 @@ from typing import Any
 
 from llm_client.cost.budget import Budget
 from llm_client.cost.tokens import estimated_tokens, used_tokens
+from llm_client.kept.keeper import Keeper
 from llm_client.live import retry
 from llm_client.live.body import Answer
 from llm_client.live.completion import NoCompletionError, ToldError, read_answer
@@ -15,6 +16,7 @@ from llm_client.live.connection import Connection, is_refusal, is_status, may_pa
 from llm_client.live.dialect import Dialect
 from llm_client.live.pace import Sent
 from llm_client.live.post import Post
+from llm_client.live.shared import SharedLimits
 from llm_client.live.traffic import Traffic
 from llm_client.live.unreached import is_unreached
 from llm_client.request import ChatReply, ChatRequest
@@ -27,13 +29,15 @@ class Server:
     Must be used on one event loop. Not every server takes every option; what one refuses is left out or said in
     another way from then on, and a warning tells so.
 
+    With a ``keeper`` the limits hold for all clients on its cache that ask the same model there.
+
     Raises
     ------
     SetupError
         No consent to send text to this host, or no key for it; nothing has been sent.
     """
 
-    def __init__(self, settings: LLMSettings, budget: Budget | None = None) -> None:
+    def __init__(self, settings: LLMSettings, budget: Budget | None = None, keeper: Keeper | None = None) -> None:
         self._settings = settings
         self._budget = budget
         self._connection = Connection(settings)
@@ -42,7 +46,8 @@ class Server:
         # One a slot: the HTTP library looks at every connection of a pool for every request.
         self._posts = [self._connection.post() for _ in range(settings.concurrency)]
         self._free = list(reversed(self._posts))
-        self._traffic = Traffic(self._connection)
+        shared = None if keeper is None else SharedLimits(keeper, settings)
+        self._traffic = Traffic(self._connection, shared=shared)
         self._limits = self._traffic.limits
 
     async def fetch(self, request: ChatRequest) -> ChatReply:
@@ -73,6 +78,7 @@ class Server:
 
     async def close(self) -> None:
         """Close the connections."""
+        await self._limits.close()
         for post in self._posts:
             await post.close()
 

@@ -11,6 +11,7 @@ from llm_client.live import retry
 from llm_client.live.connection import Connection, is_refusal, is_status, may_pass
 from llm_client.live.limits import RateLimits
 from llm_client.live.pace import Pace, Sent
+from llm_client.live.shared import SharedLimits
 from llm_client.live.unreached import is_unreached, why_unreached
 
 _log = logging.getLogger(__name__)
@@ -29,11 +30,17 @@ class Traffic:
     is told why. Must be used on one event loop.
     """
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        clock: Callable[[], float] = time.monotonic,
+        shared: SharedLimits | None = None,
+    ) -> None:
         settings = self._settings = connection.settings
         self._connection, self._clock = connection, clock
         self._pace = Pace(settings.concurrency, clock)
-        self.limits = RateLimits(settings.requests_per_minute, settings.tokens_per_minute, clock, pace=self._pace)
+        own = (settings.requests_per_minute, settings.tokens_per_minute) if shared is None else (None, None)
+        self.limits = RateLimits(*own, clock, pace=self._pace, shared=shared)
         self._asking = 0
         self._vain_since: float | None = None
         self._refused = self._lost = 0  # Rounds of it, without a success or an answer since.

@@ -172,8 +172,8 @@ class Stage:
     """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "left_out", "unfinished"."""
     turn_labels: bool = False
     """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
-    concurrent: Callable[[Config, Unit], int] = lambda config, unit: 1
-    """How many units of this kind may wait for a server at once; 1 for work that computes."""
+    concurrent: Callable[[Config, Unit], int] = lambda config, unit: 0
+    """How many units of this kind may wait for a server at once; 0 for work that computes."""
     asks: bool = False
     """Whether its units may ask a language model."""
     check: Callable[[BeforeRun], Iterable[str]] = lambda before: ()

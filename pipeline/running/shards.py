@@ -7,25 +7,39 @@ pool, Airflow, Prefect, Dask) gets the same artifacts, since every unit is addre
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import TYPE_CHECKING
 
-from foundation.errors import InputError, StoppedError
+from foundation.errors import ApportionError, InputError, StoppedError
 from foundation.listing import listed
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.engine.choice import last_stages
+from pipeline.engine.engine import Outcome
 from pipeline.engine.stage import Stage, Unit
+from pipeline.running.time_limit import asked_time_s, grace_s
 from pipeline.stages.declared import STAGES
 
 if TYPE_CHECKING:
     from foundation.progress import Progress
-    from pipeline.engine.engine import Engine, Outcome
+    from pipeline.engine.engine import Engine
 
+RAISE_AND_REPEAT = (
+    "To go on, run the same command with a higher --budget (or run.budget_usd); with --dry-run it says what is left."
+)
+RAISE_IN_CONFIG = "To go on, raise run.budget_usd in the configuration and start the run again."
 MAX_SHARDS = 1024
 """Airflow maps a task over at most this many values that another task returned."""
+
+
+class StoppedForNowError(StoppedError):
+    """A shard ended before its work; another attempt goes on with it."""
+
+    same_again = True
 
 
 def prepare(config: str) -> None:
@@ -47,7 +61,17 @@ def list_shards(config: str, stage: str, shards: int) -> list[int]:
     declared = _stage(stage)
     if stage not in engine.plan.leading_to(last_stages(STAGES, loaded.run.until, loaded.run.skip)):
         return []
-    return list(range(len(_split(engine, declared, shards))))
+    return list(range(len(_split(engine, declared, shards, loaded.run.llm_shards))))
+
+
+def time_limit_s(config: str, stage: str) -> float | None:
+    """Seconds after which a shard of a stage hangs and may be ended; None for work that computes, which may take long.
+
+    It ends by itself before that, between two units, so that no reply under way is lost that would be paid again.
+    """
+    engine = open_engine(load_config(config))
+    asked_s = asked_time_s(engine, _stage(stage))
+    return None if asked_s is None else asked_s + grace_s(engine)
 
 
 def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
@@ -56,11 +80,16 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int
     Raises
     ------
     StoppedError
-        A limit that a person has set ended it, so that nothing should be built on what is there.
+        A limit that a person has set ended it, so that nothing should be built on what is there; `StoppedForNowError`
+        where the next attempt goes on.
     """
-    outcomes = run_units(load_config(config), stage, shard, shards, lambda done, total, text: None)
-    if stopped := stop_text(outcomes):
-        raise StoppedError(stopped)
+    loaded = load_config(config)
+    limit_s = asked_time_s(open_engine(loaded), _stage(stage))
+    asking = loaded.run.llm_shards
+    outcomes = run_units(loaded, stage, shard, shards, lambda *told: None, asking=asking, limit_s=limit_s)
+    if stopped := stop_text(outcomes, RAISE_IN_CONFIG):
+        goes_on = all(outcome.same_again for outcome in outcomes if outcome.status == "stopped")
+        raise (StoppedForNowError if goes_on else StoppedError)(stopped)
     counts = Counter(outcome.status for outcome in outcomes)
     return {
         "done": counts["done"],
@@ -77,52 +106,73 @@ def finish(config: str) -> dict[str, int]:
 
 
 def run_units(
-    config: Config, stage: str, shard: int, shards: int, progress: Progress, ended: Callable[[], None] = lambda: None
+    config: Config,
+    stage: str,
+    shard: int,
+    shards: int,
+    progress: Progress,
+    ended: Callable[[], None] = lambda: None,
+    *,
+    asking: int = 1,
+    limit_s: float | None = None,
 ) -> list[Outcome]:
     """Run one shard of a stage in this process, several units at a time where they wait for a server.
 
-    ``ended`` is called behind each unit, by whatever thread.
+    ``ended`` is called behind each unit, by whatever thread. Units that wait for a server are in ``asking`` shards, and
+    none begins after ``limit_s`` but the first, so that every attempt gets on.
     """
     engine = open_engine(config)
     declared = _stage(stage)
+    begun_s, numbers = time.monotonic(), count()
 
     def run(unit: Unit) -> Outcome:
+        if next(numbers) and limit_s is not None and time.monotonic() - begun_s >= limit_s:
+            return Outcome(stage, unit, "stopped", _late(limit_s), same_again=True)
         outcome = engine.run(declared, unit, progress)
         ended()
         return outcome
 
-    return _run_side_by_side(engine, declared, _split(engine, declared, shards)[shard], run)
+    return _run_side_by_side(engine, declared, _split(engine, declared, shards, asking)[shard], run)
 
 
-def stop_text(outcomes: Sequence[Outcome]) -> str | None:
+def _late(limit_s: float) -> str:
+    return (
+        f"{limit_s:,.1f} s have passed (run.llm_shard_timeout_s, or what the limits of decompose.llm allow); the next "
+        "attempt goes on. Every reply received is kept."
+    )
+
+
+def stop_text(outcomes: Sequence[Outcome], advice: str = RAISE_AND_REPEAT) -> str | None:
     """What a limit has left undone and how to go on, for a person; None where nothing was stopped."""
     stopped = [outcome for outcome in outcomes if outcome.status == "stopped"]
     if not stopped:
         return None
+    # What somebody has to do something about goes first.
+    stopped.sort(key=lambda outcome: outcome.same_again)
     stage = stopped[0].stage
     total = sum(outcome.stage == stage for outcome in outcomes)
     left = listed([outcome.unit for outcome in stopped], separator="; ")
     told = f"{stopped[0].cause} {len(stopped)} of {total} units of the stage {stage!r} are left ({left})."
     if stopped[0].same_again:  # The cause has said how to go on.
         return told
-    return (
-        f"{told} Every reply received is kept. To go on, run the same command with a higher --budget (or "
-        "run.budget_usd); with --dry-run it says what is left."
-    )
+    return f"{told} Every reply received is kept. {advice}"
 
 
 def _run_side_by_side(
     engine: Engine, declared: Stage, units: list[Unit], run: Callable[[Unit], Outcome]
 ) -> list[Outcome]:
     at_once = max(declared.concurrent(engine.config, unit) for unit in units)
-    if at_once == 1:
+    if at_once <= 1:
         return [run(unit) for unit in units]
-    with ThreadPoolExecutor(at_once, thread_name_prefix=declared.name) as pool:
-        try:
-            return list(pool.map(run, units))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ThreadPoolExecutor(at_once, thread_name_prefix=declared.name)
+    try:
+        outcomes = list(pool.map(run, units))
+    except BaseException as error:
+        # Replies under way are waited for, but not where somebody ends this because nothing comes any more.
+        pool.shutdown(wait=isinstance(error, ApportionError), cancel_futures=True)
+        raise
+    pool.shutdown()
+    return outcomes
 
 
 def shard_sizes(config: Config, stage: str, shards: int) -> list[int]:
@@ -137,18 +187,27 @@ def _stage(name: str) -> Stage:
     raise InputError(f"no stage {name!r}. The stages are: {', '.join(stage.name for stage in STAGES)}.")
 
 
-def _split(engine: Engine, stage: Stage, shards: int) -> list[list[Unit]]:
-    """Units that wait for a server stay together: one client, so one rate limit, one budget, one payment for what two
-    methods ask alike. Others go round evenly."""
+def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[list[Unit]]:
+    """Units that wait for a server go into at most ``asking`` shards, no more than may wait at once; a session's stay
+    together, so that one process asks what two methods ask alike. Others go round evenly."""
     if not 1 <= shards <= MAX_SHARDS:
         raise InputError(f"shards = {shards}: allowed are 1 to {MAX_SHARDS}.")
-    waiting: list[Unit] = []
-    computing: list[Unit] = []
-    for unit in engine.plan.units[stage.name]:
-        (waiting if stage.concurrent(engine.config, unit) > 1 else computing).append(unit)
-    room = max(1, shards - bool(waiting))
-    parts = [waiting] if waiting else []
+    at_once = {unit: stage.concurrent(engine.config, unit) for unit in engine.plan.units[stage.name]}
+    waiting = [unit for unit, most in at_once.items() if most]
+    computing = [unit for unit, most in at_once.items() if not most]
+    room = max(1, shards - bool(computing))
+    parts = _by_session(waiting, min(asking, room, max(at_once.values(), default=0)))
+    room = max(1, shards - len(parts))
     parts += (computing[start::room] for start in range(min(room, len(computing))))
     while len(parts) > shards:
         parts[-2:] = [parts[-2] + parts[-1]]
+    return parts
+
+
+def _by_session(units: Sequence[Unit], most: int) -> list[list[Unit]]:
+    """At most ``most`` parts, evenly many sessions in each."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(unit.session_id for unit in units))}
+    parts: list[list[Unit]] = [[] for _ in range(min(most, len(numbers)))]
+    for unit in units:
+        parts[numbers[unit.session_id] % len(parts)].append(unit)
     return parts

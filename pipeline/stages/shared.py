@@ -61,8 +61,8 @@ def wants_descriptors_or_features(unit: Unit, need: str) -> bool:
 
 
 def requests_at_once(config: Config, unit: Unit) -> int:
-    """How many units like this one may wait for the language model at once; 1 for a method that asks none."""
-    return config.decompose.llm.concurrency if method_of(unit).asks else 1
+    """How many units like this one may wait for the language model at once; 0 for a method that asks none."""
+    return config.decompose.llm.concurrency if method_of(unit).asks else 0
 
 
 def recorded_digest(config: Config) -> str | None:

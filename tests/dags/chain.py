@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import InputError
+from foundation.errors import ApportionError, InputError
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 
 
@@ -30,11 +31,17 @@ SHARDS = {"first": 3, "empty": 0, "left": 2, "right": 1, "last-one": 1}
 
 @dataclass(frozen=True)
 class WrittenDown:
-    """Calls that do nothing but append a line to ``journal``; ``broken`` names a call that raises then."""
+    """Calls that do nothing but append a line to ``journal``; ``broken`` names a call that raises ``error`` then.
+
+    ``limit_s`` is the time limit of every shard, and the broken call sleeps for ``hangs_s`` first.
+    """
 
     journal: Path
     broken: str | None = None
     quarantined: int = 0
+    limit_s: float | None = None
+    error: type[ApportionError] = InputError
+    hangs_s: float = 0.0
 
     def prepare(self, config: str) -> None:
         self._write(f"prepare {config}")
@@ -42,6 +49,9 @@ class WrittenDown:
     def list_shards(self, config: str, stage: str, shards: int) -> list[int]:
         self._write(f"list {stage}")
         return list(range(min(shards, SHARDS.get(stage, 2))))
+
+    def time_limit_s(self, config: str, stage: str) -> float | None:
+        return self.limit_s
 
     def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
         self._write(f"run {stage} {shard}/{shards}")
@@ -59,7 +69,8 @@ class WrittenDown:
         with self.journal.open("a") as file:
             file.write(f"{line}\n")
         if line == self.broken:
-            raise InputError(f"{line}: broken on purpose")
+            time.sleep(self.hangs_s)
+            raise self.error(f"{line}: broken on purpose")
 
 
 def assert_complete(lines: list[str], config: str, shards: int) -> None:

@@ -9,11 +9,18 @@ import pyarrow as pa
 from corpus.corpus import Corpus
 from corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from foundation.files import file_digest
+from pipeline.config import load_config
 from pipeline.engine.store import MANIFEST
+from pipeline.running.local import run_locally
+from tests.llm_client.openai_server import OpenAIServer, serving
+from tests.pipeline.llm_run import good
 
 CONFIG = """
 corpus = "corpus"
 output = "{output}"
+
+[run]
+recorded = "replies.jsonl"
 
 [split]
 train = 0.4
@@ -22,7 +29,11 @@ test = 0.2
 policy = 0.2
 
 [decompose]
-methods = ["uniform", "sentiment"]
+methods = ["uniform", "sentiment", "llm"]
+
+[decompose.llm]
+provider = "recorded"
+model = "m"
 
 [train_reward]
 epochs = 1
@@ -73,6 +84,15 @@ def write_corpus(folder: Path) -> None:
         )
     rows = ((SESSIONS, sessions), (UTTERANCES, utterances), (RATINGS, ratings))
     Corpus.of(folder, {schema.name: pa.Table.from_pylist(r, schema=schema.arrow) for schema, r in rows}).write(folder)
+
+
+def write_replies(folder: Path) -> None:
+    """Recorded replies to all that a run of the corpus in ``folder`` asks, of a server in this process."""
+    asking = folder / "asking.toml"
+    live = CONFIG.format(output="asked").replace('provider = "recorded"', 'base_url = "{}"')
+    with serving(OpenAIServer(answer=good)) as server:
+        asking.write_text(live.format(server.url).replace("recorded =", "record ="))
+        run_locally(load_config(asking), ["judge"], quiet=True)
 
 
 def write_config(folder: Path, output: str) -> Path:

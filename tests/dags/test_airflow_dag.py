@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from dags.airflow_dag import build_dag
+from foundation.errors import StoppedError
 from pipeline.config import load_config
 from pipeline.running.local import run_locally
-from pipeline.running.shards import MAX_SHARDS
+from pipeline.running.shards import MAX_SHARDS, StoppedForNowError
 from pipeline.stages.declared import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
 from tests.dags.conftest import ROOT
-from tests.dags.small_run import artifacts, write_config, write_corpus
+from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
 
 pytestmark = pytest.mark.dags
 
@@ -113,6 +115,35 @@ def test_lost_shard_is_tried_again(database: None, tmp_path: Path) -> None:
     assert calls.lines().count("run left 0/2") == 2
 
 
+@pytest.mark.parametrize(("error", "attempts"), [(StoppedError, 1), (StoppedForNowError, 2)])
+def test_shard_that_a_limit_has_stopped_is_tried_again_only_where_that_helps(
+    database: None, tmp_path: Path, error: type[StoppedError], attempts: int
+) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2", error=error)
+    dag = build_dag(CHAIN, calls, retries=1, retry_delay=timedelta(0))
+    assert dag.test(run_conf={"config": "c.toml", "shards": 2}).state == "failed"
+    assert calls.lines().count("run left 0/2") == attempts
+    # The other shard ends as if nothing had been.
+    assert calls.lines().count("run left 1/2") == 1
+
+
+def test_shard_that_hangs_is_ended_and_tried_again(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2", limit_s=0.5, hangs_s=600)
+    started_s = time.monotonic()
+    dag = build_dag(CHAIN, calls, retries=1, retry_delay=timedelta(0))
+    assert dag.test(run_conf={"config": "c.toml", "shards": 2}).state == "failed"
+    assert calls.lines().count("run left 0/2") == 2
+    assert time.monotonic() - started_s < calls.hangs_s
+
+
+def test_time_limit_of_the_deployment_goes_before_ours(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", limit_s=1e-6)
+    dag = build_dag(CHAIN, calls, retries=0)
+    for task in dag.tasks:
+        task.execution_timeout = timedelta(hours=1)
+    assert dag.test(run_conf={"config": "c.toml", "shards": 2}).state == "success"
+
+
 @pytest.mark.parametrize(("allowed", "state"), [(False, "failed"), (True, "success")])
 def test_quarantine_fails_the_run_unless_allowed(database: None, tmp_path: Path, allowed: bool, state: str) -> None:
     calls = WrittenDown(tmp_path / "journal", quarantined=3)
@@ -123,6 +154,7 @@ def test_quarantine_fails_the_run_unless_allowed(database: None, tmp_path: Path,
 
 def test_real_run_leaves_the_artifacts_of_a_local_run(dag: DAG, database: None, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus")
+    write_replies(tmp_path)
     run_locally(load_config(write_config(tmp_path, "local")), [stage.name for stage in STAGES], quiet=True)
     run = dag.test(run_conf={"config": str(write_config(tmp_path, "airflow")), "shards": 3})
     assert run.state == "success"

@@ -15,12 +15,13 @@ from prefect.testing.utilities import prefect_test_harness
 
 from dags import prefect_flow
 from dags.prefect_flow import build_flow
-from foundation.errors import InputError, UnitError
+from foundation.errors import InputError, StoppedError, UnitError
 from pipeline.config import load_config
 from pipeline.running.local import run_locally
+from pipeline.running.shards import StoppedForNowError
 from pipeline.stages.declared import STAGES
 from tests.dags.chain import CHAIN, WrittenDown, assert_complete
-from tests.dags.small_run import artifacts, write_config, write_corpus
+from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
 
 pytestmark = pytest.mark.dags
 PATIENCE = 120
@@ -117,6 +118,27 @@ def test_lost_shard_is_tried_again_but_not_the_check_of_the_input(tmp_path: Path
     assert refused.lines() == ["prepare c.toml"]
 
 
+@pytest.mark.parametrize(("error", "attempts"), [(StoppedError, 1), (StoppedForNowError, 2)])
+def test_shard_that_a_limit_has_stopped_is_tried_again_only_where_that_helps(
+    tmp_path: Path, error: type[StoppedError], attempts: int
+) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2", error=error)
+    with pytest.raises(error, match="run left 0/2: broken on purpose"):
+        build_flow(CHAIN, calls, ThreadPoolTaskRunner(2), retries=1, retry_delay_s=0)("c.toml", 2)
+    assert calls.lines().count("run left 0/2") == attempts
+    # The other shard ends as if nothing had been.
+    assert calls.lines().count("run left 1/2") == 1
+
+
+def test_shard_that_hangs_is_ended_and_tried_again(tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", broken="run left 0/2", limit_s=1.5, hangs_s=600)
+    started_s = time.monotonic()
+    with pytest.raises(TimeoutError):
+        build_flow(CHAIN, calls, ProcessPoolTaskRunner(2), retries=1, retry_delay_s=0)("c.toml", 2)
+    assert calls.lines().count("run left 0/2") == 2
+    assert time.monotonic() - started_s < calls.hangs_s
+
+
 def test_quarantine_fails_the_run_unless_allowed(tmp_path: Path) -> None:
     calls = WrittenDown(tmp_path / "journal", quarantined=3)
     run = build_flow(CHAIN, calls, ThreadPoolTaskRunner(2))
@@ -133,6 +155,7 @@ def test_command_says_what_is_wrong_with_its_input(tmp_path: Path, capsys: pytes
 
 def test_real_run_leaves_the_artifacts_of_a_local_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(tmp_path / "corpus")
+    write_replies(tmp_path)
     run_locally(load_config(write_config(tmp_path, "local")), [stage.name for stage in STAGES], quiet=True)
     assert prefect_flow.main([str(write_config(tmp_path, "prefect")), "--shards", "3", "--workers", "2"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["quarantined"] == 0

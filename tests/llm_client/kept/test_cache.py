@@ -195,7 +195,7 @@ def test_a_newer_file_is_left_alone(tmp_path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(SetupError, match="of version 99, and this program knows up to 4"):
+    with pytest.raises(SetupError, match="of version 99, and this program knows up to 5"):
         ReplyCache(path)
 
 

@@ -1,0 +1,64 @@
+"""How long the questions of a run take at most, if nothing hangs: what an orchestrator gives their shards."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decompose.settings import LLMMethodSettings
+    from pipeline.engine.engine import Engine
+    from pipeline.engine.stage import Stage, Unit
+
+_CHARACTERS_A_TOKEN = 4
+_PARTS_A_CONTEXT = 4
+"""A part of a long dialogue has its prompt and its reply beside it, and shares turns with the next one."""
+
+
+def asked_time_s(engine: Engine, stage: Stage) -> float | None:
+    """Seconds after which a shard of ``stage`` begins no further unit; None where none of its units asks.
+
+    All that the run asks shares the limits, whatever shard it is in, and each shard has ended when all of them have. So
+    it is the time of all requests together, were each to take ``timeout_s``: as many at once as there may be, then the
+    longest chain of those that wait for each other (Graham's bound for a list of jobs), but no faster than the limits a
+    minute let them out; and once the time in which a server that takes nothing is given up.
+    """
+    config = engine.config
+    if stage.name in engine.plan.left_out or not any(
+        stage.concurrent(config, unit) for unit in engine.plan.units[stage.name]
+    ):
+        return None
+    if config.run.llm_shard_timeout_s is not None:
+        return config.run.llm_shard_timeout_s
+    llm, requests = config.decompose.llm, _requests(engine)
+    total, chain = sum(requests), max(requests)
+    waits_s = [(ceil(total / llm.concurrency) + chain) * llm.timeout_s]
+    if llm.requests_per_minute:
+        waits_s.append(60 * total / llm.requests_per_minute)
+    if llm.tokens_per_minute:
+        waits_s.append(60 * total * llm.context_tokens / llm.tokens_per_minute)
+    return llm.give_up_after_s + max(waits_s)
+
+
+def grace_s(engine: Engine) -> float:
+    """Seconds that a unit which has begun takes at most, until the client itself has given up."""
+    llm = engine.config.decompose.llm
+    return llm.give_up_after_s + max(_requests(engine), default=1) * llm.timeout_s
+
+
+def _requests(engine: Engine) -> list[int]:
+    """How many requests each unit that asks may make: in parts, samples and attempts."""
+    llm = engine.config.decompose.llm
+    return [
+        _parts(engine, unit, llm) * llm.samples * llm.attempts
+        for name, units in engine.plan.units.items()
+        if engine.plan.stages[name].asks and name not in engine.plan.left_out
+        for unit in units
+        if engine.plan.stages[name].concurrent(engine.config, unit)
+    ]
+
+
+def _parts(engine: Engine, unit: Unit, llm: LLMMethodSettings) -> int:
+    assert unit.session_id is not None, f"a unit that asks has no session: {unit}"
+    tokens = sum(len(turn.text) for turn in engine.sessions[unit.session_id].turns) / _CHARACTERS_A_TOKEN
+    return 1 + int(_PARTS_A_CONTEXT * tokens / llm.context_tokens)
