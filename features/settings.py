@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from features.presets import PRESETS
+from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
 
 
-class FeatureSettings(Settings):
+class FeatureSettings(PresetSettings):
     """How behaviour is measured in audio and video."""
 
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"preset"})
+    PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
+
+    preset: Literal["paper"] | None = Field(
+        default=None, description="Settings by name, which the other keys go before: paper is LLM-GELI's (section 5.1)."
+    )
     pitch_floor_hz: float = Field(default=75.0, ge=30.0, le=300.0, description="Lowest pitch looked for, in Hz.")
     pitch_ceiling_hz: float = Field(default=500.0, ge=100.0, le=2000.0, description="Highest pitch looked for, in Hz.")
     jitter: Literal["praat", "disvoice"] = Field(

@@ -53,13 +53,20 @@ class PresetSettings(Settings):
 
     def departures(self) -> Iterator[tuple[str, Any, Published]]:
         """Keys whose value is another than the preset's: the dotted name, the value, what the preset has."""
+        return (row for row in self._beside_the_preset() if row[1] != row[2].value)
+
+    @property
+    def brought(self) -> frozenset[str]:
+        """The dotted names of the keys that have the preset's value, so that nobody need have set them."""
+        return frozenset(name for name, value, published in self._beside_the_preset() if value == published.value)
+
+    def _beside_the_preset(self) -> Iterator[tuple[str, Any, Published]]:
         preset = self.PRESETS.get(str(getattr(self, "preset", None)), {})
         for name, published in items(self.preset_beside(preset, dict(self))):
             value: Any = self
             for part in name.split("."):
                 value = getattr(value, part)
-            if value != published.value:
-                yield name, value, published
+            yield name, value, published
 
 
 def items(preset: Preset) -> Iterator[tuple[str, Published]]:

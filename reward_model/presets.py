@@ -10,6 +10,9 @@ _E = "appendix E, reward function training"
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
+        "objective": Published(
+            "direct", "section 5.2 and figure 3: each method but the language model's trains the reward function itself"
+        ),
         "backbone": Published(
             "facebook/bart-large",
             "appendix E: BART of 406M parameters. Section 5.2 starts from one that was trained to summarize "
@@ -32,5 +35,5 @@ PRESETS: Mapping[str, Preset] = {
 }
 """LLM-GELI. AdamW (appendix E) is what this package trains by; the paper gives neither epochs nor weight decay."""
 
-OF_THE_BACKBONE = frozenset(PRESETS["paper"]) - {"backbone", "scoring"}
+OF_THE_BACKBONE = frozenset(PRESETS["paper"]) - {"objective", "backbone", "scoring"}
 """What is said of training the published backbone, and of nothing else."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from foundation.presets import Preset, PresetSettings, items
+from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
 from rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
 
@@ -350,11 +350,9 @@ class AlignSettings(PresetSettings):
     @property
     def unread(self) -> tuple[str, ...]:
         """Settings that were given and that the algorithm does not read, in order of the alphabet."""
-        departed = {name for name, _, _ in self.departures()}
-        brought = {name for name, _ in items(self.PRESETS.get(str(self.preset), {}))} - departed
-        given = self.model_fields_set - brought
+        given = self.model_fields_set - self.brought
         unread = [name for name in given & set(READ_BY) if self.algorithm not in READ_BY[name]]
-        if self.adapter != self.lora and "dropout" in self.lora.model_fields_set and "lora.dropout" not in brought:
+        if self.adapter != self.lora and "dropout" in self.lora.model_fields_set and "lora.dropout" not in self.brought:
             unread.append("lora.dropout")
         return tuple(sorted(unread))
 

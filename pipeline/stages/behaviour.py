@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
-from pipeline.config import Config, settings_of
+from pipeline.config import Config, key_of, settings_of
 from pipeline.engine.facts import has_unmeasured_face, has_video
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import has_media
@@ -24,7 +24,7 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """Model files enter by their content: another file at the same path is other work."""
     settings = config.features
     return {
-        **settings_of(settings),
+        **key_of(settings),
         "emotion_model": emotion_identity(settings.emotion_model),
         "yunet_model": settings.detector == "yunet" and content_identity(settings.yunet_model),
         "landmarker_model": settings.detector == "mediapipe" and content_identity(settings.landmarker_model),

@@ -122,11 +122,13 @@ def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
 
 def _check_training(before: BeforeRun) -> Iterator[str]:
     yield from check_reward_model(before)
-    objective, methods = before.config.train_reward.objective, before.config.decompose.methods
-    if objective != "distilled" and not any(METHODS[name].is_objective for name in methods):
+    settings, methods = before.config.train_reward, before.config.decompose.methods
+    given = settings.objective != "distilled" and "objective" not in settings.brought
+    if given and not any(METHODS[name].is_objective for name in methods):
         yield (
-            f"train_reward.objective = {objective!r}: set, but none of decompose.methods ({', '.join(methods)}) is an "
-            "objective (rrd, ircr, rudder and their mixes are), so all rewards are distilled."
+            f"train_reward.objective = {settings.objective!r}: set, but none of decompose.methods "
+            f"({', '.join(methods)}) is an objective (rrd, ircr, rudder and their mixes are), "
+            "so all rewards are distilled."
         )
 
 

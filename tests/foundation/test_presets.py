@@ -66,7 +66,9 @@ def test_what_departs_from_the_preset_is_what_was_given_otherwise(values):
         for name, value, stands in Walk.model_validate({"preset": "brisk", **values}).departures()
     }
     assert found == {name: (value, published[name]) for name, value in flat.items() if value != published[name]}
-    assert not list(Walk.model_validate(values).departures())
+    assert Walk.model_validate({"preset": "brisk", **values}).brought == published.keys() - found.keys()
+    plain = Walk.model_validate(values)
+    assert not list(plain.departures()) and not plain.brought
 
 
 def test_a_group_that_was_made_whole_stays_as_it_is():

@@ -35,10 +35,10 @@ def test_the_whole_chain_by_one_key():
     for section, kind in sections_with("paper").items():
         settings = getattr(config, section)
         assert settings == kind(preset="paper") and not list(settings.departures())
-    assert sections_with("paper").keys() == {"split", "decompose", "train_reward", "evaluate", "align"}
+    assert sections_with("paper").keys() == {"split", "features", "decompose", "train_reward", "evaluate", "align"}
 
 
-@pytest.mark.parametrize("section", ["split", "decompose", "train_reward", "evaluate", "align"])
+@pytest.mark.parametrize("section", ["split", "features", "decompose", "train_reward", "evaluate", "align"])
 def test_one_section_alone(section):
     config, plain = made(**{section: {"preset": "paper"}}), made()
     assert getattr(config, section) == getattr(made(preset="paper"), section)
@@ -90,6 +90,7 @@ def test_without_a_preset_finished_work_keeps_its_keys():
     assert not model.keys() & {"preset", "batch_turns"}
     assert not BY_NAME["embed"].settings(plain, Unit("a")).keys() & {"preset", "batch_turns"}
     assert "preset" not in BY_NAME["evaluate"].settings(plain, Unit())["evaluate"]
+    assert "preset" not in BY_NAME["features"].settings(plain, Unit("a"))
     assert "preset" not in BY_NAME["split"].settings(plain, Unit())["split"]
     counted = BY_NAME["train-reward"].settings(made(train_reward={"batch_turns": 9}), Unit(None, "llm", 0))["model"]
     assert counted == {**model, "batch_turns": 9}
@@ -155,3 +156,14 @@ def test_the_page_has_every_value_and_its_source():
 
 def test_the_preset_is_in_the_configuration_that_a_report_shows():
     assert shown_config(made(preset="paper"))["preset"] == "paper"
+
+
+def test_an_objective_that_the_preset_brings_needs_no_method_that_has_one_and_one_that_is_set_does(tmp_path):
+    values = {"corpus": write_small_corpus(tmp_path / "corpus", sessions=6), "output": tmp_path / "run"}
+
+    def told(**train_reward) -> list[str]:
+        sections = {"train_reward": {"backbone": "minilm", **train_reward}, "decompose": {"methods": ["uniform"]}}
+        warnings = check(Config.model_validate({**values, "preset": "paper", **sections}), ["train-reward"])
+        return [text for text in warnings if "objective" in text]
+
+    assert told() == [] and len(told(objective="both")) == 1

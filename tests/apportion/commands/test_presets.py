@@ -35,7 +35,9 @@ def test_a_benchmark_by_a_preset_says_so_and_what_stands_in(tmp_path, capsys, mo
     code, out, err = run(capsys, *arguments, "--seeds", "1", "--workers", "1")
     assert code == 0, err
     stands = "The embedded MiniLM (frozen) stands in the place of BART (facebook/bart-large)"
-    assert out.startswith("Settings by preset: split (paper), decompose (paper), train_reward (paper)")
+    assert out.startswith(
+        "Settings by preset: split (paper), features (paper), decompose (paper), train_reward (paper)"
+    )
     assert stands in out.split("Reward models and baselines")[0]
     page = (tmp_path / "runs" / "benchmark-corpus" / "benchmark.md").read_text()
     assert stands in page.split("Reward models and baselines")[0]

@@ -36,7 +36,7 @@ def test_a_table_says_first_whose_settings_it_is_made_by_and_what_stands_in_for_
     values = {"preset": "paper", "train_reward": {"backbone": "minilm"}, "align": {"enabled": False}}
     config = Config.model_validate({"corpus": tmp_path, "output": tmp_path / "run", **values})
     lines = replace(summary(tmp_path), config=config, evaluation="TABLE").text().splitlines()
-    assert lines[0] == "Settings by preset: split (paper), decompose (paper), train_reward (paper), evaluate (paper)."
+    assert lines[0].startswith("Settings by preset: split (paper), features (paper), decompose (paper), ")
     assert lines[1].startswith("The embedded MiniLM (frozen) stands in the place of BART (facebook/bart-large)")
     assert lines[2].startswith("Keys that went before the preset: train_reward.backbone") and "TABLE" in lines[3]
 
