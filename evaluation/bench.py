@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from corpus.session import EpisodeKey
 from evaluation import agreement
 from evaluation.agreement import AgreementCounts
 from evaluation.bootstrap import Sampled, estimate
@@ -18,7 +19,7 @@ from evaluation.global_loss import global_loss
 from evaluation.held_out import AlignedValues
 from evaluation.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from evaluation.settings import EvaluationSettings
-from evaluation.sum_residual import residual_of, sum_residual
+from evaluation.sum_residual import residual_of, residual_told, sum_residual
 from evaluation.turn_labels import TurnLabels, read_labels
 from foundation.arrays import Floats
 
@@ -70,11 +71,22 @@ class Bench:
             line = calibration(held, values, offset, self.settings)
         return {**self._of_turns(values), "global_loss": loss, "sum_residual": SCORE_UNSEEN, **_calibration(line)}
 
-    def decomposition(self, values: Floats, raw: Floats, offset: float | None) -> Figures:
-        """Figures of a decomposition's rewards and its own raw values [shape=(K, N)]."""
+    def decomposition(
+        self,
+        values: Floats,
+        raw: Floats,
+        offset: float | None,
+        residuals: Sequence[Mapping[EpisodeKey, float]] | None = None,
+    ) -> Figures:
+        """Figures of a decomposition's rewards and its own raw values [shape=(K, N)].
+
+        ``residuals`` (K) are what is missing from the sums of its own values, where whoever made them has told it.
+        """
         held = self.aligned.held
         residual: Sampled | Missing = NO_EPISODES
-        if held.episodes:
+        if held.episodes and residuals is not None:
+            residual = residual_told(held, residuals, self.settings)
+        elif held.episodes:
             residual = NO_OFFSET if offset is None else sum_residual(held, values, raw, offset, self.settings)
         return self._beside_decompositions(values, residual)
 

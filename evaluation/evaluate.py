@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,11 +43,12 @@ from evaluation.figure import Estimate, Missing
 from evaluation.held_out import AlignedValues, HeldOut, align
 from evaluation.rests import Unjudged, rests_on
 from evaluation.settings import EvaluationSettings
+from evaluation.sum_residual import Residuals
 from foundation.arrays import Floats
 from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")
-NOTHING: Unjudged = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 COMPARED = ("global_loss", "local_difference", "spearman", "auc")
 
 
@@ -65,6 +67,7 @@ def evaluate(
     notes: Sequence[str] = (),
     unjudged: Unjudged = NOTHING,
     unjudged_locally: Unjudged = NOTHING,
+    residuals: Residuals = NOTHING,
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
 
@@ -100,6 +103,10 @@ def evaluate(
     unjudged, unjudged_locally : mapping of str to collection of EpisodeKey
         Episodes that gave a method, or the local part of its objective, nothing to judge by: they are no failure, and
         the other methods are compared on them all the same.
+    residuals : mapping of str to sequence of mapping
+        What is missing from the sums of a method's own values, one mapping a seed, as the projection tells it: it alone
+        knows what a null counts as, and what a prompt was asked to hand out. Found from the values where it is not
+        given.
 
     Raises
     ------
@@ -122,12 +129,12 @@ def evaluate(
     known = [episode.score for episode in training]
     constant = _baselines(bench, bench.model, known)
     of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings, frames)
-    decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets)
+    decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets, residuals)
     apart: list[MethodFigures] = []
     for name in partial:
         own = AlignedValues.of(rewards.filter(pc.field("method") == name), held)
         alone = Bench.of(own, utterance_features, turn_labels, settings, frames)
-        figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets)
+        figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets, residuals)
         apart += _summarise(alone, figures, constant[baselines.MEAN])
     undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
     return Evaluation(
@@ -202,9 +209,13 @@ def _baselines(
     }
 
 
-def _decompositions(bench: Bench, raw: Mapping[str, Floats], offsets: Mapping[str, float]) -> dict[str, Figures]:
-    values = bench.aligned.values
-    return {method: bench.decomposition(rows, raw[method], offsets.get(method)) for method, rows in values.items()}
+def _decompositions(
+    bench: Bench, raw: Mapping[str, Floats], offsets: Mapping[str, float], residuals: Residuals
+) -> dict[str, Figures]:
+    return {
+        method: bench.decomposition(rows, raw[method], offsets.get(method), residuals.get(method))
+        for method, rows in bench.aligned.values.items()
+    }
 
 
 def _summarise(bench: Bench, methods: Mapping[str, Figures], mean: Figures) -> tuple[MethodFigures, ...]:

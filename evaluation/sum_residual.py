@@ -6,8 +6,11 @@ the two apart.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from corpus.session import EpisodeKey
 from evaluation.bootstrap import Sampled, ratio, resample
 from evaluation.figure import Missing
 from evaluation.global_loss import episode_sums
@@ -16,6 +19,17 @@ from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 
 UNIT_TOLERANCE = 1e-6
+
+Residuals = Mapping[str, Sequence[Mapping[EpisodeKey, float]]]
+"""Method to what is missing from the sum of each episode's own values, in units of the score, one mapping a seed."""
+
+
+def residual_told(
+    held: HeldOut, residuals: Sequence[Mapping[EpisodeKey, float]], settings: EvaluationSettings
+) -> Sampled:
+    """Mean |residual| over the held-out episodes, of a method whose own values were made rewards of (K seeds)."""
+    told = np.array([[of_seed[episode.key] for episode in held.episodes] for of_seed in residuals], dtype=np.float64)
+    return resample(episode_sums(held, np.abs(told)), ratio, settings)
 
 
 def sum_residual(

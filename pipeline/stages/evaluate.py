@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evaluation.rests import Unjudged
+    from evaluation.sum_residual import Residuals
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -40,8 +41,21 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         notes=(*method_notes(config.decompose, longest_episode(episodes)), *direct_notes(offsets)),
         unjudged=_unjudged(inputs),
         unjudged_locally=_unjudged_locally(inputs, config, episodes),
+        residuals=_residuals(inputs),
     )
     return Outputs(documents={"evaluation": evaluation.to_json()})
+
+
+def _residuals(inputs: Inputs) -> Residuals:
+    """What is missing from the sums of values that are in units of the score, one mapping a seed."""
+    found: dict[str, list[dict[EpisodeKey, float]]] = {}
+    for unit, artifact in sorted(inputs.upstream["rewards"].items()):
+        projection = artifact.document("projection")
+        if projection["rule"] not in ("spread", "share", "soft share"):
+            rows = projection["residuals"]
+            of_seed = {(r["session_id"], r["rater"], r["target"], r["name"]): float(r["residual"]) for r in rows}
+            found.setdefault(name_of(unit), []).append(of_seed)
+    return found
 
 
 def _unjudged(inputs: Inputs) -> Unjudged:
@@ -105,7 +119,7 @@ EVALUATE = Stage(
     needs=("split", "features", "rewards", "train-reward"),
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
-    version=6,
+    version=7,
     settings=lambda config, unit: {"rating": config.rating, "evaluate": key_of(config.evaluate)},
     turn_labels=True,
     spares=("features",),

@@ -92,6 +92,16 @@ def test_global_loss_equals_a_plain_loop_over_the_test_sessions(found: Evaluatio
     assert value(mean) == pytest.approx(np.mean(np.square(np.array(scores) - TRAINING_MEAN)))
 
 
+def test_a_residual_that_the_projection_tells_is_taken_even_where_a_value_is_null() -> None:
+    rows = inputs()["rewards"].to_pylist()
+    rows[-1]["raw_reward"] = next(row for row in rows if row["session_id"] == NAMES[40])["raw_reward"] = None
+    table = pa.Table.from_pylist(rows, schema=inputs()["rewards"].schema)
+    found = evaluate(**inputs(rewards=table))
+    assert isinstance(of(found.decompositions, "near").sum_residual, Missing)
+    told = {"near": [{e.key: -0.25 for e in EPISODES}]}
+    assert value(of(evaluate(**inputs(rewards=table, residuals=told)).decompositions, "near").sum_residual) == 0.25
+
+
 def test_two_seeds_are_averaged_and_their_spread_is_given(found: Evaluation) -> None:
     near = of(found.reward_models, "near")
     assert near.seeds == 2 and isinstance(near.global_loss, Estimate)

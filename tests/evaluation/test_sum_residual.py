@@ -7,7 +7,7 @@ from evaluation.bootstrap import Sampled
 from evaluation.figure import Missing
 from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
-from evaluation.sum_residual import sum_residual
+from evaluation.sum_residual import residual_told, sum_residual
 from foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 
@@ -45,3 +45,9 @@ def test_the_paper_s_form_has_no_offset() -> None:
 def test_where_the_sum_means_nothing_the_reason_is_said(raw: Floats, scale: float, reason: str) -> None:
     found = sum_residual(HELD, projected(raw, scale, 50.0), raw, 50.0, SETTINGS)
     assert isinstance(found, Missing) and reason in found.reason
+
+
+def test_what_the_projection_has_told_is_averaged_over_episodes_and_seeds() -> None:
+    a, b = (e.key for e in HELD.episodes)
+    found = residual_told(HELD, [{a: 1.0, b: -2.0}, {a: 0.0, b: 0.0}], SETTINGS)
+    assert found.values.tolist() == [1.5, 0.0]

@@ -5,7 +5,7 @@ import pyarrow as pa
 from corpus.schema import FRAMES, SPLITS
 from pipeline.engine.stage import Inputs, Unit
 from pipeline.stages.declared import STAGES
-from pipeline.stages.evaluate import _emotions
+from pipeline.stages.evaluate import _emotions, _residuals, _unjudged
 
 
 def test_people_s_turn_labels_are_shown_to_the_evaluation_alone():
@@ -29,3 +29,23 @@ def test_of_the_frames_it_reads_the_emotions_of_held_out_sessions():
         ("y", "neutral"),
     ]
     assert _emotions(Inputs(Unit(), (), {"split": split})).num_rows == 0
+
+
+def test_residuals_are_those_of_values_in_units_of_the_score_and_sessions_without_a_judgement_are_read_with_them():
+    key = {"session_id": "x", "rater": "a", "target": "b", "name": "mood"}
+
+    def made(rule, residual, **more):
+        document = {"rule": rule, "residuals": [{**key, "residual": residual}], **more}
+        return SimpleNamespace(document=lambda name: document)
+
+    rewards = {
+        Unit(method="llm", seed=1): made("own", 0.5),
+        Unit(method="llm", seed=0): made("own", 0.0),
+        Unit(method="affect", seed=0): made("spread", 3.0, unjudged=[{**key, "session_id": "y"}]),
+        Unit(method="amounts", seed=0): made("fraction", 1.0),
+        Unit(method="shares", seed=0): made("share", 0.0),
+    }
+    inputs = Inputs(Unit(), (), {"rewards": rewards})
+    place = ("x", "a", "b", "mood")
+    assert _residuals(inputs) == {"llm": [{place: 0.0}, {place: 0.5}], "amounts": [{place: 1.0}]}
+    assert {name: keys for name, keys in _unjudged(inputs).items() if keys} == {"affect": {("y", "a", "b", "mood")}}
