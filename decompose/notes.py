@@ -31,18 +31,25 @@ def own_units(settings: DecomposeSettings) -> tuple[str, ...]:
 
 
 def same_as(name: str, among: Iterable[str], settings: DecomposeSettings, longest: int) -> str | None:
-    """The method of ``among`` that does the same as ``name`` on dialogues of at most ``longest`` turns; None for none.
+    """Why ``name`` says again what a method of ``among`` says, on dialogues of at most ``longest`` turns; None for not.
 
-    So it is with randomized return decomposition where no dialogue has more turns than it draws.
+    So it is with randomized return decomposition where no dialogue has more turns than it draws, and with a signal
+    alone where every method's numbers are kept and are to sum to the score.
     """
-    own = _rrd_of(name, settings)
-    if own is None or longest > own.k or METHODS[name].whole is not None:
+    others = [other for other in among if other != name]
+    own = METHODS[name]
+    if own.unprojected and settings.constraint == "soft" and settings.target == "score":
+        return next((f"constraint = soft makes {o} the same" for o in others if METHODS[o].load == own.load), None)
+    if not _takes_all(name, settings, longest):
         return None
-    for other in among:
-        drawn = _rrd_of(other, settings)
-        if other != name and drawn is not None and longest <= drawn.k and METHODS[other].whole is None:
-            return other
-    return None
+    again = next((other for other in others if _takes_all(other, settings, longest)), None)
+    return again and f"no dialogue has more than {longest} turns to draw from, so that it is {again} again"
+
+
+def _takes_all(name: str, settings: DecomposeSettings, longest: int) -> bool:
+    """Whether it is randomized return decomposition, unmixed, and no dialogue has more turns than it draws."""
+    drawn = _rrd_of(name, settings)
+    return METHODS[name].whole is None and drawn is not None and longest <= drawn.k
 
 
 def _drawing(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:

@@ -70,8 +70,8 @@ def choose_methods(
     if not asked:
         longest = longest_episode(episode for session in sessions for episode in session.episodes())
         for place, name in enumerate(names):
-            if name not in more and (same := same_as(name, names[:place], settings, longest)):
-                left_out[name] = f"no dialogue has more than {longest} turns to draw from, so that it is {same} again"
+            if name not in more and (why := same_as(name, names[:place], settings, longest)):
+                left_out[name] = why
         left_out |= {name: "it asks a language model" for name in METHODS if name not in names}
     kept = tuple(name for name in names if name not in left_out)
     if not kept:

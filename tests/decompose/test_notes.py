@@ -36,10 +36,21 @@ def test_k_is_not_told_where_nothing_is_drawn() -> None:
 @pytest.mark.parametrize(
     ("longest", "same"), [(25, "rrd"), (32, "rrd"), (33, "rrd-160"), (160, "rrd-160"), (161, None)]
 )
-def test_the_method_that_does_the_same(longest: int, same: str | None) -> None:
+def test_why_a_method_says_again_what_another_does(longest: int, same: str | None) -> None:
     earlier = FAMILY[: FAMILY.index("rrd-160-published")]
-    assert same_as("rrd-160-published", earlier, ALL, longest) == same
+    why = f"no dialogue has more than {longest} turns to draw from, so that it is {same} again"
+    assert same_as("rrd-160-published", earlier, ALL, longest) == (why if same else None)
     assert same_as("uniform", FAMILY, ALL, longest) is None and same_as("rrd-va", FAMILY, ALL, longest) is None
+
+
+def test_a_signal_alone_is_the_signal_where_its_numbers_are_kept_and_nothing_is_left_out() -> None:
+    among = ("uniform", "sentiment", "affect")
+    published = DecomposeSettings(constraint="soft", target="score")
+    assert same_as("sentiment-raw", among, published, 9) == "constraint = soft makes sentiment the same"
+    assert same_as("sentiment-utterance-raw", among, published, 9) is None
+    for settings in (DecomposeSettings(constraint="soft"), DecomposeSettings(target="score")):
+        assert same_as("sentiment-raw", among, settings, 9) is None
+    assert same_as("sentiment", (*among, "sentiment-raw"), published, 9) is None
 
 
 @given(st.integers(2, 400), st.booleans())
