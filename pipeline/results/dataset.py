@@ -181,6 +181,7 @@ configs:
 
 Made by `apportion export --format dataset`. One row a rated conversation, method and seed. `messages` holds role and
 content (the credited speaker is `assistant`), `rewards` one value a message in units of the score, null for messages
-that are not credited; they sum to the score, or to the score less the training mean (`decompose.target` of the run).
+that are not credited; by default they sum to the score less the training mean (`decompose.target` and
+`decompose.constraint` of the run say otherwise).
 The text is the corpus's own, under its licence.
 """
