@@ -305,7 +305,7 @@ def _sessions_of_split(
 ) -> tuple[list[str], list[str]]:
     """The ids of the sessions, and what has to be said of the split."""
     names = corpus.session_ids()
-    if wanted.split == ALL and names:
+    if wanted.split == ALL:
         return names, []
     path = wanted.splits_file or _splits_beside(policies)
     table = _read_splits(path, called) if path else _default_splits(corpus, wanted.rating, called)

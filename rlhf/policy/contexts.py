@@ -145,7 +145,7 @@ def _no_target(target: str, episodes: Sequence[Episode]) -> str:
     rated = sorted({episode.rating.target for episode in episodes if episode.is_rated})
     shown = first_few([repr(name) for name in rated], 5) or "no speakers"
     if target in PLACES:
-        return f"targets: who speaks {target} is rated in no session. Rated are {shown}."
+        return f"targets: {target!r}: no session has such a speaker to answer for. Rated are {shown}."
     return (
         f"targets: nobody called {target!r} is rated. Rated are {shown}. A session without a score needs one who "
         f"speaks in it, or a place: {' or '.join(PLACES)}."

@@ -123,14 +123,14 @@ def test_targets_whom_nobody_rates_are_told():
         check_alignment(settings(targets=["bob"]), rated)
     with pytest.raises(InputError, match=r"nobody called 'third' is rated.* or a place: first or second\."):
         check_alignment(settings(targets=["third"]), rated)
-    with pytest.raises(InputError, match=r"targets: who speaks first is rated in no session. Rated are 'bot'\."):
+    with pytest.raises(InputError, match=r"targets: 'first': no session has such a speaker .* Rated are 'bot'\."):
         check_alignment(settings(targets=["first"]), rated)
 
 
 def test_without_any_score_somebody_has_to_say_in_whose_place_the_policy_answers():
     with pytest.raises(InputError, match=r'targets: no session has a score.* Set targets to \["second"\]'):
         check_alignment(settings(), [])
-    with pytest.raises(InputError, match=r"who speaks second is rated in no session. Rated are no speakers"):
+    with pytest.raises(InputError, match=r"'second': no session has such a speaker .* Rated are no speakers"):
         check_alignment(settings(targets=["second"]), [])
 
 

@@ -76,7 +76,7 @@ def test_targets_are_chosen_by_place_in_sessions_with_and_without_a_score():
     first, second = unrated_episode(talk, "Di"), unrated_episode(talk, "Cy")
     assert of_targets([CHAT, first, second], ("second",)) == [CHAT, second]
     assert of_targets([CHAT, first, second], ("first", "bot")) == [CHAT, first]
-    with pytest.raises(InputError, match="who speaks first is rated in no session"):
+    with pytest.raises(InputError, match="targets: 'first': no session has such a speaker to answer for"):
         of_targets([CHAT], ("first",))
     with pytest.raises(InputError, match=r"A session without a score needs one who speaks in it, or a place: first or"):
         of_targets([CHAT, second], ("third",))
