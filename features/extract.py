@@ -21,17 +21,26 @@ from foundation.errors import UnitError
 
 if TYPE_CHECKING:
     from features.emotion_model.network import EmotionModel
-    from features.face.measures import FaceMeasures, FaceMeter
+    from features.face.measures import FaceMeasures
     from features.voice.measures import Voice
 
     Emotions = Mapping[str, EmotionModel]
 
+Tell = Callable[[str], None]
 KINDS = ("audio", "video", "features")
 """What a row of the media table can name; ``features`` are measurements that came with the corpus."""
 
 
-def extract_session(session: Session, root: Path, settings: FeatureSettings) -> tuple[pa.Table, pa.Table]:
+def unheard(text: str) -> None:
+    """For callers who do not want to hear what was chosen."""
+
+
+def extract_session(
+    session: Session, root: Path, settings: FeatureSettings, tell: Tell = unheard
+) -> tuple[pa.Table, pa.Table]:
     """Measure the behaviour of every person with media in ``session``; ``root`` is the corpus folder.
+
+    ``tell`` hears, once a recording, what had to be chosen in it: one of several videos, the voice's channel of many.
 
     Returns the tables ``frames`` (sampled series, seconds on the session clock) and ``utterance_features`` (mean and
     coverage for every timed turn, person, window and feature that the person's media can show). A mean is null where
@@ -42,7 +51,7 @@ def extract_session(session: Session, root: Path, settings: FeatureSettings) -> 
     Raises ``UnitError`` naming session, file and cause when a recording cannot be used, or holds no moment of any turn.
     """
     try:
-        people = observe(session, root, settings)
+        people = observe(session, root, settings, tell=tell)
         check_overlap(session, _measured(session, people))
     except UnitError as error:
         raise UnitError(f"session {session.session_id}: {error}") from error
@@ -58,17 +67,22 @@ def extract_session(session: Session, root: Path, settings: FeatureSettings) -> 
 
 
 def observe(
-    session: Session, root: Path, settings: FeatureSettings, go_on: Callable[[float], bool] | None = None
+    session: Session,
+    root: Path,
+    settings: FeatureSettings,
+    go_on: Callable[[float], bool] | None = None,
+    tell: Tell = unheard,
 ) -> dict[str, Behaviour]:
     """Everything known of every person with media in ``session``, by name; ``root`` is the corpus folder.
 
-    ``go_on`` is asked at every picture, with its time in seconds on its recording's clock, whether to look further.
+    ``tell`` hears what had to be chosen in a recording. ``go_on`` is asked at every picture, with its time in seconds
+    on its recording's clock, whether to look further.
 
     Raises ``UnitError`` naming file and cause when a recording cannot be used.
     """
     given = precomputed_behaviour(session.media, root)
-    voices = _listen(session, root, settings)
-    faces = _measure_faces(session, root, settings, _emotions(session, root, settings), go_on)
+    voices = _listen(session, root, settings, tell)
+    faces = _measure_faces(session, root, settings, _emotions(session, root, settings), go_on, tell)
     people = sorted(voices.keys() | faces.keys() | given.keys())
     return {name: Behaviour(voices.get(name), faces.get(name), given.get(name, {})) for name in people}
 
@@ -128,11 +142,11 @@ def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotio
     return dict.fromkeys(needing, emotion_model(path))
 
 
-def _listen(session: Session, root: Path, settings: FeatureSettings) -> dict[str, Voice]:
+def _listen(session: Session, root: Path, settings: FeatureSettings, tell: Tell) -> dict[str, Voice]:
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
     from features.voice.listen import listen
 
-    heard = {person: listen(root, media, settings) for person, media in _sound_sources(session).items()}
+    heard = {person: listen(root, media, settings, tell) for person, media in _sound_sources(session).items()}
     return {person: voice for person, voice in heard.items() if voice is not None}
 
 
@@ -171,35 +185,16 @@ def _measure_faces(
     settings: FeatureSettings,
     emotions: Emotions,
     go_on: Callable[[float], bool] | None,
+    tell: Tell,
 ) -> dict[str, FaceMeasures]:
     """Every person's visible behaviour; a file that shows several people is decoded once."""
-    from features.face.measures import FaceMeter
-    from features.recording.channel import parse_channel
-    from features.recording.media import open_recording
-    from features.recording.video import read_pictures
+    from features.face.films import watch
 
     rows = sorted((m for m in session.media if m.kind == "video"), key=lambda m: (m.path, m.speaker))
-    meters: dict[str, FaceMeter] = {}
+    faces: dict[str, FaceMeasures] = {}
     for path in dict.fromkeys(m.path for m in rows):
-        here = {
-            m.speaker: FaceMeter(settings, m.offset_s, parse_channel(m).half, emotions.get(m.speaker))
-            for m in rows
-            if m.path == path
-        }
-        with open_recording(root, path, settings.missing_tolerance_s) as recording:
-            stream = recording.stream("video")
-            if stream is None:
-                raise UnitError(
-                    f"{path}: no picture in the file that the media table gives as video "
-                    f"(it holds {recording.holds()}). Name a video, or change the row's kind to audio."
-                )
-            for picture in read_pictures(recording, stream, settings.video_rate_hz, settings.thrifty_decoding):
-                if go_on is not None and not go_on(picture.time_s):
-                    break
-                for meter in here.values():
-                    meter.add(picture.half(meter.half))
-        meters.update(here)
-    return {person: meter.measures() for person, meter in sorted(meters.items())}
+        faces |= watch(root, [m for m in rows if m.path == path], settings, emotions, go_on, tell)
+    return dict(sorted(faces.items()))
 
 
 def _frame_rows(

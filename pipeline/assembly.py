@@ -11,7 +11,13 @@ from llm_client.asker import Asker
 from pipeline.config import Config
 from pipeline.engine.choice import left_out
 from pipeline.engine.engine import Engine
-from pipeline.engine.facts import has_unmeasured_face, package_versions, quarantine_rows, unfinished_curves
+from pipeline.engine.facts import (
+    has_unmeasured_face,
+    package_versions,
+    quarantine_rows,
+    recording_notes,
+    unfinished_curves,
+)
 from pipeline.engine.intake import take_in
 from pipeline.engine.units import Plan
 from pipeline.stages.declared import STAGES
@@ -59,6 +65,7 @@ def assemble(config: Config) -> Engine:
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
             "warnings": lambda engine: [*intake.warnings, *_emotion_warnings(engine)],
+            "recordings": recording_notes,
             "left_out": lambda engine: dict(engine.plan.left_out),
             "unfinished": unfinished_curves,
         },

@@ -142,7 +142,8 @@ def probe(
             raise _too_late(path, start_s, contents.end_s)
         until_s = math.inf if end_s is None else end_s + _needed_after_s(settings)
         watching = _Watching(until_s, contents.end_s, progress)
-        behaviour = observe(session, place.parent, settings, watching.go_on).get(PERSON)
+        chosen: list[str] = []
+        behaviour = observe(session, place.parent, settings, watching.go_on, chosen.append).get(PERSON)
     except UnitError as error:
         raise InputError(str(error)) from error
     length_s = 0.0 if behaviour is None else _length_s(behaviour)
@@ -151,7 +152,8 @@ def probe(
     if start_s >= length_s:
         raise _too_late(path, start_s, length_s)
     window = (start_s, length_s if end_s is None else min(end_s, length_s))
-    notes = [] if end_s is None or end_s <= window[1] else [f"the recording ends at {window[1]:.2f} s"]
+    notes = list(chosen)
+    notes += [] if end_s is None or end_s <= window[1] else [f"the recording ends at {window[1]:.2f} s"]
     if watching.stopped:
         notes.append(f"gaze is judged by the pictures up to {until_s:.1f} s")
     if contents.channels and behaviour.voice is None:

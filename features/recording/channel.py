@@ -13,7 +13,10 @@ AUDIO_NAMES = {"L": 0, "R": 1}
 
 @dataclass(frozen=True)
 class Channel:
-    """``audio`` is a channel's index, None for the mean of all; ``half`` is ``left``, ``right`` or None (all)."""
+    """``audio`` is a channel's index, None for the voice: the mean of two channels, one of more (``voice_channel``).
+
+    ``half`` is ``left``, ``right`` or None (the whole picture).
+    """
 
     audio: int | None = None
     half: str | None = None

@@ -61,16 +61,15 @@ class Recording:
         self._reached_s = clock.start_s
         self._damaged_s = 0.0
 
-    def stream(self, kind: str) -> Any:
-        """The first ``video`` or ``audio`` stream, None where the file has none that can be decoded.
+    def streams(self, kind: str) -> list[Any]:
+        """Every ``video`` or ``audio`` stream that can be decoded. Cover pictures are no video."""
+        cover = av.stream.Disposition.attached_pic
+        known = (stream for stream in self.container.streams if stream.codec_context is not None)
+        return [stream for stream in known if stream.type == kind and not stream.disposition & cover]
 
-        Cover pictures are no video.
-        """
-        for stream in self.container.streams:
-            known = stream.codec_context is not None
-            if known and stream.type == kind and not stream.disposition & av.stream.Disposition.attached_pic:
-                return stream
-        return None
+    def stream(self, kind: str) -> Any:
+        """The first of ``streams``, None where there is none."""
+        return next(iter(self.streams(kind)), None)
 
     def holds(self) -> str:
         """What the file holds, for messages: ``audio (pcm_s16le)``."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from corpus.session import Media
 from features.recording.audio import Track, read_pieces
 from features.recording.blocks import blocks
+from features.recording.centre import voice_channel
 from features.recording.channel import parse_channel
 from features.recording.media import open_recording
 from features.settings import FeatureSettings
@@ -16,11 +17,14 @@ from features.voice.measures import Voice, measure_blocks
 from foundation.errors import UnitError
 
 
-def listen(root: Path, media: Media, settings: FeatureSettings) -> Voice | None:
+def listen(
+    root: Path, media: Media, settings: FeatureSettings, tell: Callable[[str], None] = lambda text: None
+) -> Voice | None:
     """Measure the voice of ``media.speaker`` on the session clock; ``root`` is the corpus folder.
 
-    None where a video has no sound. Memory does not grow with the recording, which is decoded twice where it is longer
-    than two minutes.
+    ``tell`` hears which channel was chosen, where the media table names none and there are more than two. None where a
+    video has no sound. Memory does not grow with the recording, which is decoded twice where it is longer than two
+    minutes, and once more where a channel is chosen.
 
     Raises ``UnitError`` for a recording that cannot be used, and for an audio row whose file has no sound.
     """
@@ -33,6 +37,10 @@ def listen(root: Path, media: Media, settings: FeatureSettings) -> Voice | None:
                 f"{media.path}: no sound in the file that the media table gives as {media.speaker}'s audio "
                 f"(it holds {recording.holds()}). Name a file with sound, or change the row's kind to video."
             )
+        chosen = voice_channel(recording) if channel.audio is None else None
+    if chosen is not None:
+        channel = replace(channel, audio=chosen[0])
+        tell(f"{media.path}: {chosen[1]}. Name another in the media table's column channel.")
 
     def pieces() -> Iterator[Track]:
         with open_recording(root, media.path, settings.missing_tolerance_s) as recording:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.session import Session
+from foundation.listing import some
 
 if TYPE_CHECKING:
     from pipeline.engine.engine import Engine
@@ -16,6 +17,8 @@ REPORTED_PACKAGES = (
     "apportion", "torch", "transformers", "peft", "trl", "numpy", "pyarrow", "praat-parselmouth", "librosa",
     "onnxruntime", "onnxruntime-gpu", "opencv-python-headless", "av", "openai", "vaderSentiment",
 )  # fmt: skip
+RECORDING_NOTES = "notes"
+"""The document of a session's features that says what was chosen in its recordings; most sessions have none."""
 
 
 def package_versions() -> dict[str, str]:
@@ -42,6 +45,17 @@ def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
         }
         for outcome in engine.failures()
     ]
+
+
+def recording_notes(engine: Engine) -> list[str]:
+    """What had to be chosen in recordings that are measured, a few sessions by name."""
+    notes = [
+        f"session {unit.session_id}: {note}"
+        for unit, artifact in engine.finished("features").items()
+        if artifact.has(f"{RECORDING_NOTES}.json")
+        for note in artifact.document(RECORDING_NOTES)
+    ]
+    return some("chosen in a recording", notes)
 
 
 def unfinished_curves(engine: Engine) -> list[dict[str, Any]]:

@@ -169,7 +169,8 @@ class Stage:
     read_as: Callable[[Unit, str], Unit] = lambda unit, need: unit
     """The unit that stands for one of this stage where ``need``'s units are looked for: another method's, say."""
     facts: tuple[str, ...] = ()
-    """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "left_out", "unfinished"."""
+    """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "recordings" (what was chosen in
+    them), "left_out", "unfinished"."""
     turn_labels: bool = False
     """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
     concurrent: Callable[[Config, Unit], int] = lambda config, unit: 0

@@ -91,7 +91,7 @@ def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[s
             for stage, units in finished.items()
         },
         "left_out": dict(engine.plan.left_out),
-        "warnings": engine.facts["warnings"](engine),
+        "warnings": [*engine.facts["warnings"](engine), *engine.facts["recordings"](engine)],
         "quarantine": dict(sorted(Counter(row["stage"] for row in quarantine_rows(engine)).items())),
     }
 

@@ -165,9 +165,9 @@ def _summary(
         audit = "".join(artifact.text("audit.md") for artifact in engine.finished("stability").values()) or None
     left_out = _left_out(config, stages)
     unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
-    return RunSummary(
-        config, result, broken, tuple(warnings), table, spreads, audit, spending, batch, recording, left_out, unjudged
-    )
+    parts = (table, spreads, audit, spending, batch, recording, left_out, unjudged)
+    chosen = tuple(engine.facts["recordings"](engine))
+    return RunSummary(config, result, broken, tuple(warnings), *parts, chosen=chosen)
 
 
 def _unjudged(engine: Engine) -> dict[str, int]:

@@ -45,6 +45,8 @@ class RunSummary:
     """Stages that were not run though the command has them, and why."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """Methods, and of how many sessions each could say nothing: no failure, and no rewards there."""
+    chosen: tuple[str, ...] = ()
+    """What had to be chosen in recordings: known at the end alone, unlike ``warnings``, which are told at the start."""
 
     @property
     def quarantined(self) -> int:
@@ -57,7 +59,7 @@ class RunSummary:
             "output": str(self.config.output),
             "files": {name: str(path) for name, path in self._files().items()},
             "units": self.result.counts(),
-            "warnings": list(self.warnings),
+            "warnings": [*self.warnings, *self.chosen],
             "language_model": self.spending.to_json() if self.spending else None,
             "batch": self.batch.to_json() if self.batch else None,
             "stopped": self.result.stopped,
@@ -79,11 +81,14 @@ class RunSummary:
         return EXIT_WAITING if self.batch and self.batch.waiting else 0
 
     def text(self) -> str:
-        """The summary for a person: the table, what failed, what was paid, what was written."""
+        """The summary for a person: the table, what failed, what was paid, what was written.
+
+        ``warnings`` are not said again: whoever reads this has heard them before the work began.
+        """
         # A table says first whose settings it is made by, and what stands in for what.
         lines = [*preset_notes(self.config), self.evaluation, ""] if self.evaluation else []
         lines += [self.audit] if self.audit else []
-        lines += [f"warning: {warning}" for warning in self.warnings]
+        lines += [f"warning: {text}" for text in self.chosen]
         lines += left_out_lines(self.left_out)
         lines += [
             f"{'no rewards':<14} by {method} where it had nothing to judge by, in {count:,} of the sessions"

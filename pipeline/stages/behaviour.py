@@ -7,7 +7,7 @@ from typing import Any
 
 from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
 from pipeline.config import Config, key_of, settings_of
-from pipeline.engine.facts import has_unmeasured_face, has_video
+from pipeline.engine.facts import RECORDING_NOTES, has_unmeasured_face, has_video
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import has_media
 
@@ -16,8 +16,10 @@ def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's recordings to frames and per-utterance features."""
     from features.extract import extract_session
 
-    frames, utterance_features = extract_session(inputs.session, inputs.root, config.features)
-    return Outputs({"frames": frames, "utterance_features": utterance_features})
+    notes: list[str] = []
+    frames, utterance_features = extract_session(inputs.session, inputs.root, config.features, notes.append)
+    documents = {RECORDING_NOTES: list(dict.fromkeys(notes))} if notes else {}
+    return Outputs({"frames": frames, "utterance_features": utterance_features}, documents)
 
 
 def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:

@@ -39,7 +39,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             histories=training_curves(inputs.upstream, inputs.facts["unfinished"]),
             samples=tuple(Sample(**row) for row in samples.to_pylist()) if samples is not None else (),
             quarantine=tuple(inputs.facts["quarantine"]),
-            warnings=tuple(inputs.facts["warnings"]),
+            warnings=(*inputs.facts["warnings"], *inputs.facts["recordings"]),
             config=json.dumps(shown_config(config), indent=1, sort_keys=True),
             versions=inputs.facts["versions"],
             notes=(*preset_notes(config), *config.notes),
@@ -77,5 +77,5 @@ REPORT = Stage(
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
     spares=("describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
-    facts=("versions", "quarantine", "warnings", "left_out", "unfinished"),
+    facts=("versions", "quarantine", "warnings", "recordings", "left_out", "unfinished"),
 )

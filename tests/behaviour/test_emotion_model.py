@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pipeline.assembly import assemble
 from pipeline.config import Config, load_config, shown_config
 from pipeline.engine.stage import Unit
 from pipeline.preflight import check
+from tests.behaviour.command import in_process
 from tests.behaviour.small import write_small_corpus
 from tests.features.clips import flat, write_movie
 from tests.features.emotion_models import small_model
@@ -110,3 +112,13 @@ def test_the_records_show_the_file_s_name_and_no_folder(filmed: Path, tmp_path: 
     shown = shown_config(config(filmed, str(small_model(tmp_path / "mine.onnx"))))
     assert shown["features"]["emotion_model"].startswith("mine.onnx (sha256 ")
     assert str(tmp_path) not in str(shown)
+
+
+def test_the_command_says_once_that_there_is_no_model(filmed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPORTION_CACHE", str(filmed.parent / "cache"))
+    path = filmed.parent / "c.toml"
+    path.write_text('corpus = "corpus"\noutput = "run"\n')
+    done = in_process(monkeypatch, "features", path)
+    assert (done.stdout + done.stderr).count("apportion models fetch emotion") == 1
+    recorded = json.loads((filmed.parent / "run" / "run.json").read_text())["warnings"]
+    assert sum("apportion models fetch emotion" in warning for warning in recorded) == 1

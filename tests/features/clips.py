@@ -17,7 +17,7 @@ Point = tuple[float, float]
 def write_wav(path: Path, samples: np.ndarray, rate_hz: int = 16000, codec: str = "pcm_f32le") -> Path:
     """A WAV of ``samples`` [K] or [channels, K], -1 to 1."""
     planes = np.atleast_2d(samples).astype(np.float32)
-    layout = "mono" if len(planes) == 1 else "stereo"
+    layout = {1: "mono", 2: "stereo", 4: "quad", 6: "5.1"}[len(planes)]
     with av.open(str(path), "w", format="wav") as container:
         stream = container.add_stream(codec, rate=rate_hz, layout=layout)
         _encode_audio(container, stream, planes, rate_hz, layout, 1024, 0)
@@ -50,6 +50,22 @@ def write_movie(
         container.mux(video.encode(None))
         if audio is not None and sound is not None:
             _encode_audio(container, audio, np.atleast_2d(sound).astype(np.float32), 16000, "mono", 1024, 0)
+    return path
+
+
+def write_two_videos(path: Path, first: Sequence[np.ndarray], second: Sequence[np.ndarray], fps: int = 25) -> Path:
+    """A movie that holds two videos of grey pictures of the same length."""
+    with av.open(str(path), "w") as container:
+        streams = [container.add_stream("mpeg4", rate=fps) for _ in range(2)]
+        for stream, pictures in zip(streams, (first, second), strict=True):
+            stream.height, stream.width = pictures[0].shape
+            stream.pix_fmt, stream.bit_rate = "yuv420p", 1_000_000
+        for both in zip(first, second, strict=True):
+            for stream, picture in zip(streams, both, strict=True):
+                frame = av.VideoFrame.from_ndarray(np.stack([picture] * 3, axis=2), format="rgb24")
+                container.mux(stream.encode(frame))
+        for stream in streams:
+            container.mux(stream.encode(None))
     return path
 
 
