@@ -167,7 +167,8 @@ def test_a_shard_that_is_killed_and_tried_again_beside_the_other_passes_no_limit
     assert sum(counts[0].values()) == 30 and counts[1] == {"done": 30, "reused": 0, "quarantined": 0}
     assert counts[0]["reused"] >= 1
     assert_within(server.arrivals_s, 300)
-    assert server.most_at_once <= 4
+    # Four, and for a moment the two that this server goes on with though nobody waits for them any more.
+    assert server.most_at_once <= 4 + 2
     # Asked again is only what was under way in the killed one: at most its share of the four.
     again = [count - 1 for count in questions(server).values()]
     assert len(again) == 60 and sum(again) <= 4
