@@ -158,8 +158,8 @@ class RateLimits:
             async with self._turn:
                 if not self._under_way:
                     await shared.leave()
-        except LLMError:
-            pass  # Who asks next meets it, too, and can be told.
+        except (LLMError, RuntimeError):
+            pass  # Who asks next meets it, too, and can be told; or the process is ending, and holds nothing then.
         finally:
             self._looking = None
 

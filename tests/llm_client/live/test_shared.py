@@ -1,17 +1,17 @@
 """Two clients on one cache: the limits of a server are shared out among them, and nothing of them is left unused."""
 
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-
-import pytest
 
 from llm_client.client import Client
 from llm_client.errors import LLMError
 from llm_client.live.shared import BALANCE_S
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
-from tests.llm_client.kept.test_claims import rows
+from tests.llm_client.kept.test_claims import ROOT, rows
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
 
 
@@ -34,8 +34,8 @@ def ask(asking, numbers, at_once):
         return list(pool.map(one, numbers))
 
 
-@pytest.mark.parametrize("clients", [2, 5])
-def test_together_they_have_no_more_requests_under_way_than_one_may(tmp_path, clients):
+def test_together_they_have_no_more_requests_under_way_than_one_may(tmp_path):
+    clients = 3
     with serving(OpenAIServer(latency_s=0.1)) as server, ExitStack() as stack, ThreadPoolExecutor(clients) as pool:
         asking = [stack.enter_context(client(server, tmp_path / "c", concurrency=4)) for _ in range(clients)]
         texts = pool.map(lambda n: ask(asking[n], range(20 * n, 20 * n + 20), 4), range(clients))
@@ -70,6 +70,25 @@ def test_a_client_that_asks_nothing_for_a_while_holds_nothing(tmp_path):
         while rows(tmp_path / "c", "askers"):
             time.sleep(BALANCE_S / 10)
         assert asking.complete(request(2)).text == "reply to 2"
+
+
+LEFT_OPEN = """
+import sys, threading, time
+from pathlib import Path
+from llm_client.client import Client
+from llm_client.settings import LLMSettings
+from tests.llm_client.live.test_shared import request
+
+Client(LLMSettings(base_url=sys.argv[1], model="m"), cache=Path(sys.argv[2])).complete(request(1))
+threading.Thread(target=time.sleep, args=(1.5,)).start()  # The interpreter begins to end, and waits for this.
+"""
+
+
+def test_a_process_that_ends_without_closing_its_client_says_nothing_of_it(tmp_path):
+    with serving(OpenAIServer()) as server:
+        command = [sys.executable, "-c", LEFT_OPEN, server.url, str(tmp_path / "c")]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
 
 
 def test_a_minute_is_one_for_all_who_ask_in_it_at_once_or_one_after_the_other(tmp_path):
