@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -25,7 +25,9 @@ def describe_session(session: Session, utterance_features: pa.Table, settings: D
 
     Everything is relative to the rater's own mean and standard deviation over the session: the voice over their own
     turns, the face over all turns. Behaviour that was not observed well enough (no face, no voice) is left out, and a
-    window of which nothing can be said has no row. Only who rated whom is read from the ratings, never a score.
+    window of which nothing can be said has no row. As figures (``numeric``, ``json``) a reply to several turns of the
+    target has one row, at the last of them, which names them all. Only who rated whom is read from the ratings, never a
+    score.
 
     Returns the ``descriptors`` table, ordered by turn, rater and window. Source: language descriptors and the focus
     on the listener of LLM-GELI section 5.1.
@@ -37,9 +39,12 @@ def describe_session(session: Session, utterance_features: pa.Table, settings: D
     rows = []
     for turn in session.turns:
         for rater in (rater for rater, target in pairs if target == turn.speaker):
+            answered = () if settings.variant == "words" else _answered(session, turn.turn, rater)
             for window in (DURING, REPLY):
+                if window == REPLY and answered and answered[-1] != turn.turn:
+                    continue  # Told at the last turn that the reply answers.
                 measures = _usable(cells.get((turn.turn, rater, window), {}), settings.thresholds)
-                text = _render(measures, usual[rater], settings)
+                text = _render(measures, usual[rater], settings, answered if window == REPLY else ())
                 if text is not None:
                     rows.append((session.session_id, turn.turn, rater, window, text))
     columns = zip(*rows, strict=True) if rows else [()] * len(DESCRIPTORS.arrow)
@@ -47,11 +52,31 @@ def describe_session(session: Session, utterance_features: pa.Table, settings: D
     return pa.table(arrays, schema=DESCRIPTORS.arrow)
 
 
-def _render(measures: Mapping[str, Measure], usual: Mapping[str, Baseline], settings: DescriptorSettings) -> str | None:
+def _answered(session: Session, number: int, rater: str) -> tuple[int, ...]:
+    """The turns of the speaker of turn ``number`` that the rater's next reply answers together; none where it is one of
+    them alone."""
+    speaker = next(turn.speaker for turn in session.turns if turn.turn == number)
+    together: list[int] = []
+    for turn in session.turns:
+        if turn.speaker == rater:
+            if number in together:
+                break
+            together = []
+        elif turn.speaker == speaker and turn.start_s is not None and turn.end_s is not None:
+            together.append(turn.turn)
+    return tuple(together) if number in together and len(together) > 1 else ()
+
+
+def _render(
+    measures: Mapping[str, Measure],
+    usual: Mapping[str, Baseline],
+    settings: DescriptorSettings,
+    answered: Sequence[int],
+) -> str | None:
     if settings.variant == "numeric":
-        return in_numbers(measures, usual)
+        return in_numbers(measures, usual, answered)
     if settings.variant == "json":
-        return in_json(measures, usual)
+        return in_json(measures, usual, answered)
     return in_words(measures, usual, settings.thresholds)
 
 

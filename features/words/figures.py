@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from features.names import FEATURES, RATES
 from features.words.baseline import Baseline, Measure
@@ -14,35 +14,39 @@ DIGITS = {"f0_hz": 1, "intensity_db": 1, "log_energy_db": 1, "jitter_local": 4, 
 OTHER_DIGITS = 2
 
 
-def in_numbers(measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> str | None:
+SAID_BY = {"log_energy_db": "intensity_db", **{rate: count for count, rate in RATES.items()}}
+"""Figures that say again what another one says: they are told only where that one is unknown."""
+
+
+def in_numbers(
+    measures: Mapping[str, Measure], usual: Mapping[str, Baseline], answers: Sequence[int] = ()
+) -> str | None:
     """The figures as text, such as ``f0_hz 212.3 (+1.4 sd); nod_yes 2; smile 0.40 (-0.3 sd)``.
 
-    ``measures`` holds only what was observed well enough; a feature without a baseline has no ``sd``, and None says
-    that there is nothing to tell.
+    ``measures`` holds only what was observed well enough; a feature without a baseline has no ``sd``. Nods that did not
+    happen and what another figure says already are left out. ``answers`` are the turns that a reply answers, where they
+    are several: ``answers turns 3, 4; f0_hz ...``. None says that there is nothing to tell.
     """
     parts = []
-    for name, measure in measures.items():
-        if measure.mean is None:
-            continue
+    for name, mean in _told(measures, list(measures)):
         if name in COUNTED:
-            parts.append(f"{name} {measure.mean:.0f}")
+            parts.append(f"{name} {mean:.0f}")
             continue
-        distance = f" ({usual[name].distance(measure.mean):+.1f} sd)" if name in usual else ""
-        parts.append(f"{name} {measure.mean:.{DIGITS.get(name, OTHER_DIGITS)}f}{distance}")
-    return "; ".join(parts) or None
+        distance = f" ({_rounded(usual[name].distance(mean), 1):+.1f} sd)" if name in usual else ""
+        parts.append(f"{name} {mean:.{DIGITS.get(name, OTHER_DIGITS)}f}{distance}")
+    shared = [f"answers turns {', '.join(map(str, answers))}"] if answers else []
+    return "; ".join([*shared, *parts]) if parts else None
 
 
-def in_json(measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> str | None:
+def in_json(measures: Mapping[str, Measure], usual: Mapping[str, Baseline], answers: Sequence[int] = ()) -> str | None:
     """The figures as one compact JSON object, such as ``{"f0_hz":{"mean":212.3,"sd_from_usual":1.4},"nod_yes":2}``.
 
-    Keys are in the order of ``features.names``. What was not observed has no key, what has no baseline no
-    ``sd_from_usual``; counts are whole numbers. None where nothing was observed.
+    Keys are in the order of ``features.names``. What was not observed has no key, nor has what ``in_numbers`` leaves
+    out; what has no baseline has no ``sd_from_usual``; counts are whole numbers. ``answers`` come first, as
+    ``"answers_turns":[3,4]``. None where there is nothing to tell.
     """
-    figures: dict[str, int | dict[str, float]] = {}
-    for name in FEATURES:
-        mean = measures[name].mean if name in measures else None
-        if mean is None:
-            continue
+    figures: dict[str, int | dict[str, float] | list[int]] = {}
+    for name, mean in _told(measures, FEATURES):
         if name in COUNTED:
             figures[name] = round(mean)
             continue
@@ -50,7 +54,16 @@ def in_json(measures: Mapping[str, Measure], usual: Mapping[str, Baseline]) -> s
         if name in usual:
             figure["sd_from_usual"] = _rounded(usual[name].distance(mean), 1)
         figures[name] = figure
-    return json.dumps(figures, separators=(",", ":"), allow_nan=False) if figures else None
+    shared = {"answers_turns": list(answers)} if answers else {}
+    return json.dumps({**shared, **figures}, separators=(",", ":"), allow_nan=False) if figures else None
+
+
+def _told(measures: Mapping[str, Measure], names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Those of ``names`` that are worth telling, with their means."""
+    known = {name: measure.mean for name, measure in measures.items() if measure.mean is not None}
+    for name in names:
+        if name in known and SAID_BY.get(name) not in known and not (name in COUNTED and round(known[name]) == 0):
+            yield name, known[name]
 
 
 def _rounded(value: float, digits: int) -> float:

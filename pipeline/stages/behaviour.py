@@ -76,6 +76,7 @@ DESCRIBE = Stage(
     needs=("features",),
     per="session",
     help="Put the rater's behaviour into words, turn by turn.",
+    version=2,
     settings=lambda config, unit: settings_of(config.describe),
     applies=has_media,
 )

@@ -93,14 +93,33 @@ def test_a_person_who_rates_themselves_has_no_listener():
 
 def test_numeric_variant():
     texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="numeric")))
-    assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd); nod_yes 0"
+    assert texts[2, "bob", "during"] == "smile 0.90 (+2.5 sd)"
     assert texts[2, "bob", "reply"] == "f0_hz 230.0 (+1.4 sd)"
 
 
 def test_json_variant():
     texts = _texts(describe_session(SESSION, _table(_bob()), DescriptorSettings(variant="json")))
-    assert texts[2, "bob", "during"] == '{"nod_yes":0,"smile":{"mean":0.9,"sd_from_usual":2.5}}'
+    assert texts[2, "bob", "during"] == '{"smile":{"mean":0.9,"sd_from_usual":2.5}}'
     assert texts[2, "bob", "reply"] == '{"f0_hz":{"mean":230.0,"sd_from_usual":1.4}}'
+
+
+@pytest.mark.parametrize(
+    ("variant", "told"),
+    [
+        ("numeric", "answers turns 2, 3; f0_hz 230.0"),
+        ("json", '{"answers_turns":[2,3],"f0_hz":{"mean":230.0}}'),
+    ],
+)
+def test_a_reply_to_several_turns_is_told_once_as_figures(variant, told):
+    # Ann, bob, ann, ann (cy between), bob, ann, and nobody answers.
+    who = ("ann", "bob", "ann", "ann", "cy", "bob", "ann", "ann")
+    session = replace(SESSION, turns=tuple(Turn(i, name, "x", float(i), i + 0.9) for i, name in enumerate(who)))
+    rows: list[Row] = [(turn, "bob", "reply", "f0_hz", 230.0 if turn else 200.0, 0.5) for turn in (0, 2, 3)]
+    rows.append((2, "bob", "during", "smile", 0.5, 1.0))
+    found = _texts(describe_session(session, _table(rows), DescriptorSettings(variant=variant)))
+    assert found.keys() == {(0, "bob", "reply"), (2, "bob", "during"), (3, "bob", "reply")}
+    assert found[3, "bob", "reply"] == told
+    assert "answers" not in found[0, "bob", "reply"] + found[2, "bob", "during"]
 
 
 def test_loudness_is_described_where_pitch_was_never_measured():

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from features.names import FEATURES
 from features.words.baseline import Baseline, Measure
-from features.words.figures import in_json, in_numbers
+from features.words.figures import SAID_BY, in_json, in_numbers
+from features.words.phrases import COUNTED
 
 USUAL = {"f0_hz": Baseline(200.0, 10.0), "jitter_local": Baseline(0.02, 0.002), "smile": Baseline(0.3, 0.2)}
 MEANS = {"nod_yes": 2.0, "f0_hz": 212.34, "jitter_local": 0.01999, "smile": 0.4, "intensity_db": None}
@@ -14,17 +15,38 @@ MEASURES = {name: Measure(mean, 1.0) for name, mean in MEANS.items()}
 
 def test_numbers():
     assert in_numbers(MEASURES, USUAL) == (
-        "nod_yes 2; f0_hz 212.3 (+1.2 sd); jitter_local 0.0200 (-0.0 sd); smile 0.40 (+0.5 sd)"
+        "nod_yes 2; f0_hz 212.3 (+1.2 sd); jitter_local 0.0200 (+0.0 sd); smile 0.40 (+0.5 sd)"
     )
     assert in_numbers(MEASURES, {}) == "nod_yes 2; f0_hz 212.3; jitter_local 0.0200; smile 0.40"
     assert in_numbers({}, USUAL) is None
 
 
-def test_counts_and_their_rates_stand_side_by_side():
-    measures = {"nod_yes": Measure(2.0, 1.0), "nod_yes_per_min": Measure(12.34, 1.0)}
+def test_what_another_figure_says_already_is_left_out():
+    measures = {
+        "intensity_db": Measure(60.0, 1.0),
+        "log_energy_db": Measure(-30.0, 1.0),
+        "nod_yes": Measure(2.0, 1.0),
+        "nod_yes_per_min": Measure(12.34, 1.0),
+    }
     usual = {"nod_yes_per_min": Baseline(6.0, 3.0)}
-    assert in_numbers(measures, usual) == "nod_yes 2; nod_yes_per_min 12.3 (+2.1 sd)"
-    assert in_json(measures, usual) == '{"nod_yes":2,"nod_yes_per_min":{"mean":12.3,"sd_from_usual":2.1}}'
+    assert in_numbers(measures, usual) == "intensity_db 60.0; nod_yes 2"
+    assert in_json(measures, usual) == '{"intensity_db":{"mean":60.0},"nod_yes":2}'
+    alone = {name: measures[name] for name in ("log_energy_db", "nod_yes_per_min")}
+    assert in_numbers(alone, usual) == "log_energy_db -30.0; nod_yes_per_min 12.3 (+2.1 sd)"
+
+
+def test_nods_that_did_not_happen_are_left_out_and_a_smile_of_nothing_is_told():
+    measures = {name: Measure(0.0, 1.0) for name in ("nod_yes", "nod_yes_per_min", "nod_no", "smile")}
+    assert in_numbers(measures, {}) == "smile 0.00"
+    assert in_json(measures, {}) == '{"smile":{"mean":0.0}}'
+    assert in_numbers({"nod_yes": Measure(0.0, 1.0)}, {}) is None
+    assert in_json({"nod_yes": Measure(0.0, 1.0)}, {}, (1, 2)) is None
+
+
+def test_a_reply_to_several_turns_names_them():
+    measures = {"nod_yes": Measure(2.0, 1.0)}
+    assert in_numbers(measures, {}, (3, 4)) == "answers turns 3, 4; nod_yes 2"
+    assert in_json(measures, {}, (3, 4)) == '{"answers_turns":[3,4],"nod_yes":2}'
 
 
 def test_json_is_compact_and_in_the_order_of_the_features():
@@ -52,5 +74,7 @@ def test_json_has_a_key_for_what_was_observed_whatever_the_order(means, known, c
     text = in_json(measures, usual)
     assert in_json(dict(shuffled), usual) == text
     found = {} if text is None else json.loads(text)
-    assert list(found) == [name for name in FEATURES if means.get(name) is not None]
+    observed = [name for name in FEATURES if means.get(name) is not None]
+    zero = [name for name in COUNTED if name in observed and round(means[name]) == 0]
+    assert list(found) == [name for name in observed if name not in zero and SAID_BY.get(name) not in observed]
     assert all(("sd_from_usual" in v) == (n in known) for n, v in found.items() if isinstance(v, dict))
