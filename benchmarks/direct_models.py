@@ -1,14 +1,17 @@
 """Claim on USS: which form of a return decomposition's reward model predicts scores better, and which orders turns.
 
-Run: python benchmarks/direct_models.py ../shared/data/uss/SGD.txt.gz --kept FOLDER
+Run: python benchmarks/direct_models.py ../shared/data/uss/SGD.txt.gz [--kept FOLDER [--predict SEED]]
 
 A distilled model learns the turn rewards that IRCR, RUDDER, RRD or GELI have made of the scores (Eq. 5); a direct one
 is the network that was trained on the objective itself, as LLM-GELI's Table 4 has it. The folds, the settings and the
 Mean are those of benchmarks/session_scores.py: each session is predicted by what the other four folds taught. Both
 forms come of the same training of the objective, so that they differ by the projection and the distillation alone.
-Below them stand methods that are no objective. RRD is told at K = 32 and 64 where dialogues are longer than that.
+Below them stand methods that are no objective. RRD is told at K = 32 and 160 where dialogues are longer than that.
 Losses, and the within-session Spearman with people's turn labels, are averaged over seeds; every difference is paired,
 bootstrap over all sessions. Turn labels enter that correlation alone.
+
+With a folder nothing is read or predicted twice; --predict fills it with one seed's predictions and tells nothing, so
+that several processes can share the work.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 # A file beside this one is named like a package of ours, so its own folder may not be searched first.
@@ -55,7 +59,7 @@ from reward_model.settings import RewardModelSettings
 
 OBJECTIVES = ("ircr", "rudder", "rrd", "rrd-ls")
 OTHERS = ("reaction", "sentiment", "uniform")
-KS = (32, 64)
+KS = (32, 160)
 FORMS = ("distilled", "direct")
 
 
@@ -63,34 +67,62 @@ FORMS = ("distilled", "direct")
 class Material:
     """What every fold reads: the episodes, the turns' embeddings, the replies as read, what judges one session."""
 
-    episodes: tuple[Episode, ...]
-    embeddings: pa.Table
-    reactions: pa.Table
-    judged: dict[str, pa.Table]
+    sessions: Sequence[Session]
+    kept: Path | None
 
-    @classmethod
-    def of(cls, sessions: Sequence[Session], kept: Path | None) -> Material:
+    @cached_property
+    def episodes(self) -> tuple[Episode, ...]:
+        return tuple(episode for session in self.sessions for episode in session.episodes(NAME))
+
+    @cached_property
+    def embeddings(self) -> pa.Table:
+        return self._read("embeddings", lambda session: embed_session(session, NAME, RewardModelSettings()))
+
+    @cached_property
+    def reactions(self) -> pa.Table:
+        return self._read("reactions", lambda session: read_session(session, NAME, DecomposeSettings().reaction))
+
+    @cached_property
+    def judged(self) -> dict[str, pa.Table]:
         settings = DecomposeSettings()
+        asker = Asker(settings.llm)
+        return {
+            method: pa.concat_tables(
+                [judge_session(method, session, NAME, None, settings, asker).judgements for session in self.sessions]
+            )
+            for method in OTHERS
+            if METHODS[method].kind == "judge"
+        }
 
-        def judge(name: str) -> pa.Table:
-            asker = Asker(settings.llm)
-            return pa.concat_tables([judge_session(name, s, NAME, None, settings, asker).judgements for s in sessions])
+    def _read(self, name: str, of_session: Callable[[Session], pa.Table]) -> pa.Table:
+        path = None if self.kept is None else self.kept / f"{name}-{len(self.sessions)}.parquet"
+        if path is not None and path.is_file():
+            return pq.read_table(path)
+        table = pa.concat_tables([of_session(session) for session in self.sessions])
+        if path is not None:
+            pq.write_table(table, path)
+        return table
 
-        def read(name: str) -> pa.Table:
-            path = None if kept is None else kept / f"{name}-{len(sessions)}.parquet"
-            if path is not None and path.is_file():
-                return pq.read_table(path)
-            if name == "embeddings":
-                table = pa.concat_tables([embed_session(s, NAME, RewardModelSettings()) for s in sessions])
-            else:
-                table = pa.concat_tables([read_session(s, NAME, settings.reaction) for s in sessions])
-            if path is not None:
-                pq.write_table(table, path)
-            return table
 
-        episodes = tuple(episode for session in sessions for episode in session.episodes(NAME))
-        judged = {name: judge(name) for name in OTHERS if METHODS[name].kind == "judge"}
-        return cls(episodes, read("embeddings"), read("reactions"), judged)
+def kept_predictions(
+    title: str,
+    method: str,
+    settings: DecomposeSettings,
+    seed: int,
+    material: Material,
+    held: HeldOut,
+) -> Predicted:
+    """`predictions`, made once where there is a folder to keep them in."""
+    if material.kept is None:
+        return predictions(method, settings, seed, material, held)
+    path = material.kept / f"{title}-seed{seed}-{len(held.session_ids)}.npz"
+    if not path.is_file():
+        made = predictions(method, settings, seed, material, held)
+        scratch = path.with_suffix(".unfinished.npz")
+        np.savez(scratch, offsets=made.offsets, **made.values)  # type: ignore[arg-type]
+        scratch.rename(path)
+    with np.load(path) as arrays:
+        return Predicted({form: arrays[form] for form in FORMS if form in arrays}, arrays["offsets"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +183,13 @@ def variants(longest: int) -> list[tuple[str, str, DecomposeSettings]]:
     return [*((f"rrd, K = {k}", "rrd", DecomposeSettings(rrd=RRDSettings(k=k))) for k in told), *rows]
 
 
-def compare(source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: int) -> None:
+def compare(source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: Sequence[int]) -> None:
     """Print losses and agreement of every form, with their paired differences."""
     how, longest = EvaluationSettings(), int(held.lengths.max())
     tell("target turns of the longest dialogue", longest, "turns", source=source)
     for title, method, settings in variants(longest):
         started = time.process_time()
-        found = [predictions(method, settings, seed, material, held) for seed in range(seeds)]
+        found = [kept_predictions(title, method, settings, seed, material, held) for seed in seeds]
         offsets = found[0].offsets
         mean = losses(held, np.zeros((1, held.turns)), offsets, how)
         loss, agreement = {}, {}
@@ -174,7 +206,7 @@ def compare(source: str, material: Material, labels: TurnLabels, held: HeldOut, 
             }
         tell(
             f"{title}: global loss by five folds, {', '.join(forms)}", forms["distilled"]["loss"][0],
-            "squared units of the score", mean=mean.value, seeds=seeds, sessions=len(held.session_ids), **forms,
+            "squared units of the score", mean=mean.value, seeds=len(seeds), sessions=len(held.session_ids), **forms,
             **differences, source=source, cpu_s=round(time.process_time() - started),
         )  # fmt: skip
         sys.stdout.flush()
@@ -199,13 +231,17 @@ def _quiet(done: int, total: int, text: str) -> None:
     """A hundred trainings need no progress of their own."""
 
 
-def main(source: Path, seeds: int, limit: int | None, kept: Path | None) -> None:
+def main(source: Path, seeds: int, limit: int | None, kept: Path | None, predict: int | None) -> None:
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
-    material = Material.of(list(corpus.iter_sessions())[:limit], kept)
+    material = Material(list(corpus.iter_sessions())[:limit], kept)
     held = HeldOut.of(material.episodes)
+    if predict is not None:
+        for title, method, settings in variants(int(held.lengths.max())):
+            kept_predictions(title, method, settings, predict, material, held)
+        return
     labels = read_labels(corpus.turn_labels, held, EvaluationSettings())
     assert isinstance(labels, TurnLabels), labels
-    compare(source.name, material, labels, held, seeds)
+    compare(source.name, material, labels, held, range(seeds))
 
 
 if __name__ == "__main__":
@@ -213,6 +249,9 @@ if __name__ == "__main__":
     parser.add_argument("source", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--limit", type=int, help="only so many sessions, to try it")
-    parser.add_argument("--kept", type=Path, help="an existing folder for what was read of this corpus")
+    parser.add_argument("--kept", type=Path, help="an existing folder for what was read and predicted of this corpus")
+    parser.add_argument("--predict", type=int, metavar="SEED", help="only make this seed's predictions, for --kept")
     arguments = parser.parse_args()
-    main(arguments.source, arguments.seeds, arguments.limit, arguments.kept)
+    if arguments.predict is not None and arguments.kept is None:
+        parser.error("--predict needs --kept FOLDER")
+    main(arguments.source, arguments.seeds, arguments.limit, arguments.kept, arguments.predict)
