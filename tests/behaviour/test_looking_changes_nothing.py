@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from foundation.files import file_digest
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
+from tests.llm_client.kept.test_claims import rows
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import TEXT as LLM_TEXT
 from tests.pipeline.llm_run import good, write_run
@@ -73,6 +75,8 @@ def test_neither_a_dry_run_nor_a_preview_changes_the_reply_cache(tmp_path, appor
     with serving(OpenAIServer(answer=good)) as server:
         path = config(tmp_path, LLM_TEXT.format(server.url, "m"))
         assert apportion("decompose", path).returncode == 0
+        while rows(tmp_path / "run" / "llm_cache.sqlite", "askers"):
+            time.sleep(0.05)  # The run's client lives on in this process, and gives back its share of the limits.
         asked, before = server.answered, tree(tmp_path)
         for options in (("--dry-run",), ("--dry-run", "--batch"), ("--preview", 2)):
             done = apportion("decompose", path, *options)
