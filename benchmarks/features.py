@@ -42,6 +42,7 @@ from corpus.session import Media, Rating, Session, Turn
 from demo.making.planted import Planted
 from demo.making.tables import to_corpus
 from features.extract import extract_session
+from features.model_files.mesh import find_mesh
 from features.settings import FeatureSettings
 
 SIZES = ((320, 240), (640, 360), (640, 480), (1280, 720))
@@ -138,9 +139,13 @@ def measure_speed(shared: Path, folder: Path, seconds: float, only: str | None) 
         tell(f"pure decode {name}", 1 / limit, "x real time", ms_a_second=round(1000 * limit, 1))
         naive = naive_seconds(film, emotion) * FPS
         tell(f"naive chain {name}", 1 / naive, "x real time", ms_a_second=round(1000 * naive, 1))
-        for detector in ("yunet", "haar"):
+        for detector in ("yunet", "haar", *(("mesh", "mesh without iris") if find_mesh() else ())):
             for mood in ("none", str(emotion)):
-                settings = FeatureSettings(detector=detector, yunet_model=yunet, emotion_model=mood)
+                kind, _, without = detector.partition(" ")
+                settings = FeatureSettings.model_validate(
+                    {"detector": kind, "yunet_model": yunet, "emotion_model": mood}
+                    | ({"iris_rate_hz": 0.0} if without else {})
+                )
                 spent = cpu(lambda film=film, settings=settings: extract(film, settings)) / seconds
                 tell(
                     f"features {name} {detector} {'without' if mood == 'none' else 'with'} emotion",

@@ -12,6 +12,9 @@ from features.presets import PRESETS
 from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
 
+MESH_SETTINGS = ("mesh_rate_hz", "iris_rate_hz", "smile_level", "eyes_closed_opening", "gaze_angle_deg")
+"""Settings that only the back-end `mesh` reads."""
+
 
 class FeatureSettings(PresetSettings):
     """How behaviour is measured in audio and video."""
@@ -45,9 +48,10 @@ class FeatureSettings(PresetSettings):
         default=True,
         description="Leave out the decoder's deblocking filter (H.264, HEVC): a fifth faster, hardly coarser pictures.",
     )
-    detector: Literal["haar", "yunet", "mediapipe"] = Field(
+    detector: Literal["haar", "yunet", "mesh", "mediapipe"] = Field(
         default="haar",
-        description='What finds faces: "haar" (bundled), "yunet" (an ONNX file) or "mediapipe" (extra and .task file).',
+        description='What finds faces: "haar" (bundled), "yunet" (an ONNX file), "mesh" (what `apportion models fetch '
+        'mesh` got) or "mediapipe" (extra and .task file).',
     )
     yunet_model: Path | None = Field(default=None, description="YuNet's ONNX file, for detector = 'yunet'.")
     landmarker_model: Path | None = Field(
@@ -139,6 +143,30 @@ class FeatureSettings(PresetSettings):
     )
     gaze_look: float = Field(
         default=0.3, gt=0.0, lt=1.0, description="With mediapipe: how far the eyes turn aside that is off screen."
+    )
+    mesh_rate_hz: float = Field(
+        default=5.0, gt=0.0, le=60.0, description="With mesh: how often a second the points of the face are found."
+    )
+    iris_rate_hz: float = Field(
+        default=2.5,
+        ge=0.0,
+        le=60.0,
+        description="With mesh: how often a second the eyes are looked at, at most mesh_rate_hz; 0 leaves them out.",
+    )
+    smile_level: float = Field(
+        default=0.55,
+        gt=0.0,
+        lt=1.0,
+        description="With mesh: smile, from 0 (none) to 1 (broad), from which on it is one.",
+    )
+    eyes_closed_opening: float = Field(
+        default=0.22,
+        gt=0.0,
+        lt=1.0,
+        description="With mesh: height over width of the eyes below which they are closed.",
+    )
+    gaze_angle_deg: float = Field(
+        default=15.0, gt=0.0, lt=90.0, description="With mesh: degrees to the side that are still on screen."
     )
     reply_max_s: float = Field(
         default=10.0,

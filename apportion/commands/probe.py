@@ -21,7 +21,9 @@ SETTINGS_OPTIONS = (
     click.option("--pitch-floor", "pitch_floor_hz", type=float, metavar="HZ", help="Lowest pitch.  [default: 75]"),
     click.option("--pitch-ceiling", "pitch_ceiling_hz", type=float, metavar="HZ", help="Highest.  [default: 500]"),
     click.option(
-        "--detector", type=click.Choice(["haar", "yunet", "mediapipe"]), help="What finds faces.  [default: haar]"
+        "--detector",
+        type=click.Choice(["haar", "yunet", "mesh", "mediapipe"]),
+        help="What finds faces.  [default: haar]",
     ),
     click.option("--yunet-model", type=click.Path(path_type=Path), metavar="FILE", help="For --detector yunet."),
     click.option(

@@ -33,6 +33,10 @@ def open_detector(settings: FeatureSettings) -> FaceDetector:
         from features.face.yunet import YuNetDetector
 
         return YuNetDetector(settings)
+    if settings.detector == "mesh":
+        from features.face.mesh.detector import MeshDetector
+
+        return MeshDetector(settings)
     if settings.detector == "mediapipe":
         from features.face.landmarker import LandmarkDetector
 

@@ -11,25 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from features.face.clock import Clock, hold_s
 from features.face.detector import open_detector
+from features.face.expressions import open_expressions
 from features.face.face import Face
-from features.face.gaze import gaze_log_ratio, on_screen
 from features.face.nods import HeadEvents, head_events
-from features.face.smile import smile_score
+from features.face.seen import Seen
 from features.face.swings import HeadPath
-from features.face.tracker import FaceTracker, Seen
+from features.face.tracker import FaceTracker
 from features.names import EMOTION_FEATURES, RATES
 from features.recording.video import Picture
-from features.series import Series, Span, sampled, smoothed
+from features.series import Series, Span, sampled
 from features.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from features.emotion_model.network import EmotionModel
-
-SLOWEST_S = 1.0
-"""Pictures further apart than this are no film: what lies between them is unobserved."""
-HOLD_PICTURES = 2.5
-"""A picture counts for the time to its neighbours, but a gap of more than this many pictures is unobserved."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +66,6 @@ class FaceMeasures:
         return {**self.series, **self.traces, **flags}
 
 
-class Clock:
-    """Ticks at the first moment of every interval of ``1 / rate_hz`` seconds."""
-
-    def __init__(self, rate_hz: float) -> None:
-        self._rate_hz = rate_hz
-        self._last = -math.inf
-
-    def ticks(self, time_s: float) -> bool:
-        """Whether ``time_s`` is the first moment of its interval."""
-        # A moment that is a rounding error before its interval belongs to it.
-        interval = math.floor(time_s * self._rate_hz + 1e-3)
-        if interval <= self._last:
-            return False
-        self._last = interval
-        return True
-
-
 class FaceMeter:
     """Follows one person's face and collects a few numbers a picture; it keeps no pictures."""
 
@@ -96,12 +75,12 @@ class FaceMeter:
         self.half = half
         self._settings = settings
         self._offset_s = offset_s
-        self._tracker = FaceTracker(settings, open_detector(settings))
+        detector = open_detector(settings)
+        self._tracker = FaceTracker(settings, detector)
+        self._expressions = open_expressions(settings, detector)
         self._emotions = emotions
         self._faces: list[tuple[float, Face | None]] = []
-        self._expressions_at: list[tuple[float, float, float]] = []
         self._emotions_at: list[tuple[float, NDArray[np.float32] | None]] = []
-        self._expression_clock = Clock(settings.expression_rate_hz)
         self._emotion_clock = Clock(settings.emotion_rate_hz)
 
     def add(self, picture: Picture) -> None:
@@ -115,17 +94,16 @@ class FaceMeter:
         for seen in self._tracker.finish():
             self._note(seen)
         times = [time_s for time_s, _ in self._faces]
-        hold_s = _hold_s(times, self._settings.video_rate_hz)
-        seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], hold_s)
+        held_s = hold_s(times, self._settings.video_rate_hz)
+        seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], held_s)
         paths = self._paths()
         series, traces = self._expressed()
-        traces |= self._traced(paths, hold_s)
+        traces |= self._traced(paths, held_s)
         return FaceMeasures(series, traces, head_events(paths, self._settings), seen_series)
 
     def _note(self, seen: Seen) -> None:
         time_s = seen.picture.time_s + self._offset_s
-        if self._expression_clock.ticks(time_s):
-            self._expressions_at.append((time_s, *self._express(seen)))
+        self._expressions.note(time_s, seen)
         if self._emotions is not None and self._emotion_clock.ticks(time_s):
             face = seen.face.crop(seen.picture.colours()) if seen.face is not None else None
             known = face is not None and min(face.shape) > 0
@@ -143,64 +121,31 @@ class FaceMeter:
             since_s, until_s = min(since_s, faceless_s), math.inf
         if math.isfinite(since_s):
             since_s, until_s = since_s + self._offset_s, until_s + self._offset_s
-            kept = [not since_s <= time_s < until_s for time_s, _, _ in self._expressions_at]
-            self._expressions_at = [
-                e if keep else (e[0], math.nan, math.nan) for e, keep in zip(self._expressions_at, kept, strict=True)
-            ]
+            self._expressions.forget((since_s, until_s))
             self._emotions_at = [
                 (time_s, None if since_s <= time_s < until_s else seen) for time_s, seen in self._emotions_at
             ]
 
-    def _express(self, seen: Seen) -> tuple[float, float]:
-        """Smile score and where the eyes look; NaN where no face is seen."""
-        import cv2
-
-        face, luma = seen.face, seen.picture.luma
-        if face is None:
-            return math.nan, math.nan
-        if face.landmarks is not None:
-            return face.landmarks.smile, face.landmarks.look
-        crop = face.crop(luma)
-        if min(crop.shape) < 2:
-            return math.nan, math.nan
-        size = self._settings.smile_width_px
-        scaled = np.asarray(cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA), dtype=np.uint8)
-        return float(smile_score(scaled, self._settings.smile_scale)), gaze_log_ratio(luma, face)
-
     def _expressed(self) -> tuple[dict[str, Series], dict[str, Series]]:
         """The decisions (smile, gaze, emotions) and the raw scores beside them."""
-        settings = self._settings
-        by_landmarks = settings.detector == "mediapipe"
-        moments, scores, looks = np.array(self._expressions_at, dtype=np.float64).reshape(-1, 3).T
-        hold_s = _hold_s(moments.tolist(), settings.expression_rate_hz)
-        enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
-        level = smoothed(moments, scores, settings.expression_smooth_s)
-        smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
-        limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
-        series = {
-            "gaze_on_screen": sampled(
-                moments, on_screen(smoothed(moments, looks, settings.expression_smooth_s), limit), hold_s
-            ),
-            "smile": sampled(moments, smiles, hold_s),
-        }
+        series, traces = self._expressions.told()
         for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
             values = [math.nan if seen is None else float(seen[index]) for _, seen in self._emotions_at]
             times_s = [time_s for time_s, _ in self._emotions_at]
-            series[name] = sampled(times_s, values, _hold_s(times_s, settings.emotion_rate_hz))
-        raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
-        return series, {"smile_score": sampled(moments, scores, hold_s), raw: sampled(moments, looks, hold_s)}
+            series[name] = sampled(times_s, values, hold_s(times_s, self._settings.emotion_rate_hz))
+        return series, traces
 
-    def _traced(self, paths: Sequence[HeadPath], hold_s: float) -> dict[str, Series]:
+    def _traced(self, paths: Sequence[HeadPath], held_s: float) -> dict[str, Series]:
         """Where the head was, and how it was turned where the back-end tells."""
         times = np.concatenate([path.times_s for path in paths]) if paths else np.zeros(0)
         x, y = (np.concatenate([p.x if axis else p.y for p in paths]) if paths else times for axis in (1, 0))
-        traces = {"head_x": sampled(times, x, hold_s), "head_y": sampled(times, y, hold_s)}
+        traces = {"head_x": sampled(times, x, held_s), "head_y": sampled(times, y, held_s)}
         turned = [
             (t, f.landmarks.yaw_deg, f.landmarks.pitch_deg) for t, f in self._faces if f is not None and f.landmarks
         ]
         if turned:
             moments, yaw, pitch = np.array(turned, dtype=np.float64).T
-            traces |= {"head_yaw_deg": sampled(moments, yaw, hold_s), "head_pitch_deg": sampled(moments, pitch, hold_s)}
+            traces |= {"head_yaw_deg": sampled(moments, yaw, held_s), "head_pitch_deg": sampled(moments, pitch, held_s)}
         return traces
 
     def _paths(self) -> list[HeadPath]:
@@ -213,12 +158,6 @@ class FaceMeter:
             times, x, y, height = np.array(followed, dtype=np.float64).T
             paths.append(HeadPath(times, x / np.median(height), y / np.median(height)))
         return paths
-
-
-def _hold_s(times_s: Sequence[float], rate_hz: float) -> float:
-    """How long a sample may count, seconds: the recording may have fewer pictures than were asked for."""
-    usual_s = float(np.median(np.diff(times_s))) if len(times_s) > 1 else 0.0
-    return HOLD_PICTURES * max(1.0 / rate_hz, min(usual_s, SLOWEST_S))
 
 
 def _inside(series: Series, spans: Sequence[Span]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

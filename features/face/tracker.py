@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from features.face.detector import FaceDetector
 from features.face.face import Face
+from features.face.seen import Seen
 from features.recording.video import Grey, Picture
 from features.settings import FeatureSettings
 
@@ -31,14 +32,6 @@ CUT_DIFFERENCE = 25.0
 """Mean grey difference of two pictures in a row that is a cut: worth asking the detector at once."""
 EARLY = 1e-3
 """Seconds by which a picture may be early for the detector's clock."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A picture about which all is decided: the face in ``picture``, in its own pixels, or None."""
-
-    picture: Picture
-    face: Face | None
 
 
 @dataclass(frozen=True)

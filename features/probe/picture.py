@@ -135,8 +135,10 @@ def _smile(axes: Axes, probe: Probe) -> None:
     _unseen(axes, probe)
     _shade(axes, _where(probe.series["smile"], 1.0), GREEN, "smiling")
     _line(axes, probe.series["smile_score"], GREEN)
-    enough = settings.smile_blendshape if settings.detector == "mediapipe" else settings.smile_neighbours
-    axes.axhline(enough, color="#666666", linewidth=0.8, linestyle=(0, (4, 3)))
+    levels = {"mediapipe": settings.smile_blendshape, "mesh": settings.smile_level}
+    axes.axhline(
+        levels.get(settings.detector, settings.smile_neighbours), color="#666666", linewidth=0.8, linestyle=(0, (4, 3))
+    )
     axes.set_ylim(bottom=0)
     _legend(axes)
 
@@ -144,7 +146,8 @@ def _smile(axes: Axes, probe: Probe) -> None:
 def _gaze(axes: Axes, probe: Probe) -> None:
     _unseen(axes, probe)
     _shade(axes, _where(probe.series["gaze_on_screen"], 0.0), ORANGE, "off screen")
-    raw = next((probe.series[name] for name in ("gaze_look", "gaze_log_ratio") if name in probe.series), None)
+    names = ("gaze_look", "gaze_yaw_deg", "gaze_log_ratio")
+    raw = next((probe.series[name] for name in names if name in probe.series), None)
     if raw is not None:
         _line(axes, raw, BLUE)
     _legend(axes)

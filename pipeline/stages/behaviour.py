@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
+from features.model_files.mesh import FILES as MESH_FILES
+from features.settings import MESH_SETTINGS
 from pipeline.config import Config, key_of, settings_of
 from pipeline.engine.facts import RECORDING_NOTES, has_unmeasured_face, has_video
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
@@ -25,8 +27,13 @@ def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
 def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """Model files enter by their content: another file at the same path is other work."""
     settings = config.features
+    plain = key_of(settings)
+    if settings.detector != "mesh":
+        # What was measured before there was a mesh stays what it is.
+        plain = {name: value for name, value in plain.items() if name not in MESH_SETTINGS}
     return {
-        **key_of(settings),
+        **plain,
+        **({"mesh": [file.sha256 for file in MESH_FILES]} if settings.detector == "mesh" else {}),
         "emotion_model": emotion_identity(settings.emotion_model),
         "yunet_model": settings.detector == "yunet" and content_identity(settings.yunet_model),
         "landmarker_model": settings.detector == "mediapipe" and content_identity(settings.landmarker_model),
@@ -42,7 +49,7 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
         from features.face.detector import open_detector
 
         open_detector(settings)
-        if settings.detector != "mediapipe":
+        if settings.detector in ("haar", "yunet"):
             cascade("smile")
         model = resolve_emotion_model(settings.emotion_model)
         if model is not None and has_unmeasured_face(sessions, before.root):

@@ -18,6 +18,7 @@ from corpus.corpus import Corpus
 from corpus.session import Media, Session, Turn
 from features.extract import extract_session
 from features.settings import FeatureSettings
+from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401
 from tests.features.planted import CLIPS, DURATION_S, Clip, Span, f1, happenings, matched, spans, truth_at, write_clip
 from tests.shared import shared
 
@@ -77,9 +78,11 @@ def check(totals: np.ndarray, names: Sequence[str] = ("nod_yes", "nod_no", "smil
     assert scores["gaze"] >= SMILE_AND_GAZE_F1, scores
 
 
-@pytest.mark.parametrize("detector", ["haar", "yunet"])
-def test_planted_behaviour_is_found(clips, detector):
+@pytest.mark.parametrize("detector", ["haar", "yunet", pytest.param("mesh", marks=pytest.mark.slow)])
+def test_planted_behaviour_is_found(clips, detector, request):
     assert len(clips) >= 30
+    if detector == "mesh":
+        request.getfixturevalue("mesh_here")
     model = shared("models/face_detection_yunet_2026may.onnx") if detector == "yunet" else None
     settings = FeatureSettings(detector=detector, yunet_model=model, emotion_model="none")
     totals, seen = np.zeros((4, 3), int), {}
@@ -87,7 +90,8 @@ def test_planted_behaviour_is_found(clips, detector):
         frames = frames_of(path, settings)
         totals += tally(frames, clip)
         times, _ = series(frames, "smile_score")
-        seen[clip.name] = len(times) / (DURATION_S * settings.expression_rate_hz)
+        rate_hz = settings.mesh_rate_hz if detector == "mesh" else settings.expression_rate_hz
+        seen[clip.name] = len(times) / (DURATION_S * rate_hz)
         if not clip.events:
             assert not events(frames, "nod_yes"), clip.name
             assert not events(frames, "nod_no"), clip.name

@@ -1,0 +1,95 @@
+"""What a face shows over time: smile and gaze, by cascade and pixels or as a back-end tells them."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from features.face.clock import Clock, hold_s
+from features.face.detector import FaceDetector
+from features.face.gaze import gaze_log_ratio, on_screen
+from features.face.seen import Seen
+from features.face.smile import smile_score
+from features.series import Series, Span, sampled, smoothed
+from features.settings import FeatureSettings
+
+
+class Expressions(Protocol):
+    """Collects what one person's face shows, picture by picture."""
+
+    def note(self, time_s: float, seen: Seen) -> None:
+        """Take in a picture about which it is decided whether the face is in it."""
+        ...
+
+    def forget(self, span: Span) -> None:
+        """Take back what was told within ``span``: it was another thing than the face."""
+        ...
+
+    def told(self) -> tuple[dict[str, Series], dict[str, Series]]:
+        """Decisions by feature (``smile``, ``gaze_on_screen``), and traces that are only stored."""
+        ...
+
+
+def open_expressions(settings: FeatureSettings, detector: FaceDetector) -> Expressions:
+    """What reads the faces that ``detector`` finds."""
+    if settings.detector == "mesh":
+        from features.face.mesh.detector import MeshDetector
+        from features.face.mesh.expressions import MeshExpressions
+
+        assert isinstance(detector, MeshDetector)
+        return MeshExpressions(settings, detector)
+    return ScoredExpressions(settings)
+
+
+class ScoredExpressions:
+    """Hits of the smile cascade and white of the eyes; with `mediapipe` what its landmarks tell instead."""
+
+    def __init__(self, settings: FeatureSettings) -> None:
+        self._settings = settings
+        self._clock = Clock(settings.expression_rate_hz)
+        self._at: list[tuple[float, float, float]] = []
+
+    def note(self, time_s: float, seen: Seen) -> None:
+        """See ``Expressions.note``."""
+        if self._clock.ticks(time_s):
+            self._at.append((time_s, *self._scores(seen)))
+
+    def forget(self, span: Span) -> None:
+        """See ``Expressions.forget``."""
+        since_s, until_s = span
+        self._at = [(at[0], math.nan, math.nan) if since_s <= at[0] < until_s else at for at in self._at]
+
+    def told(self) -> tuple[dict[str, Series], dict[str, Series]]:
+        """See ``Expressions.told``; the traces are the raw scores."""
+        settings = self._settings
+        by_landmarks = settings.detector == "mediapipe"
+        moments, scores, looks = np.array(self._at, dtype=np.float64).reshape(-1, 3).T
+        held_s = hold_s(moments.tolist(), settings.expression_rate_hz)
+        enough = settings.smile_blendshape if by_landmarks else settings.smile_neighbours
+        level = smoothed(moments, scores, settings.expression_smooth_s)
+        smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
+        limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
+        gaze = on_screen(smoothed(moments, looks, settings.expression_smooth_s), limit)
+        raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
+        return (
+            {"gaze_on_screen": sampled(moments, gaze, held_s), "smile": sampled(moments, smiles, held_s)},
+            {"smile_score": sampled(moments, scores, held_s), raw: sampled(moments, looks, held_s)},
+        )
+
+    def _scores(self, seen: Seen) -> tuple[float, float]:
+        """Smile score and where the eyes look; NaN where no face is seen."""
+        import cv2
+
+        face, luma = seen.face, seen.picture.luma
+        if face is None:
+            return math.nan, math.nan
+        if face.landmarks is not None:
+            return face.landmarks.smile, face.landmarks.look
+        crop = face.crop(luma)
+        if min(crop.shape) < 2:
+            return math.nan, math.nan
+        size = self._settings.smile_width_px
+        scaled = np.asarray(cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+        return float(smile_score(scaled, self._settings.smile_scale)), gaze_log_ratio(luma, face)

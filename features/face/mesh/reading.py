@@ -1,0 +1,54 @@
+"""What the mesh tells of one picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from features.face.face import Face
+from features.face.mesh.detector import MeshDetector
+from features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
+from features.face.mesh.gaze import gaze_confidence, gaze_yaw
+from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
+from features.face.mesh.networks import mesh_networks
+from features.face.mesh.points import RIGHT_EYE
+from features.face.mesh.smile import mouth_opening, smile_score
+from features.recording.video import Picture
+
+MOUTH_HIDDEN = 50.0
+"""Degrees of yaw beyond which the far corner of the mouth cannot be seen."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One look: ``smile`` 0 to 1, ``mouth`` opening in eye distances, ``pose`` and ``eyes``, ``gaze`` in degrees from
+    the camera with its ``confidence``; NaN where it was not seen."""
+
+    smile: float
+    mouth: float
+    pose: HeadPose
+    eyes: Eyes
+    gaze: float
+    confidence: float
+
+
+NOT_SEEN = Reading(math.nan, math.nan, NO_POSE, NO_EYES, math.nan, math.nan)
+
+
+def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_eyes: bool) -> Reading:
+    """Everything that ``face`` tells in ``picture``, whose pixels it is in; the eyes only ``with_eyes``."""
+    points = None if face is None else detector.points_at(picture, face)
+    if points is None:
+        return NOT_SEEN
+    luma = picture.luma
+    pose = head_pose(points, luma.shape[1], luma.shape[0])
+    eyes = look_at_eyes(mesh_networks(), luma, points) if with_eyes else NO_EYES
+    hidden = not abs(pose.yaw) <= MOUTH_HIDDEN
+    return Reading(
+        smile=math.nan if hidden else smile_score(points),
+        mouth=math.nan if hidden else mouth_opening(points),
+        pose=pose,
+        eyes=eyes,
+        gaze=gaze_yaw(pose, eyes),
+        confidence=gaze_confidence(points.certainty, pose, eyes, points.apart(*RIGHT_EYE)),
+    )

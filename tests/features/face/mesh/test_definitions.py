@@ -1,0 +1,169 @@
+"""What points tell, on points whose answer is known."""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.face.face import Face
+from features.face.mesh.canonical import CANONICAL
+from features.face.mesh.crop import Crop
+from features.face.mesh.eyes import NO_EYES, Eyes, blinks, eye_opening, iris_turn
+from features.face.mesh.gaze import gaze_confidence, gaze_yaw, on_screen
+from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
+from features.face.mesh.points import FacePoints, crop_of_face
+from features.face.mesh.smile import mouth_opening, smile_score
+
+PLACES = np.array(list(CANONICAL.values()))
+WIDTH, HEIGHT = 640, 480
+ANGLES = st.floats(-40, 40)
+
+
+def turned(yaw: float, pitch: float, roll: float, place: tuple[float, float, float]) -> FacePoints:
+    """The canonical face at ``place`` (eye distances, camera's space), turned from the line to the camera."""
+    y, p, r = np.radians((yaw, pitch, roll))
+    x, z = place[0], place[2]
+    aside, below = math.atan2(-x, z), math.asin(-place[1] / math.sqrt(x * x + place[1] ** 2 + z * z))
+    # The face looks along -z: yaw turns that to the right, pitch down.
+    about_y = cv2.Rodrigues(np.array([0.0, -(y + aside), 0.0]))[0]
+    about_x = cv2.Rodrigues(np.array([p + below, 0.0, 0.0]))[0]
+    about_z = cv2.Rodrigues(np.array([0.0, 0.0, r]))[0]
+    camera = np.array([[WIDTH, 0, WIDTH / 2], [0, WIDTH, HEIGHT / 2], [0, 0, 1.0]])
+    seen = (camera @ ((about_y @ about_x @ about_z) @ PLACES.T + np.array(place)[:, None])).T
+    points = np.zeros((468, 3))
+    points[list(CANONICAL), :2] = seen[:, :2] / seen[:, 2:]
+    return FacePoints(points, 1.0)
+
+
+def face(width: float = 0.545, lift: float = 0.0, opening: float = 0.335, gap: float = 0.02) -> FacePoints:
+    """A frontal face with this mouth and these eyes, in units of 100 pixels an eye distance."""
+    points = np.zeros((468, 3))
+    points[[10, 152, 33, 133, 362, 263], :2] = [(0, -60), (0, 120), (-50, 0), (-20, 0), (20, 0), (50, 0)]
+    lids = ((159, 145, -35), (158, 153, -30), (160, 144, -40), (386, 374, 35), (385, 380, 30), (387, 373, 40))
+    for above, below, x in lids:
+        points[above, :2], points[below, :2] = (x, -15 * opening), (x, 15 * opening)
+    points[[61, 291], :2] = [(-50 * width, 70 - 100 * lift), (50 * width, 70 - 100 * lift)]
+    points[[13, 14], :2] = [(0, 70 - 50 * gap), (0, 70 + 50 * gap)]
+    return FacePoints(points, 1.0)
+
+
+@given(st.floats(-50, 700), st.floats(-50, 500), st.floats(5, 900), st.floats(-3.1, 3.1), st.integers(16, 200))
+def test_points_of_a_crop_go_back_where_they_came_from(x, y, side, roll, size):
+    crop = Crop(x, y, side, roll)
+    there = np.array([(1.0, 2.0), (size / 2, size / 2), (size, 0.0)])
+    back = crop.back(there, size)
+    assert back[1] == pytest.approx((x, y), abs=1e-6)
+    matrix = crop.matrix(size)
+    assert back @ matrix[:, :2].T + matrix[:, 2] == pytest.approx(there, abs=1e-6)
+    assert crop.moved_share(crop) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_crop_is_upright():
+    picture = np.zeros((60, 60), np.uint8)
+    picture[20:40, 29:31] = 255  # a line from top to bottom
+    lying = Crop(30, 30, 40, math.pi / 2).cut(picture, 40)
+    assert lying[20].mean() > 100 and lying[:, 20].mean() < 30
+    assert Crop(500, 500, 40).cut(picture, 40).max() == 0
+    assert Crop(0, 0, 10).moved_share(Crop(1, 0, 15)) == pytest.approx(0.5)
+
+
+def test_the_crop_of_a_followed_face_is_below_its_middle_and_rolls_with_its_eyes():
+    upright = crop_of_face(Face(100, 100, 100))
+    assert (upright.x, upright.y, upright.side, upright.roll) == pytest.approx((150, 156.8, 160, 0))
+    lying = crop_of_face(Face(100, 100, 100, eyes=((150, 100), (150, 200))))
+    assert (lying.x, lying.y, lying.roll) == pytest.approx((143.2, 150, math.pi / 2))
+
+
+@given(ANGLES, ANGLES, st.floats(-60, 60), st.floats(-1.5, 1.5), st.floats(-1, 1), st.floats(4, 12))
+def test_the_pose_of_a_turned_face_is_found_wherever_it_is(yaw, pitch, roll, x, y, z):
+    pose = head_pose(turned(yaw, pitch, roll, (x, y, z)), WIDTH, HEIGHT)
+    assert (pose.yaw, pose.pitch) == pytest.approx((yaw, pitch), abs=0.1)
+    if yaw == pitch == x == y == 0:
+        assert pose.roll == pytest.approx(roll, abs=0.1)
+
+
+def test_points_that_are_no_face_have_no_pose():
+    nowhere = head_pose(FacePoints(np.full((468, 3), np.nan), 1.0), WIDTH, HEIGHT)
+    assert math.isnan(nowhere.yaw) and math.isnan(nowhere.pitch) and math.isnan(nowhere.roll)
+
+
+def test_a_smile_needs_corners_that_go_aside_and_up():
+    assert smile_score(face()) == 0.0
+    assert smile_score(face(width=0.73, lift=0.058)) == pytest.approx(0.9)  # of the mouth alone
+    assert smile_score(face(width=0.73, lift=0.058, opening=0.25)) == pytest.approx(1.0)  # and of the cheeks
+    assert smile_score(face(width=0.8)) == 0.0  # a wide mouth that speaks
+    assert smile_score(face(lift=0.1)) == 0.0  # a narrow one that is open
+    assert smile_score(face(opening=0.2)) == 0.0  # narrow eyes
+    assert mouth_opening(face(gap=0.3)) == pytest.approx(0.3)
+
+
+@given(st.floats(0.5, 0.8), st.floats(-0.02, 0.1), st.floats(0.2, 0.4), st.floats(0.1, 10), st.floats(-3, 3))
+def test_a_smile_does_not_depend_on_size_and_roll(width, lift, opening, scale, roll):
+    made = face(width, lift, opening)
+    turn = np.array([[math.cos(roll), -math.sin(roll), 0], [math.sin(roll), math.cos(roll), 0], [0, 0, 1]])
+    moved = FacePoints(scale * made.points @ turn.T + 7, 1.0)
+    assert smile_score(moved) == pytest.approx(smile_score(made), abs=1e-6)
+    assert 0.0 <= smile_score(made) <= 1.0
+
+
+def outline(opening: float) -> np.ndarray:
+    """An eye 30 wide from (10, 20) to (40, 20)."""
+    points = np.full((16, 2), 20.0)
+    points[0], points[8] = (10, 20), (40, 20)
+    for lower, upper in ((3, 11), (4, 12), (5, 13)):
+        points[lower], points[upper] = (25, 20 + 15 * opening), (25, 20 - 15 * opening)
+    return points
+
+
+def test_opening_and_turn_of_an_eye():
+    assert eye_opening(outline(0.3)) == pytest.approx(0.3)
+    assert iris_turn(outline(0.3), np.array([10 + 30 * 0.465, 19.0])) == pytest.approx(0.0)
+    assert iris_turn(outline(0.3), np.array([10 + 30 * 0.665, 19.0])) == pytest.approx(30.0)
+    assert iris_turn(outline(0.3), np.array([10.0, 19.0])) == pytest.approx(-90.0)
+
+
+def test_blinks_are_short():
+    nan = math.nan
+    times = [0.0, 0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2]
+    assert blinks(times, np.array([0, 1, 0, nan, 0, 1, 1, 0, 1])) == [(0.0, 0.8), (1.6, 2.8)]
+    assert blinks(times, np.array([0, 1, 1, 1, 1, 0, 0, 0, 0])) == []  # closed, not blinking
+    assert blinks(times, np.array([1, 1, 0, 0, 0, 0, 0, 0, 0])) == []  # nobody saw its beginning
+
+
+def test_gaze_is_head_and_eyes_and_of_a_turned_head_the_head():
+    assert gaze_yaw(HeadPose(10, 0, 0), Eyes(0.4, -8, 2)) == 2
+    assert gaze_yaw(HeadPose(10, 0, 0), NO_EYES) == 10
+    assert gaze_yaw(HeadPose(-50, 0, 0), Eyes(0.4, 40, 2)) == -50
+
+
+def test_confidence_falls_with_what_speaks_against_it():
+    straight, eyes = HeadPose(0, 0, 0), Eyes(0.4, 0, 0)
+    assert gaze_confidence(1.0, straight, eyes, 40) == 1.0
+    assert gaze_confidence(0.6, straight, eyes, 40) == pytest.approx(0.6)
+    assert gaze_confidence(1.0, straight, eyes, 14) == pytest.approx(0.5)
+    assert gaze_confidence(1.0, straight, Eyes(0.4, 0, 15), 40) == pytest.approx(0.5)
+    assert gaze_confidence(1.0, straight, Eyes(0.4, 0, 60), 40) == 0.0
+    assert gaze_confidence(1.0, straight, NO_EYES, 40) == 0.5
+    assert gaze_confidence(0.9, HeadPose(60, 0, 0), NO_EYES, 40) == 0.9
+    assert gaze_confidence(1.0, NO_POSE, eyes, 40) == 0.0
+
+
+def test_the_screen_is_at_the_camera_unless_somebody_looks_about():
+    level = np.zeros(100)
+    aside = np.full(100, 30.0)
+    assert on_screen(aside, level, 60.0, 15.0).tolist() == [0.0] * 100  # A median that is no screen.
+    about = np.where(np.arange(100) < 80, 12.0, -20.0)
+    assert on_screen(about, level, 10.0, 15.0)[0] == 1.0
+    wide = np.where(np.arange(100) < 80, 18.0, -20.0)
+    assert on_screen(wide, level, 10.0, 15.0)[0] == 0.0  # too short for a middle of one's own
+    assert on_screen(wide, level, 60.0, 15.0)[[0, 99]].tolist() == [1.0, 0.0]
+    assert on_screen(level, np.full(100, 45.0), 60.0, 15.0)[0] == 0.0
+    assert on_screen(level, np.full(100, -35.0), 60.0, 15.0)[0] == 0.0
+    unknown = on_screen(np.array([math.nan, 0.0]), np.array([0.0, math.nan]), 60.0, 15.0)
+    assert np.isnan(unknown).all()
+    assert np.isnan(on_screen(np.array([math.nan, 0.0]), np.zeros(2), 1.0, 15.0)).tolist() == [True, False]

@@ -1,0 +1,115 @@
+"""The networks themselves on drawn faces; skipped where they were not fetched."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from corpus.session import Media, Session, Turn
+from features.extract import extract_session
+from features.face.detector import open_detector
+from features.face.face import Face
+from features.face.mesh import networks
+from features.face.mesh.detector import MeshDetector
+from features.face.mesh.reading import NOT_SEEN, Reading, read_face
+from features.face.yunet import YuNetDetector
+from features.model_files import mesh as mesh_files
+from features.recording.video import Picture
+from features.settings import FeatureSettings
+from foundation.errors import InputError
+from tests.features.clips import flat, write_movie
+from tests.features.drawn_eyes import with_lids
+from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401
+from tests.features.planted import drawn
+from tests.shared import shared
+
+SETTINGS = FeatureSettings(detector="mesh", emotion_model="none")
+
+
+def luma(square: np.ndarray) -> np.ndarray:
+    return np.asarray(cv2.cvtColor(square, cv2.COLOR_BGR2GRAY), np.uint8)
+
+
+def read(square: np.ndarray) -> Reading:
+    detector, picture = MeshDetector(SETTINGS), Picture(0.0, luma(square))
+    found = detector.find(picture, picture.luma, None)
+    return read_face(detector, picture, found[0] if found else None, True)
+
+
+@pytest.mark.usefixtures("mesh_here")
+@pytest.mark.parametrize("look", ["ana", "bea"])
+def test_drawn_smiles_glances_and_lids_are_read(look):
+    still = read(drawn(look))
+    assert still.smile < 0.2 and abs(still.gaze) < 6 and still.eyes.opening > 0.3 and still.confidence > 0.7
+    assert abs(still.pose.yaw) < 3 and abs(still.pose.pitch) < 3 and abs(still.pose.roll) < 5
+    scores = [read(drawn(look, smile=step)).smile for step in (0, 3, 6)]
+    assert scores[0] < 0.2 < 0.4 < scores[1] < 0.75 < scores[2]
+    assert read(drawn(look, jaw=6)).smile < 0.2
+    left, right = (read(drawn(look, glance=glance)).gaze for glance in (-1.0, 1.0))
+    assert left < -15 and right > 15
+    openings = [read(with_lids(drawn(look), share, look == "bea")).eyes.opening for share in (0.0, 0.5, 0.75, 1.0)]
+    assert openings == sorted(openings, reverse=True)
+    assert openings[1] > SETTINGS.eyes_closed_opening > openings[2]
+
+
+@pytest.mark.usefixtures("mesh_here")
+def test_the_head_s_roll_is_read_and_a_face_is_found_again_where_it_was():
+    turn = cv2.getRotationMatrix2D((160, 150), -20, 1.0)  # OpenCV turns against the clock
+    rolled = cv2.warpAffine(drawn("ana"), turn, (320, 320), borderMode=cv2.BORDER_REPLICATE)
+    assert read(rolled).pose.roll == pytest.approx(read(drawn("ana")).pose.roll + 20, abs=3)
+    detector, picture = MeshDetector(SETTINGS), Picture(0.0, luma(drawn("ana")))
+    first = detector.find(picture, picture.luma, None)[0]
+    again = detector.find(Picture(0.1, luma(drawn("ana", right=12.0))), picture.luma, first)[0]
+    assert again.x - first.x == pytest.approx(12, abs=3) and again.overlap(first) > 0.7
+    assert detector.find(Picture(0.2, luma(drawn("ana"))), picture.luma, Face(0, 200, 60)) == []
+
+
+@pytest.mark.usefixtures("mesh_here")
+def test_the_square_is_that_of_the_other_back_ends():
+    yunet = YuNetDetector(FeatureSettings(yunet_model=shared("models/face_detection_yunet_2026may.onnx")))
+    picture = Picture(0.0, luma(drawn("bea")))
+    mine = MeshDetector(SETTINGS).find(picture, picture.luma, None)[0]
+    theirs = yunet.find(picture, picture.luma, None)[0]
+    assert mine.overlap(theirs) > 0.75
+
+
+@pytest.mark.usefixtures("mesh_here")
+def test_a_face_in_a_wide_picture_is_found_and_what_is_none_is_not():
+    wide = np.full((180, 640), 90, np.uint8)
+    wide[:, 430:610] = cv2.resize(luma(drawn("ana")), (180, 180), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(wide, (320, 90), interpolation=cv2.INTER_AREA)
+    detector = open_detector(SETTINGS)
+    found = detector.find(Picture(0.0, wide), small, None)
+    assert len(found) == 1 and 215 < found[0].centre[0] < 305
+    assert detector.find(Picture(0.1, flat()), flat(), None) == []
+    assert isinstance(detector, MeshDetector)
+    nothing = read_face(detector, Picture(0.2, flat()), Face(10, 10, 30), True)
+    assert nothing is NOT_SEEN and math.isnan(nothing.smile)
+    assert read_face(detector, Picture(0.3, flat()), None, True) is NOT_SEEN
+
+
+@pytest.mark.usefixtures("mesh_here")
+def test_a_film_without_a_face_has_no_smile_and_no_gaze(tmp_path: Path):
+    write_movie(tmp_path / "a.mp4", [flat()] * 25)
+    session = Session("s", (Turn(0, "b", "x", 0.0, 1.0),), media=(Media("a", "video", "a.mp4"),))
+    frames, means = extract_session(session, tmp_path, SETTINGS)
+    told = {row["feature"]: (row["mean"], row["coverage"]) for row in means.to_pylist() if row["window"] == "during"}
+    assert told["smile"] == told["gaze_on_screen"] == told["nod_yes"] == (None, 0.0)
+    assert frames.num_rows == 0
+
+
+def test_missing_networks_are_told_with_the_next_step():
+    with pytest.raises(InputError, match=r"not here\. Get them with `apportion models fetch mesh`, or take .*haar"):
+        open_detector(SETTINGS)
+
+
+def test_a_network_that_opencv_cannot_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for file in mesh_files.FILES:
+        (tmp_path / file.name).write_bytes(b"no network")
+    monkeypatch.setattr(networks, "find_mesh", lambda: tmp_path)
+    with pytest.raises(InputError, match=r"face_detection_short_range\.tflite: OpenCV 4\.\d.* cannot read it"):
+        open_detector(SETTINGS)
