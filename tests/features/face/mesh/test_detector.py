@@ -102,6 +102,20 @@ def test_a_film_without_a_face_has_no_smile_and_no_gaze(tmp_path: Path):
     assert frames.num_rows == 0
 
 
+@pytest.mark.usefixtures("mesh_here")
+def test_a_film_is_read_the_same_twice_and_its_smile_where_it_is(tmp_path: Path):
+    pictures = [luma(drawn("ana", smile=6 if 20 <= number < 40 else 0, right=number % 5)) for number in range(60)]
+    write_movie(tmp_path / "a.mp4", pictures, fps=10)
+    turns = (Turn(0, "b", "x", 2.5, 3.5), Turn(1, "b", "y", 4.6, 5.9))
+    session = Session("s", turns, media=(Media("a", "video", "a.mp4"),))
+    frames, means = extract_session(session, tmp_path, SETTINGS)
+    told = {(row["turn"], row["feature"]): row["mean"] for row in means.to_pylist() if row["window"] == "during"}
+    assert [told[turn, "smile"] for turn in (0, 1)] == [1.0, 0.0]
+    assert [told[turn, "gaze_on_screen"] for turn in (0, 1)] == [1.0, 1.0]
+    again, same = extract_session(session, tmp_path, SETTINGS)
+    assert again.equals(frames) and same.equals(means)
+
+
 def test_missing_networks_are_told_with_the_next_step():
     with pytest.raises(InputError, match=r"not here\. Get them with `apportion models fetch mesh`, or take .*haar"):
         open_detector(SETTINGS)
