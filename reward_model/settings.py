@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from foundation.presets import Preset, PresetSettings
 from reward_model.presets import OF_THE_BACKBONE, PRESETS
@@ -120,6 +120,14 @@ class RewardModelSettings(PresetSettings):
         }
     )
     """What decides the training alone: the key of frozen embeddings is made of all other fields."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _batch_alone(cls, values: Any) -> Any:
+        """A ``batch`` that is set goes before the ``batch_turns`` of a preset, which would be read instead of it."""
+        if isinstance(values, Mapping) and "batch" in values and "batch_turns" not in values:
+            return {**values, "batch_turns": None}
+        return values
 
     @classmethod
     def preset_beside(cls, preset: Preset, values: Mapping[str, Any]) -> Preset:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, Session
 from corpus.targets import answered_episodes, credited
+from decompose.methods import METHODS
 from decompose.reward_models import SUFFIX, taught_by
 from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
@@ -144,18 +145,26 @@ def _check_reward_model(config: Config) -> None:
         return
     name, names = aligned_method(config), trained_models(config)
     if name not in names:
-        raise InputError(
-            f"align.reward_method = {name!r}: not among decompose.methods ({', '.join(names)}). "
-            "Add it there or choose one of those."
-        )
+        raise InputError(_unknown_reward_model(config, name, names))
     method, direct = taught_by(name)
     if direct and method.recurrent:
         others = [each for each in names if not ((taught := taught_by(each)).direct and taught.method.recurrent)]
         raise InputError(
             f"align: the reward model {name!r} reads the dialogue's target turns one after the other and gives no "
-            f"single reply a reward. Set align.reward_method to another one ({', '.join(others) or 'there is none'}), "
-            "or train_reward.objective to 'both' or 'distilled'."
+            f"single reply a reward. Set align.reward_method to another one ({', '.join(others) or 'there is none'})"
+            + ("." if method.name in names else ", or train_reward.objective to 'both' or 'distilled'.")
         )
+
+
+def _unknown_reward_model(config: Config, name: str, names: Sequence[str]) -> str:
+    method, given = name.removesuffix(SUFFIX), f"align.reward_method = {name!r}"
+    if method == name or method not in config.decompose.methods:
+        known = ", ".join(config.decompose.methods)
+        return f"{given}: not among decompose.methods ({known}). Add it there or choose one of those."
+    trained = f"{given}: not among the reward models of this run ({', '.join(names)})"
+    if METHODS[method].is_objective:
+        return f"{trained}. Set train_reward.objective to 'direct' or 'both', or choose one of those."
+    return f"{trained}: {method!r} is no objective, and its rewards are distilled. Choose one of those."
 
 
 def _check_place(config: Config) -> None:

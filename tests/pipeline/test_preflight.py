@@ -63,9 +63,21 @@ def test_a_method_to_align_with_must_be_made(corpus):
 
 def test_a_reward_model_to_align_with_must_be_made(corpus):
     values = {"decompose": {"methods": ["rrd", "uniform"]}, "align": {"reward_method": "rrd-direct"}}
-    with pytest.raises(InputError, match=r"'rrd-direct': not among decompose.methods \(rrd, uniform\)"):
+    with pytest.raises(InputError, match=r"reward models of this run \(rrd, uniform\). Set train_reward.objective to"):
         check(config(corpus, **values))
+    unknown = {**values, "align": {"reward_method": "ircr-direct"}}
+    with pytest.raises(InputError, match=r"'ircr-direct': not among decompose.methods \(rrd, uniform\). Add it there"):
+        check(config(corpus, **unknown))
+    distilled = {**values, "align": {"reward_method": "uniform-direct"}}
+    with pytest.raises(InputError, match=r"'uniform' is no objective, and its rewards are distilled. Choose one"):
+        check(config(corpus, **distilled))
     check(config(corpus, train_reward={"objective": "direct"}, **values))
+
+
+def test_where_both_forms_are_trained_the_advice_is_to_name_another_one(corpus):
+    values = {"decompose": {"methods": ["rudder"]}, "train_reward": {"objective": "both"}}
+    with pytest.raises(InputError, match=r"to another one \(rudder\)\.$"):
+        check(config(corpus, **values, align={"reward_method": "rudder-direct"}))
 
 
 @pytest.mark.parametrize(("methods", "others"), [(["uniform", "rudder"], "uniform"), (["rudder"], "there is none")])

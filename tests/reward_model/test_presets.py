@@ -39,6 +39,15 @@ def test_minilm_stands_in_with_its_own_training_and_any_other_backbone_with_that
         RewardModelSettings.model_validate({"preset": "papers"})
 
 
+def test_a_batch_of_ones_own_goes_before_the_turns_of_the_preset():
+    own = RewardModelSettings(preset="paper", batch=2)
+    assert (own.batch, own.batch_turns, own.lr) == (2, None, 5e-6)
+    assert [(name, value) for name, value, _ in own.departures()] == [("batch_turns", None)]
+    # Values written out in full hold both.
+    assert RewardModelSettings.model_validate(PAPER.model_dump()) == PAPER
+    assert RewardModelSettings.model_validate(own.model_dump()) == own
+
+
 @given(st.integers(1, 30), st.integers(0, 9))
 def test_a_step_takes_whole_dialogues_up_to_so_many_turns_and_each_once_an_epoch(most, seed):
     episodes = planted(12)
