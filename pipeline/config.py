@@ -197,7 +197,9 @@ class Config(Settings):
         if not given:
             return self
         try:
-            align = AlignSettings.model_validate({**self.align.model_dump(exclude_unset=True), **given})
+            # What the preset brought is not the user's: beside other keys it may bring something else.
+            own = self.align.model_dump(exclude_unset=True, exclude=set(self.align.brought))
+            align = AlignSettings.model_validate({**own, **given})
         except ValidationError as error:
             raise InputError(f"align: {'; '.join(problems(error, called))}.") from None
         changed = self.model_copy(update={"align": align})

@@ -60,6 +60,8 @@ def test_own_keys_go_before_the_preset_s_and_a_section_s_preset_before_the_confi
     assert config.train_reward.lr == made().train_reward.lr
     # What commands change of it stays beside the preset.
     assert config.with_align(Path(), steps=5).align == config.align.model_copy(update={"steps": 5})
+    stand_in = {**values, "align": {**values["align"], "policy": "tiny"}}
+    assert config.with_align(Path(), policy="tiny").align == made(**stand_in).align
     assert config.with_algorithm("grpo").align == config.align.model_copy(update={"algorithm": "grpo"})
     # Some sections have no preset of that name, so that a whole configuration has none.
     with pytest.raises(ValueError, match="preset"):
