@@ -68,7 +68,8 @@ class Variant:
 
 def _renamed(table: pa.Table, change: str) -> pa.Table:
     names = [f"{name}: {change}" for name in table.column("method").to_pylist()]
-    return table.set_column(table.schema.get_field_index("method"), "method", pa.array(names, pa.string()))
+    at = table.schema.get_field_index("method")
+    return table.set_column(at, table.schema.field(at), pa.array(names, pa.string()))
 
 
 def run(config: Config) -> Variant:
