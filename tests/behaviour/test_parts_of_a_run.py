@@ -172,7 +172,7 @@ def test_a_run_up_to_a_stage_ends_in_a_report_and_records_what_it_left_out(folde
     assert missing.keys() == {"reward models", "evaluation", "aligned policy"}
     record = json.loads((folder / "run" / "run.json").read_text())
     assert record["left_out"].keys() == {"train-reward", "evaluate", "align"}
-    assert record["stages"]["align"] == {"version": 1, "units": 1, "finished": 0}
+    assert record["stages"]["align"] == {"version": 2, "units": 1, "finished": 0}
     # What is left out is not asked of the configuration either.
     odd = TEXT.replace("[align]", '[align]\nreward_method = "llm"')
     assert apportion("run", config(folder, odd), "--dry-run").returncode == 2
