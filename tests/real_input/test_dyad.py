@@ -72,6 +72,9 @@ def test_both_ratings_are_turned_into_rewards_with_exact_sums(folder):
     for method in ("uniform", "sentiment"):
         for rater, target, turns in (("right", "left", [0, 1]), ("left", "right", [2, 3, 4])):
             own = [r for r in found if (r["method"], r["rater"], r["target"]) == (method, rater, target)]
+            if (method, target) == ("sentiment", "right"):  # The clip ends before anybody replies to these turns.
+                assert own == []
+                continue
             assert [row["turn"] for row in own] == turns
             score, mean = {"right": 7.0, "left": 6.0}[rater], 6.5
             assert math.isclose(sum(row["reward"] for row in own), score - mean, abs_tol=1e-9)
