@@ -150,14 +150,15 @@ class RateLimits:
         """While requests go out, give to others what became theirs, and all when none has gone out for a while."""
         try:
             seen = -1
-            while self._under_way or seen != self._admitted:
-                seen = self._admitted
+            while True:
                 await asyncio.sleep(BALANCE_S)
+                # Looking and leaving are one turn: who came between them would hold a share that nobody looks after.
                 async with self._turn:
+                    if not self._under_way and seen == self._admitted:
+                        await shared.leave()
+                        return
+                    seen = self._admitted
                     await shared.balance(self._under_way)
-            async with self._turn:
-                if not self._under_way:
-                    await shared.leave()
         except (LLMError, RuntimeError):
             pass  # Who asks next meets it, too, and can be told; or the process is ending, and holds nothing then.
         finally:

@@ -35,7 +35,7 @@ class SharedLimits:
 
     def __init__(self, keeper: Keeper, settings: LLMSettings, clock: Callable[[], float] = time.time) -> None:
         self._keeper, self._most = keeper, settings.concurrency
-        self._server = f"{settings.url} {settings.model}"
+        self._server = f"{settings.url.rstrip('/')} {settings.model}"
         self._requests, self._tokens = f"requests a minute {self._server}", f"tokens a minute {self._server}"
         self._buckets: dict[str, Bucket] = {}
         if settings.requests_per_minute:

@@ -32,18 +32,25 @@ def asked_time_s(engine: Engine, stage: Stage) -> float | None:
         return config.run.llm_shard_timeout_s
     llm, requests = config.decompose.llm, _requests(engine)
     total, chain = sum(requests), max(requests)
-    waits_s = [(ceil(total / llm.concurrency) + chain) * llm.timeout_s]
-    if llm.requests_per_minute:
-        waits_s.append(60 * total / llm.requests_per_minute)
-    if llm.tokens_per_minute:
-        waits_s.append(60 * total * llm.context_tokens / llm.tokens_per_minute)
-    return llm.give_up_after_s + max(waits_s)
+    return llm.give_up_after_s + max((ceil(total / llm.concurrency) + chain) * llm.timeout_s, _paced_s(llm, total))
 
 
 def grace_s(engine: Engine) -> float:
-    """Seconds that a unit which has begun takes at most, until the client itself has given up."""
+    """Seconds that units which have begun take at most, until the client itself has given up.
+
+    A request without an answer is tried again, and as many units as there may be requests at once wait for the limits a
+    minute together.
+    """
     llm = engine.config.decompose.llm
-    return llm.give_up_after_s + max(_requests(engine), default=1) * llm.timeout_s
+    tries = max(_requests(engine), default=1) * (llm.max_retries + 1)
+    return llm.give_up_after_s + tries * llm.timeout_s + _paced_s(llm, llm.concurrency * tries)
+
+
+def _paced_s(llm: LLMMethodSettings, requests: int) -> float:
+    """Seconds in which the limits a minute let out so many requests, each as long as it may be."""
+    by_requests = requests / llm.requests_per_minute if llm.requests_per_minute else 0.0
+    by_tokens = requests * llm.context_tokens / llm.tokens_per_minute if llm.tokens_per_minute else 0.0
+    return 60 * max(by_requests, by_tokens)
 
 
 def _requests(engine: Engine) -> list[int]:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llm_client.live import limits as limits_module
 from llm_client.live.limits import RateLimits
 from llm_client.live.pace import Pace
 
@@ -119,3 +120,50 @@ def test_a_request_that_is_called_off_while_it_waits_takes_nothing():
         await asyncio.wait_for(limits.admit(1), 60)
 
     asyncio.run(go())
+
+
+class SharedWithNobody:
+    """Limits that are shared; ``meanwhile`` happens while a client looks after its share."""
+
+    count_tokens, at_once, has_left = False, 4, False
+
+    def __init__(self, meanwhile):
+        self.meanwhile = meanwhile
+
+    async def balance(self, under_way):
+        await self.meanwhile()
+
+    async def take(self, tokens):
+        return 0.0
+
+    async def leave(self):
+        self.has_left = True
+
+
+def test_a_request_that_comes_while_nothing_is_under_way_any_more_is_looked_after(monkeypatch):
+    monkeypatch.setattr(limits_module, "BALANCE_S", 0.01)
+
+    async def go():
+        coming = []
+
+        async def one_comes():
+            if asyncio.current_task().get_name() == "first" or coming:
+                return
+            coming.append(asyncio.create_task(limits.admit(0)))
+            await asyncio.sleep(0.01)  # It waits for its turn now.
+
+        shared = SharedWithNobody(one_comes)
+        limits = RateLimits(None, None, shared=shared)
+        asyncio.current_task().set_name("first")
+        await limits.admit(0)
+        limits.leave()
+        while not coming:
+            await asyncio.sleep(0.01)
+        await coming[0]
+        await asyncio.sleep(0.05)
+        limits.leave()
+        async with asyncio.timeout(5):
+            while not shared.has_left:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(go(), 20))

@@ -125,3 +125,14 @@ def test_another_server_and_another_model_have_limits_of_their_own(tmp_path):
         for number, asking in enumerate((one, two, three)):
             asking.complete(request(number))
         assert [slots for _, _, slots, _ in rows(tmp_path / "c", "askers")] == [4, 4, 4]
+
+
+def test_an_address_with_a_slash_at_its_end_is_the_same_server(tmp_path):
+    with (
+        serving(OpenAIServer()) as server,
+        client(server, tmp_path / "c", concurrency=4) as one,
+        client(server, tmp_path / "c", concurrency=4, base_url=f"{server.url}/") as two,
+    ):
+        one.complete(request(0))
+        two.complete(request(1))
+        assert len({name for name, *_ in rows(tmp_path / "c", "askers")}) == 1

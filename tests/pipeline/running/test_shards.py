@@ -103,8 +103,8 @@ def test_a_shard_that_takes_too_long_ends_between_two_sessions_and_the_next_atte
         assert list_shards(path, "judge", 16) == [0, 1]
         path = str(config(tmp_path, TEXT.format(0.1, server.url, 1)))
         assert list_shards(path, "judge", 16) == [0]
-        # The setting, and what a session that has begun takes at most.
-        assert time_limit_s(path, "judge") == pytest.approx(0.1 + 5 + 3 * 10)
+        # The setting, and what a session that has begun takes at most: 3 requests, each with 5 further tries.
+        assert time_limit_s(path, "judge") == pytest.approx(0.1 + 5 + 3 * 6 * 10)
         assert time_limit_s(path, "embed") is None
         for left in (3, 2, 1):
             told = rf"^0.1 s have passed \(.*\); the next attempt goes on. Every reply .* {left} of 4 units"

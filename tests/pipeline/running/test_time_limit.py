@@ -54,8 +54,15 @@ def test_work_that_computes_has_none():
 def test_a_setting_goes_before_it():
     engine = FakeEngine(run={"llm_shard_timeout_s": 60}, timeout_s=10, give_up_after_s=5)
     assert asked_time_s(engine, BY_NAME["judge"]) == 60
-    # An orchestrator waits until what has begun by then has come to its end.
-    assert grace_s(engine) == 5 + 3 * 10
+
+
+def test_an_orchestrator_waits_until_what_has_begun_has_come_to_its_end():
+    waits = {"timeout_s": 10, "give_up_after_s": 5}
+    assert grace_s(FakeEngine(max_retries=0, **waits)) == 5 + 3 * 10
+    # Each of 3 requests may be without an answer twice before the last of its tries.
+    assert grace_s(FakeEngine(max_retries=2, **waits)) == 5 + 9 * 10
+    # Four units of 9 tries each go out at 6 a minute.
+    assert grace_s(FakeEngine(max_retries=2, concurrency=4, requests_per_minute=6, **waits)) == 5 + 9 * 10 + 360
 
 
 @given(
