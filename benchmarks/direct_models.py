@@ -6,9 +6,9 @@ A distilled model learns the turn rewards that IRCR, RUDDER, RRD or GELI have ma
 is the network that was trained on the objective itself, as LLM-GELI's Table 4 has it. The folds, the settings and the
 Mean are those of benchmarks/session_scores.py: each session is predicted by what the other four folds taught. Both
 forms come of the same training of the objective, so that they differ by the projection and the distillation alone.
-Below them stand methods that are no objective. RRD is told at K = 32 and 160 where dialogues are longer than that.
-Losses, and the within-session Spearman with people's turn labels, are averaged over seeds; every difference is paired,
-bootstrap over all sessions. Turn labels enter that correlation alone.
+Below them stand methods that are no objective. RRD is told at K = 32 and 160 where dialogues are longer than that,
+and then with all turns taken, too. Losses, and the within-session Spearman with people's turn labels, are averaged over
+seeds; every difference is paired, bootstrap over all sessions. Turn labels enter that correlation alone.
 
 With a folder nothing is read or predicted twice; --predict fills it with one seed's predictions and tells nothing, so
 that several processes can share the work.
@@ -180,7 +180,9 @@ def variants(longest: int) -> list[tuple[str, str, DecomposeSettings]]:
     """Rows: title, method, settings. K says nothing where no dialogue has more turns."""
     told = [k for k in KS if k < longest]
     rows = [(name, name, DecomposeSettings()) for name in (*OBJECTIVES, *OTHERS) if name != "rrd" or not told]
-    return [*((f"rrd, K = {k}", "rrd", DecomposeSettings(rrd=RRDSettings(k=k))) for k in told), *rows]
+    drawn = [(f"rrd, K = {k}", "rrd", DecomposeSettings(rrd=RRDSettings(k=k))) for k in told]
+    whole = [("rrd, all turns", "rrd", DecomposeSettings(rrd=RRDSettings(k=longest)))] if told else []
+    return [*drawn, *rows, *whole]
 
 
 def compare(source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: Sequence[int]) -> None:
