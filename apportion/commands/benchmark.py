@@ -45,7 +45,7 @@ def benchmark_command(
     allow_quarantine: bool,
     as_json: bool,
 ) -> None:
-    """Compare all methods on CORPUS: rewards, distilled reward models, baselines, agreement with people.
+    """Compare all methods on CORPUS: rewards, reward models, baselines, agreement with people.
 
     Without --method these are all registered methods that ask no language model and that the corpus can feed. Finished
     work is kept in the run folder and never done twice.
