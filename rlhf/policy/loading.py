@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
+from foundation.files import check_path
 from rlhf.policy.dropout import without_dropout
 from rlhf.policy.out_of_memory import is_allocation
 from rlhf.settings import Placement, Window
@@ -225,7 +227,7 @@ def is_folder_name(name: str) -> bool:
 def check_whole(name: str) -> None:
     """Raise InputError where ``name`` is a path without a folder, or a folder of adapters rather than of a model."""
     _check_folder(name)
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))  # noqa: PTH111
     if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
         raise InputError(
             f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
@@ -235,7 +237,10 @@ def check_whole(name: str) -> None:
 
 
 def _check_folder(name: str) -> None:
-    if is_folder_name(name) and not Path(name).expanduser().is_dir():
+    # Not Path.expanduser: a user that does not exist is no error here, the folder is only not found.
+    folder = Path(os.path.expanduser(name))  # noqa: PTH111
+    check_path(folder)
+    if is_folder_name(name) and not folder.is_dir():
         raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
 
 

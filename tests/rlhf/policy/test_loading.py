@@ -11,7 +11,7 @@ import torch
 from transformers import T5Config, T5Model
 
 from foundation.errors import InputError
-from rlhf.policy.loading import Policy, cannot_load, check_device, load_policy
+from rlhf.policy.loading import Policy, cannot_load, check_device, check_whole, load_policy
 from rlhf.settings import Placement
 from tests.rlhf.hub import hub
 from tests.rlhf.toy import SMALL, small_policy
@@ -51,6 +51,12 @@ def test_a_turn_ends_with_any_of_the_models_own_end_tokens(saved):
 def test_a_missing_folder(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "~nobody-of-this-name/policy"])
+def test_a_name_that_no_folder_can_have(name):
+    with pytest.raises(InputError, match=r"cannot be looked at .*File name too long|no such folder"):
+        check_whole(name)
 
 
 def test_pickled_weights_are_refused(saved):
