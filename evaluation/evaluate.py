@@ -99,7 +99,6 @@ def evaluate(
         compared with none.
     notes : Sequence of str
         Sentences about the methods that are to stand below the tables.
-
     unjudged, unjudged_locally : mapping of str to collection of EpisodeKey
         Episodes that gave a method, or the local part of its objective, nothing to judge by: they are no failure, and
         the other methods are compared on them all the same.
@@ -130,24 +129,19 @@ def evaluate(
     constant = _baselines(bench, bench.model, known)
     of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings, frames)
     decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets, residuals)
-    apart: list[MethodFigures] = []
-    for name in partial:
+    decompositions = list(_summarise(of_decomposers, decomposers, constant[baselines.MEAN]))
+    for name in partial:  # On the episodes that it could judge, which are not the others'.
         own = AlignedValues.of(rewards.filter(pc.field("method") == name), held)
         alone = Bench.of(own, utterance_features, turn_labels, settings, frames)
         figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets, residuals)
-        apart += _summarise(alone, figures, constant[baselines.MEAN])
+        decompositions += _summarise(alone, figures, constant[baselines.MEAN])
     undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
     return Evaluation(
         rating=rating,
         counts=_counts(test, training, held, scored, decomposed),
         reward_models=_summarise(bench, models, constant[baselines.MEAN]),
         baselines=_summarise(bench, constant, constant[baselines.MEAN]),
-        decompositions=tuple(
-            sorted(
-                [*_summarise(of_decomposers, decomposers, constant[baselines.MEAN]), *apart],
-                key=lambda figures: figures.method,
-            )
-        ),
+        decompositions=tuple(sorted(decompositions, key=lambda row: row.method)),
         decomposition_baselines=_summarise(of_decomposers, undivided, undivided[baselines.MEAN]),
         comparisons=(
             *_compare(bench, "reward_models", {**models, **constant}, own_units),

@@ -165,5 +165,7 @@ def test_a_request_that_comes_while_nothing_is_under_way_any_more_is_looked_afte
         async with asyncio.timeout(5):
             while not shared.has_left:
                 await asyncio.sleep(0.01)
+        return shared.has_left, coming[0].done()
 
-    asyncio.run(asyncio.wait_for(go(), 20))
+    # Without being looked after, the client would hold its share for ever.
+    assert asyncio.run(asyncio.wait_for(go(), 20)) == (True, True)
