@@ -7,31 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from llm_client.client import Client
-from llm_client.errors import LLMError
 from llm_client.live.shared import BALANCE_S
-from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
+from tests.llm_client.at_once import ask, request
 from tests.llm_client.kept.test_claims import ROOT, rows
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
 
 
-def request(number):
-    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session {number}")
-
-
 def client(server, path, **options):
     return Client(LLMSettings(**{"base_url": server.url, "model": "m", "max_retries": 0, **options}), cache=path)
-
-
-def ask(asking, numbers, at_once):
-    def one(number):
-        try:
-            return asking.complete(request(number)).text
-        except LLMError as error:
-            return error
-
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(one, numbers))
 
 
 def test_together_they_have_no_more_requests_under_way_than_one_may(tmp_path):
@@ -77,7 +61,7 @@ import sys, threading, time
 from pathlib import Path
 from llm_client.client import Client
 from llm_client.settings import LLMSettings
-from tests.llm_client.live.test_shared import request
+from tests.llm_client.at_once import request
 
 Client(LLMSettings(base_url=sys.argv[1], model="m"), cache=Path(sys.argv[2])).complete(request(1))
 threading.Thread(target=time.sleep, args=(1.5,)).start()  # The interpreter begins to end, and waits for this.

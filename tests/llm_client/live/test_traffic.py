@@ -12,15 +12,11 @@ from llm_client.client import Client
 from llm_client.errors import GivenUpError, LLMError, RequestError, SetupError
 from llm_client.live.connection import _LONGEST_CONNECTING_S, Connection
 from llm_client.live.post import Post
-from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
+from tests.llm_client.at_once import ask, request
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.openai_server import Fault, OpenAIServer, serving
 from tests.llm_client.serve import server_process
-
-
-def request(number=0):
-    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
 
 
 def client(url, **options):
@@ -29,15 +25,7 @@ def client(url, **options):
 
 def ask_all(asking, count, at_once):
     """The texts or the errors of ``count`` requests."""
-
-    def one(number):
-        try:
-            return asking.complete(request(number)).text
-        except LLMError as error:
-            return error
-
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(one, range(count)))
+    return ask(asking, range(count), at_once)
 
 
 @pytest.fixture

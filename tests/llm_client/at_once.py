@@ -1,0 +1,28 @@
+"""Many requests through one client at once, each with its text or its error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from llm_client.client import Client
+from llm_client.errors import LLMError
+from llm_client.request import ChatMessage, ChatRequest
+
+
+def request(number: int = 0) -> ChatRequest:
+    """A request that differs from those of other numbers."""
+    return ChatRequest("m", (ChatMessage("user", str(number)),), subject=f"session s{number}")
+
+
+def ask(asking: Client, numbers: Iterable[int], at_once: int) -> list[str | LLMError]:
+    """The texts or the errors of the requests ``numbers``, in their order."""
+
+    def one(number: int) -> str | LLMError:
+        try:
+            return asking.complete(request(number)).text
+        except LLMError as error:
+            return error
+
+    with ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(one, numbers))
