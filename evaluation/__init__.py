@@ -8,12 +8,12 @@ It reads tables and does not know how a value was made. `evaluation.evaluate.eva
 >>> Estimate(0.4, low=0.1, high=0.7, sessions=40).above_zero
 True
 
-From the ground up: `settings`, `figure` (an estimate, or why there is none), `held_out` (the test episodes, and values
-on their turns), `bootstrap` (intervals), `baselines`, `turn_labels`; a file a figure: `global_loss`,
-`most_probable` (of a face's emotions) and `local_difference`, `agreement`, `sum_residual`, `calibration`,
-`consistency`; `rests` (on how many sessions a method rests), `evaluation` (the result), `bench` (all figures of a group
-of methods), `power` and `caution` (what they cannot tell), `evaluate`, `table` (as text); `stability` and
-`stability_table` (an audit's result).
+From the ground up: `presets` (published settings), `settings`, `figure` (an estimate, or why there is none), `held_out`
+(the test episodes, and values on their turns), `bootstrap` (intervals), `baselines`, `turn_labels`; a file a figure:
+`global_loss`, `most_probable` (of a face's emotions) and `local_difference`, `agreement`, `sum_residual`,
+`calibration`, `consistency`; `rests` (on how many sessions a method rests), `evaluation` (the result), `bench` (all
+figures of a group of methods), `power` and `caution` (what they cannot tell), `evaluate`, `table` (as text);
+`stability` and `stability_table` (an audit's result).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
