@@ -9,5 +9,7 @@ VOICE_FEATURES = ("f0_hz", "intensity_db", "jitter_local", "jitter_disvoice", "l
 FACE_FEATURES = ("gaze_on_screen", "nod_yes", "nod_no", "smile")
 RATES = {"nod_yes": "nod_yes_per_min", "nod_no": "nod_no_per_min"}
 """Of the features that are counts in a window, the same per minute in which the face was seen."""
+EYE_FEATURES = ("eyes_closed", "blinks_per_min")
+"""Unobserved where the back-end for faces does not tell the lids."""
 EMOTION_FEATURES = tuple(emotion.feature for emotion in EMOTIONS)
-FEATURES = (*VOICE_FEATURES, *FACE_FEATURES, *RATES.values(), *EMOTION_FEATURES)
+FEATURES = (*VOICE_FEATURES, *FACE_FEATURES, *RATES.values(), *EYE_FEATURES, *EMOTION_FEATURES)

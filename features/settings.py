@@ -14,6 +14,8 @@ from foundation.settings import Settings
 
 MESH_SETTINGS = ("mesh_rate_hz", "iris_rate_hz", "smile_level", "eyes_closed_opening", "gaze_angle_deg")
 """Settings that only the back-end `mesh` reads."""
+MESH_DEFINITIONS = 2
+"""Grows when the mesh's points come to tell something else; what other back-ends measured stays what it is."""
 
 
 class FeatureSettings(PresetSettings):

@@ -18,8 +18,8 @@ from features.spans import DURING, turn_spans
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"
-SHOWN_WHERE_ON = FACE_FEATURES
-"""Features that are on or off at a moment: gaze on screen, nods, shakes, smile."""
+SHOWN_WHERE_ON = (*FACE_FEATURES, "eyes_closed")
+"""Features that are on or off at a moment: gaze on screen, nods, shakes, smile, closed eyes."""
 ON = 0.5
 """From this value of a frame on, such a feature is on."""
 HOLD_FRAMES = 2.5
@@ -51,9 +51,10 @@ def session_tiers(
 ) -> SessionTiers:
     """Tiers of one session, in this order: a tier a speaker; a tier a person and feature; the descriptors.
 
-    Nods, shakes, smile and gaze are intervals where they are on, from ``frames``. Every other feature has an interval
-    an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's. Descriptors
-    have a tier a rater and window. Tables are of ``corpus.schema``; None and other sessions' rows give no tiers.
+    Nods, shakes, smile, gaze and closed eyes are intervals where they are on, from ``frames``. Every other feature has
+    an interval an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's.
+    Descriptors have a tier a rater and window. Tables are of ``corpus.schema``; None and other sessions' rows give no
+    tiers.
     """
     spoken = {turn.turn: interval(turn.start_s, turn.end_s, turn.text) for turn in session.turns}
     contents: list[Content] = []

@@ -12,7 +12,8 @@ from features.face.detector import FaceDetector
 from features.face.gaze import gaze_log_ratio, on_screen
 from features.face.seen import Seen
 from features.face.smile import smile_score
-from features.series import Series, Span, sampled, smoothed
+from features.face.told import Told
+from features.series import Span, sampled, smoothed
 from features.settings import FeatureSettings
 
 
@@ -27,8 +28,8 @@ class Expressions(Protocol):
         """Take back what was told within ``span``: it was another thing than the face."""
         ...
 
-    def told(self) -> tuple[dict[str, Series], dict[str, Series]]:
-        """Decisions by feature (``smile``, ``gaze_on_screen``), and traces that are only stored."""
+    def told(self) -> Told:
+        """What the face showed over the whole recording."""
         ...
 
 
@@ -61,7 +62,7 @@ class ScoredExpressions:
         since_s, until_s = span
         self._at = [(at[0], math.nan, math.nan) if since_s <= at[0] < until_s else at for at in self._at]
 
-    def told(self) -> tuple[dict[str, Series], dict[str, Series]]:
+    def told(self) -> Told:
         """See ``Expressions.told``; the traces are the raw scores."""
         settings = self._settings
         by_landmarks = settings.detector == "mediapipe"
@@ -73,7 +74,7 @@ class ScoredExpressions:
         limit = settings.gaze_look if by_landmarks else math.log(settings.gaze_ratio)
         gaze = on_screen(smoothed(moments, looks, settings.expression_smooth_s), limit)
         raw = "gaze_look" if by_landmarks else "gaze_log_ratio"
-        return (
+        return Told(
             {"gaze_on_screen": sampled(moments, gaze, held_s), "smile": sampled(moments, smiles, held_s)},
             {"smile_score": sampled(moments, scores, held_s), raw: sampled(moments, looks, held_s)},
         )

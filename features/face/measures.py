@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ from features.face.face import Face
 from features.face.nods import HeadEvents, head_events
 from features.face.seen import Seen
 from features.face.swings import HeadPath
+from features.face.told import Told
 from features.face.tracker import FaceTracker
-from features.names import EMOTION_FEATURES, RATES
+from features.names import EMOTION_FEATURES, EYE_FEATURES, RATES
 from features.recording.video import Picture
 from features.series import Series, Span, sampled
 from features.settings import FeatureSettings
@@ -32,29 +33,31 @@ if TYPE_CHECKING:
 class FaceMeasures:
     """What one person's face showed, on the session clock: series by feature name, head events, when the face was seen.
 
-    ``series`` holds the features that are averaged (``gaze_on_screen`` and ``smile``, fractions; emotions,
-    probabilities); ``traces`` what is only stored: the raw scores ``smile_score`` and ``gaze_log_ratio``, and
-    ``head_x``, ``head_y`` (face heights, right and down).
+    ``series`` holds the features that are averaged (``gaze_on_screen``, ``smile`` and, where the back-end tells it,
+    ``eyes_closed``, fractions; emotions, probabilities); ``traces`` what is only stored: the raw scores ``smile_score``
+    and ``gaze_log_ratio``, and ``head_x``, ``head_y`` (face heights, right and down). ``blinks`` are seconds, in order.
     """
 
     series: dict[str, Series]
     traces: dict[str, Series]
     events: HeadEvents
     seen: Series
+    blinks: tuple[Span, ...] = ()
 
     def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, tuple[float | None, float]]:
         """Mean and coverage of every seen feature over ``spans``, a window of ``length_s`` seconds.
 
         Nods and shakes are the number of events while the face was seen, because "nods twice" is what a reader needs,
-        and beside it that number per minute of face. An event belongs to the window that holds its middle.
+        and beside it that number per minute of face; blinks are a minute of the time in which the lids were seen. An
+        event belongs to the window that holds its middle.
         """
-        measured = {name: series.mean(spans, length_s) for name, series in self.series.items()}
+        measured: dict[str, tuple[float | None, float]] = dict.fromkeys(EYE_FEATURES, (None, 0.0))
+        measured |= {name: series.mean(spans, length_s) for name, series in self.series.items()}
+        measured["blinks_per_min"] = _per_minute(self.blinks, spans, length_s, measured["eyes_closed"][1])
         _, coverage = self.seen.mean(spans, length_s)
         for name, events in (("nod_yes", self.events.yes), ("nod_no", self.events.no)):
-            count = sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
-            seen_min = coverage * length_s / 60.0
-            measured[name] = (float(count) if coverage > 0 else None, coverage)
-            measured[RATES[name]] = (count / seen_min if seen_min > 0 else None, coverage)
+            measured[name] = (float(_count(events, spans)) if coverage > 0 else None, coverage)
+            measured[RATES[name]] = _per_minute(events, spans, length_s, coverage)
         return measured
 
     def stored(self) -> dict[str, Series]:
@@ -97,9 +100,9 @@ class FaceMeter:
         held_s = hold_s(times, self._settings.video_rate_hz)
         seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], held_s)
         paths = self._paths()
-        series, traces = self._expressed()
-        traces |= self._traced(paths, held_s)
-        return FaceMeasures(series, traces, head_events(paths, self._settings), seen_series)
+        told = self._expressed()
+        traces = told.traces | self._traced(paths, held_s)
+        return FaceMeasures(told.series, traces, head_events(paths, self._settings), seen_series, told.blinks)
 
     def _note(self, seen: Seen) -> None:
         time_s = seen.picture.time_s + self._offset_s
@@ -126,14 +129,15 @@ class FaceMeter:
                 (time_s, None if since_s <= time_s < until_s else seen) for time_s, seen in self._emotions_at
             ]
 
-    def _expressed(self) -> tuple[dict[str, Series], dict[str, Series]]:
-        """The decisions (smile, gaze, emotions) and the raw scores beside them."""
-        series, traces = self._expressions.told()
+    def _expressed(self) -> Told:
+        """The decisions (smile, gaze, eyes, emotions) and the raw scores beside them."""
+        told = self._expressions.told()
+        series = dict(told.series)
         for index, name in enumerate(EMOTION_FEATURES if self._emotions is not None else ()):
             values = [math.nan if seen is None else float(seen[index]) for _, seen in self._emotions_at]
             times_s = [time_s for time_s, _ in self._emotions_at]
             series[name] = sampled(times_s, values, hold_s(times_s, self._settings.emotion_rate_hz))
-        return series, traces
+        return replace(told, series=series)
 
     def _traced(self, paths: Sequence[HeadPath], held_s: float) -> dict[str, Series]:
         """Where the head was, and how it was turned where the back-end tells."""
@@ -158,6 +162,19 @@ class FaceMeter:
             times, x, y, height = np.array(followed, dtype=np.float64).T
             paths.append(HeadPath(times, x / np.median(height), y / np.median(height)))
         return paths
+
+
+def _count(events: Sequence[Span], spans: Sequence[Span]) -> int:
+    """How many events have their middle in ``spans``."""
+    return sum(a <= (start_s + end_s) / 2 < b for start_s, end_s in events for a, b in spans)
+
+
+def _per_minute(
+    events: Sequence[Span], spans: Sequence[Span], length_s: float, coverage: float
+) -> tuple[float | None, float]:
+    """Events a minute of the observed time, and the ``coverage`` of ``length_s`` seconds that this is."""
+    seen_min = coverage * length_s / 60.0
+    return (_count(events, spans) / seen_min if seen_min > 0 else None), coverage
 
 
 def _inside(series: Series, spans: Sequence[Span]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -146,6 +146,8 @@ def _smile(axes: Axes, probe: Probe) -> None:
 def _gaze(axes: Axes, probe: Probe) -> None:
     _unseen(axes, probe)
     _shade(axes, _where(probe.series["gaze_on_screen"], 0.0), ORANGE, "off screen")
+    if "eyes_closed" in probe.series:
+        _shade(axes, _where(probe.series["eyes_closed"], 1.0), BLUE, "eyes closed")
     names = ("gaze_look", "gaze_yaw_deg", "gaze_log_ratio")
     raw = next((probe.series[name] for name in names if name in probe.series), None)
     if raw is not None:

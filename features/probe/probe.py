@@ -31,6 +31,8 @@ UNITS = {
     "nod_no": "shakes",
     **dict.fromkeys(RATES.values(), "a minute"),
     "smile": "of the time",
+    "eyes_closed": "of the time",
+    "blinks_per_min": "a minute",
     **dict.fromkeys(EMOTION_FEATURES, "probability"),
 }
 LATEST_S = 1.0

@@ -9,7 +9,10 @@ from features.names import FEATURES, RATES
 from features.words.baseline import Baseline, Measure
 from features.words.phrases import COUNTED
 
-DIGITS = {"f0_hz": 1, "intensity_db": 1, "log_energy_db": 1, "jitter_local": 4, **dict.fromkeys(RATES.values(), 1)}
+DIGITS = {
+    **dict.fromkeys(("f0_hz", "intensity_db", "log_energy_db", "blinks_per_min", *RATES.values()), 1),
+    "jitter_local": 4,
+}
 """Decimal places by feature; ``OTHER_DIGITS`` for the rest, which are fractions, probabilities and per cent."""
 OTHER_DIGITS = 2
 

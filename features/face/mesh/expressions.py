@@ -12,7 +12,8 @@ from features.face.mesh.eyes import blinks
 from features.face.mesh.gaze import on_screen
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
 from features.face.seen import Seen
-from features.series import Series, Span, sampled, smoothed
+from features.face.told import Told
+from features.series import Span, sampled, smoothed
 from features.settings import FeatureSettings
 from foundation.arrays import Floats
 
@@ -47,12 +48,11 @@ class MeshExpressions:
         since_s, until_s = span
         self._at = [(t, eyes, NOT_SEEN if since_s <= t < until_s else told) for t, eyes, told in self._at]
 
-    def told(self) -> tuple[dict[str, Series], dict[str, Series]]:
-        """See ``Expressions.told``.
+    def told(self) -> Told:
+        """See ``Expressions.told``; ``eyes_closed`` is 1 or 0, and 0 in a blink; it is not there without the iris.
 
         Traces: ``smile_score`` and ``mouth_opening``; ``head_yaw_deg``, ``head_pitch_deg``, ``head_roll_deg``; of the
-        looks at the eyes ``eye_opening``, ``eyes_closed`` (1 or 0; 0 in a blink), ``blink`` (1 within one),
-        ``gaze_yaw_deg`` and ``gaze_confidence``.
+        looks at the eyes ``eye_opening``, ``blink`` (1 within one), ``gaze_yaw_deg`` and ``gaze_confidence``.
         """
         settings = self._settings
         times = [time_s for time_s, _, _ in self._at]
@@ -60,8 +60,8 @@ class MeshExpressions:
         scores = self._values(lambda told: told.smile)
         level = smoothed(times, scores, SMILE_SMOOTH_S)
         smiles = np.where(np.isfinite(level), (level >= settings.smile_level).astype(float), np.nan)
-        gaze, traces = self._gazed()
-        traces |= {
+        eyes = self._eyes()
+        traces = eyes.traces | {
             name: sampled(times, values, held_s)
             for name, values in (
                 ("smile_score", scores),
@@ -71,10 +71,10 @@ class MeshExpressions:
                 ("head_roll_deg", self._values(lambda told: told.pose.roll)),
             )
         }
-        return {"gaze_on_screen": gaze, "smile": sampled(times, smiles, held_s)}, traces
+        return Told(eyes.series | {"smile": sampled(times, smiles, held_s)}, traces, eyes.blinks)
 
-    def _gazed(self) -> tuple[Series, dict[str, Series]]:
-        """On screen or not, and what it is decided from; without the iris by the head alone.
+    def _eyes(self) -> Told:
+        """On screen or not, closed or not, and what it is decided from; without the iris by the head alone.
 
         Closed eyes look nowhere: there the gaze is unobserved, neither on nor off the screen.
         """
@@ -87,15 +87,19 @@ class MeshExpressions:
         rows = [(t.gaze, t.pose.pitch, t.confidence, t.eyes.opening) for _, t in at]
         yaws, pitches, confidence, opening = np.array(rows, dtype=np.float64).reshape(-1, 4).T
         closed = np.where(np.isfinite(opening), (opening < settings.eyes_closed_opening).astype(float), np.nan)
-        blinking = np.where(np.isfinite(closed), _within(times, blinks(times, closed)), np.nan)
+        short = blinks(times, closed)
+        blinking = np.where(np.isfinite(closed), _within(times, short), np.nan)
         sure = (confidence >= LEAST_CONFIDENCE) & (closed != 1.0)
         yaws = np.where(sure, yaws, np.nan)
         span_s = float(np.isfinite(yaws).sum()) / rate_hz
         decided = on_screen(yaws, pitches, span_s, settings.gaze_angle_deg)
+        series = {"gaze_on_screen": decided}
         traces = {"gaze_yaw_deg": yaws, "gaze_confidence": confidence}
         if with_eyes:
-            traces |= {"eye_opening": opening, "eyes_closed": np.where(blinking == 1.0, 0.0, closed), "blink": blinking}
-        return sampled(times, decided, held_s), {name: sampled(times, v, held_s) for name, v in traces.items()}
+            series |= {"eyes_closed": np.where(blinking == 1.0, 0.0, closed)}
+            traces |= {"eye_opening": opening, "blink": blinking}
+        held = [{name: sampled(times, v, held_s) for name, v in values.items()} for values in (series, traces)]
+        return Told(held[0], held[1], tuple(short))
 
     def _values(self, of: Callable[[Reading], float]) -> Floats:
         return np.array([of(told) for _, _, told in self._at], dtype=np.float64)

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
-from corpus.schema import FRAMES
+from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Session
 from features.export.behaviour import session_tiers
+from features.names import EYE_FEATURES
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION, table
 
 
@@ -51,6 +52,14 @@ def test_flags_are_intervals_where_on_and_a_gap_ends_them():
     assert found["smile@bob"] == [(0, 500, "smile"), (1900, 2300, "smile")]
     assert found["smile@ann"] == [(950, 1050, "smile")]
     assert not any(name.startswith(("gaze", "head")) for name in found)
+
+
+def test_closed_eyes_are_intervals_and_blinks_a_minute_a_label():
+    frames = table(FRAMES, [("bob", "eyes_closed", 0.4 * i, float(1 <= i <= 3)) for i in range(6)])
+    means = table(UTTERANCE_FEATURES, [(0, "bob", "during", name, 12.0, 1.0) for name in EYE_FEATURES])
+    found = _shown(means=means, frames=frames)
+    assert found["eyes_closed@bob"] == [(200, 1400, "eyes_closed")]
+    assert found["blinks_per_min@bob"] == [(500, 2000, "12")]
 
 
 def test_frames_that_are_no_numbers_are_off():

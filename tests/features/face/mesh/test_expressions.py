@@ -39,8 +39,9 @@ def told(monkeypatch: pytest.MonkeyPatch, looks, forget=None, **settings):
         meter.note(number / 10, Seen(Picture(number / 10, flat()), Face(0, 0, 10)))
     if forget:
         meter.forget(forget)
-    series, traces = meter.told()
-    return series, traces, asked
+    result = meter.told()
+    assert result.blinks == () or "eyes_closed" in result.series
+    return result.series, {**result.traces, "blinks": result.blinks}, asked
 
 
 def test_points_and_eyes_have_rates_of_their_own(monkeypatch):
@@ -61,11 +62,12 @@ def test_a_smile_is_decided_over_a_second(monkeypatch):
 def test_closed_eyes_look_nowhere_and_a_blink_is_no_closed_eye(monkeypatch):
     looks = [look()] * 5 + [look(opening=0.1)] * 2 + [look()] * 5 + [look(opening=0.1)] * 10
     series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=10.0)
-    gaze, closed, blink = series["gaze_on_screen"].values, traces["eyes_closed"].values, traces["blink"].values
+    gaze, closed, blink = series["gaze_on_screen"].values, series["eyes_closed"].values, traces["blink"].values
     assert all(math.isnan(value) for value in (*gaze[5:7], *gaze[12:]))
     assert gaze[[0, 7, 11]].tolist() == [1.0, 1.0, 1.0]
     assert closed.tolist() == [0.0] * 12 + [1.0] * 10
     assert blink.tolist() == [0.0] * 5 + [1.0] * 2 + [0.0] * 15
+    assert traces["blinks"] == (pytest.approx((0.4, 0.7)),)
 
 
 def test_a_gaze_nobody_is_sure_of_is_not_told(monkeypatch):
@@ -78,9 +80,9 @@ def test_a_gaze_nobody_is_sure_of_is_not_told(monkeypatch):
 
 def test_without_the_iris_the_head_tells(monkeypatch):
     looks = [Reading(0.0, 0.1, STRAIGHT, NO_EYES, gaze, 0.5) for gaze in (0.0, 0.0, 40.0, 40.0)]
-    series, traces, asked = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=0.0)
+    series, _, asked = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=0.0)
     assert series["gaze_on_screen"].values.tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert not any(eyes for _, eyes in asked) and "eyes_closed" not in traces
+    assert not any(eyes for _, eyes in asked) and "eyes_closed" not in series
 
 
 def test_what_is_not_seen_or_taken_back_is_unobserved_and_never_0(monkeypatch):
