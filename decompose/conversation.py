@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.session import Episode, Rating, Session, Turn
+from decompose.asking import asker_of
 from decompose.identity import configured
 from decompose.judging.sessions import judge_session
 from decompose.methods import Method, find_method
@@ -136,7 +137,7 @@ def decompose(
             "share out a score that may be below zero. Leave mean_score out, or give the lower end of the scale, "
             f"{episode.rating.low:g}."
         )
-    with nullcontext(asker) if asker is not None else Asker(configuration.llm) as lent:
+    with nullcontext(asker) if asker is not None else asker_of(configuration) as lent:
         judged = judge_session(method, session, None, None, configuration, lent).judgements
     constraint = configuration.constraint
     if spread is None:

@@ -31,7 +31,6 @@ _KEPT = 64 * 1024
 """Characters of a bad reply that are kept as evidence; the cache has it whole."""
 
 ANSWER_AGAIN = "Answer again with one JSON object of the given form."
-IN_PARTS = "Long dialogues are asked in parts where decompose.llm.context_tokens says what the model takes."
 
 
 class Asker:
@@ -52,9 +51,9 @@ class Asker:
     budget_usd : float, optional
         US dollars that everything ever paid into ``cache`` may not pass.
     called : str
-        Where the settings come from, for errors.
+        What the caller calls the settings, for errors.
     too_long : str
-        What to do where a request does not fit into the model's context, for errors.
+        What the caller can do where a request does not fit into the model's context, for errors.
     """
 
     def __init__(
@@ -66,8 +65,8 @@ class Asker:
         record: Path | None = None,
         prices: Path | None = None,
         budget_usd: float | None = None,
-        called: str = "decompose.llm",
-        too_long: str = IN_PARTS,
+        called: str = "llm",
+        too_long: str = "",
     ) -> None:
         self._llm = llm
         self._called, self._too_long = called, too_long
@@ -114,7 +113,7 @@ class Asker:
             try:
                 return client.complete(request)
             except ContextLengthError as error:
-                raise ContextLengthError(f"{error} {self._too_long}", error.evidence) from None
+                raise ContextLengthError(f"{error} {self._too_long}".rstrip(), error.evidence) from None
 
     def close(self) -> None:
         """Let go of the client; a later request makes a new one."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from decompose.asking import asker_of
 from features.emotion_model.choice import missing_emotion
 from foundation.errors import InputError
-from llm_client.asker import Asker
 from pipeline.config import Config
 from pipeline.engine.choice import left_out
 from pipeline.engine.engine import Engine
@@ -53,8 +53,8 @@ def assemble(config: Config) -> Engine:
         corpus=intake.corpus,
         sessions=intake.sessions,
         plan=Plan(STAGES, rated, intake.sessions, left_out(STAGES, rated, intake.sessions)),
-        tools=Asker(
-            rated.decompose.llm,
+        tools=asker_of(
+            rated.decompose,
             cache=rated.llm_cache,
             recorded=rated.run.recorded,
             record=rated.run.record,

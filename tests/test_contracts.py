@@ -18,6 +18,10 @@ BREAKS = {
     "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),
     "Pages need no trainer; what they read may load one when it is used": ("viewer/__init__.py", "import peft"),
 }
+BELOW_ENVIRONMENTS = {"foundation", "corpus", "llm_client"}
+ABOVE_ENVIRONMENTS = {
+    "features", "reward_model", "decompose", "evaluation", "rlhf", "pipeline", "viewer", "apportion", "dags"
+}  # fmt: skip
 TRAINERS = {"torch", "transformers", "trl", "peft"}
 
 
@@ -41,6 +45,21 @@ def test_each_contract_is_broken_by_what_it_forbids(copy):
         path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
     states, said = lint(copy)
     assert states == dict.fromkeys(BREAKS, "BROKEN"), said
+
+
+def test_environments_import_the_three_packages_below_them_and_no_other(copy):
+    assert BELOW_ENVIRONMENTS | ABOVE_ENVIRONMENTS | {"environments"} == set(PACKAGES)
+    path = copy / "environments" / "play.py"
+    allowed = [f"import {name}\n" for name in sorted(BELOW_ENVIRONMENTS)]
+    path.write_text("".join(allowed), encoding="utf-8")
+    states, said = lint(copy)
+    assert states == dict.fromkeys(BREAKS, "KEPT"), said
+
+    path.write_text("".join([*allowed, *(f"import {name}\n" for name in sorted(ABOVE_ENVIRONMENTS))]), "utf-8")
+    states, said = lint(copy)
+    assert states["A package imports only from packages below it"] == "BROKEN", said
+    told = set(re.findall(r"environments\.play -> (\w+) \(l\.\d+\)", said))
+    assert told == ABOVE_ENVIRONMENTS, said
 
 
 @pytest.mark.parametrize("package", ["environments", "viewer", "foundation", "corpus", "decompose", "reward_model"])

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from corpus.session import Episode, EpisodeKey
+from decompose.asking import asker_of
 from decompose.judging.sessions import judge_episode
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
-from llm_client.asker import Asker
 from reward_model.dataset import turn_keys
 from reward_model.distil import mean_and_scale
 from reward_model.history_windows import HistoryWindows
@@ -83,7 +83,7 @@ def _judged(
     """The judgements of ``method`` by episode and turn, where it has one."""
     behaviour = _by_session(features) if method.uses_features and features is not None else {}
     judged: dict[tuple[EpisodeKey, int], float] = {}
-    with Asker(settings.llm) as asker:
+    with asker_of(settings) as asker:
         for episode in episodes:
             for judgement in judge_episode(method, episode, behaviour.get(episode.session_id), settings, asker):
                 if judgement.value is not None:

@@ -32,8 +32,8 @@ def check_finished(reply: ChatReply, advice: str) -> None:
 def strict_json(text: str) -> Any:
     """The one JSON value that ``text`` is, but for a model's reasoning before it and one code fence around it.
 
-    >>> strict_json('{"turn": 3}')
-    {'turn': 3}
+    >>> strict_json('{"answer": 3}')
+    {'answer': 3}
 
     Raises
     ------

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.session import Rating
+from decompose.asking import asker_of
 from decompose.identity import configured
 from decompose.judging.llm import requests_for
 from decompose.judging.sessions import judge_session
@@ -28,7 +29,7 @@ def settings(server=None, **options):
 def judged(server, *, method="llm", session_=None, table=None, cache=None, **options):
     with serving(server):
         chosen = settings(server, **options)
-        with Asker(chosen.llm, cache=cache) as asker:
+        with asker_of(chosen, cache=cache) as asker:
             return judge_session(method, session_ or session(), "satisfaction", table, chosen, asker).judgements
 
 
