@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from corpus.importers.run import import_to
     from corpus.problem import Problem
     from corpus.rows import CorpusRows, LeftOut, NewCorpus
-    from corpus.session import Episode, EpisodeKey, Media, Rating, Session, Turn
+    from corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
     from corpus.settings import SplitSettings
     from corpus.splits import Splits, split_sessions
 
 __all__ = [
+    "Background",
     "Corpus",
     "CorpusRows",
     "Episode",
@@ -52,6 +53,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Background": "corpus.session",
     "Corpus": "corpus.corpus",
     "CorpusRows": "corpus.rows",
     "Episode": "corpus.session",

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from corpus.moments import mean
 from corpus.schema import CORPUS_TABLES, TableSchema
-from corpus.session import Media, Rating, Session, Turn
+from corpus.session import BACKGROUND_KINDS, Background, Media, Rating, Session, Turn
 from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from foundation.errors import InputError
 from foundation.files import check_path, sync, temporary_name
@@ -28,7 +28,7 @@ SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_T
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """The five tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
+    """The six tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
 
     Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
 
@@ -44,12 +44,13 @@ class Corpus:
     ratings: pa.Table
     media: pa.Table
     turn_labels: pa.Table
+    backgrounds: pa.Table
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
         """Read the corpus folder ``path``: ``NAME.parquet`` or ``NAME.jsonl`` for each table.
 
-        ``media`` and ``turn_labels`` may be absent; ``ratings`` may have no rows.
+        ``media``, ``turn_labels`` and ``backgrounds`` may be absent; ``ratings`` may have no rows.
 
         Raises
         ------
@@ -71,7 +72,7 @@ class Corpus:
 
     @property
     def tables(self) -> dict[str, pa.Table]:
-        """The five tables by name."""
+        """The six tables by name."""
         return {name: getattr(self, name) for name in SCHEMAS}
 
     def write(self, path: str | Path, kind: Format = "parquet") -> None:
@@ -104,7 +105,7 @@ class Corpus:
         return list(self._positions)
 
     def session(self, session_id: str) -> Session:
-        """One session with its turns, ratings (mean over annotators) and media, each sorted by key.
+        """One session with its turns, ratings (mean over annotators), media and backgrounds, each sorted by key.
 
         Raises
         ------
@@ -123,6 +124,7 @@ class Corpus:
             source=row["source"],
             duration_s=row["duration_s"],
             language=row["language"],
+            backgrounds=_backgrounds(self._backgrounds.values(session_id)),
         )
 
     def iter_sessions(self) -> Iterator[Session]:
@@ -153,6 +155,10 @@ class Corpus:
     @cached_property
     def _labels(self) -> _Grouped:
         return _Grouped(self.turn_labels, SCHEMAS["turn_labels"])
+
+    @cached_property
+    def _backgrounds(self) -> _Grouped:
+        return _Grouped(self.backgrounds, SCHEMAS["backgrounds"])
 
 
 class _Grouped:
@@ -192,6 +198,13 @@ def _number(value: float | None) -> float:
 def _media(values: tuple[Any, ...]) -> Media:
     speaker, kind, path, offset_s, channel = values
     return Media(speaker, kind, path, 0.0 if offset_s is None else offset_s, channel)
+
+
+def _backgrounds(rows: list[tuple[Any, ...]]) -> tuple[Background, ...]:
+    """What everybody knows first, then each speaker's own, in the order of the kinds; an unknown kind comes last."""
+    order = {kind: place for place, kind in enumerate(BACKGROUND_KINDS)}
+    known = (Background(*values) for values in rows)
+    return tuple(sorted(known, key=lambda b: (b.speaker is not None, b.speaker or "", order.get(b.kind, len(order)))))
 
 
 def _check_folder(root: Path) -> None:

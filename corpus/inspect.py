@@ -81,6 +81,7 @@ class Inspection:
     ratings: tuple[RatingSummary, ...]
     labels: tuple[LabelSummary, ...]
     recordings: tuple[tuple[str, int], ...]
+    backgrounds: tuple[tuple[str, int], ...]
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
     odd: tuple[Oddity, ...]
@@ -108,6 +109,7 @@ def inspect(corpus: Corpus) -> Inspection:
         ratings=_ratings(corpus),
         labels=_labels(corpus),
         recordings=_counted(corpus.media.column("kind").to_pylist()),
+        backgrounds=_counted(corpus.backgrounds.column("kind").to_pylist()),
         problems=tuple(str(problem) for problem in problems if problem.severity == "error"),
         warnings=(
             *(str(problem) for problem in problems if problem.severity == "warning"),
@@ -220,6 +222,8 @@ def render(inspection: Inspection, where: str = "") -> str:
     ]
     if i.duration_s is not None:
         lines.append(f"recorded: {i.duration_s / 3600:.2f} h; {_listed(i.recordings)}")
+    if i.backgrounds:
+        lines.append(f"known before the first turn: {_listed(i.backgrounds)}")
     for rating in i.ratings:
         good = "" if rating.higher_is_better else ", low is good"
         lines += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpus.session import Session
+from corpus.session import ENVIRONMENT, Session
 
 ROLES = frozenset(
     [
@@ -28,6 +28,7 @@ ROLES = frozenset(
 
 
 def persons(session: Session) -> frozenset[str]:
-    """Everyone who speaks or rates in the session, without those known only by their role."""
+    """Everyone who speaks or rates in the session, without those known only by their role; ENVIRONMENT is nobody."""
     people = {turn.speaker for turn in session.turns} | {rating.rater for rating in session.ratings}
+    people.discard(ENVIRONMENT)
     return frozenset(name for name in people if name.casefold() not in ROLES)

@@ -91,7 +91,10 @@ class CorpusRows:
         annotator: str | None = None,
         higher_is_better: bool = True,
     ) -> None:
-        """Add a score that ``pair`` = (rater, target) is about, on ``scale`` = (low, high)."""
+        """Add a score that ``pair`` = (rater, target) is about, on ``scale`` = (low, high).
+
+        Where rules or a judge gave it, the rater is `corpus.session.ENVIRONMENT` and ``annotator`` says who they are.
+        """
         self._rows["ratings"].append((session_id, *pair, name, annotator, score, *scale, higher_is_better))
 
     def media(self, session_id: str, speaker: str, kind: str, path: str, channel: str | None) -> None:
@@ -109,6 +112,10 @@ class CorpusRows:
     ) -> None:
         """Add a person's judgement of one turn."""
         self._rows["turn_labels"].append((session_id, turn, annotator, name, value, *scale))
+
+    def background(self, session_id: str, kind: str, text: str, speaker: str | None = None) -> None:
+        """Add what was known before the first turn: to ``speaker`` alone, or to everybody."""
+        self._rows["backgrounds"].append((session_id, speaker, kind, text))
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables, in the order in which rows were added."""

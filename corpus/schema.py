@@ -65,7 +65,13 @@ TURN_LABELS = _table(
     ("session_id", "turn", "annotator", "name"),
     ("session_id", "turn", "name", "value"),
 )
-CORPUS_TABLES = (SESSIONS, UTTERANCES, RATINGS, MEDIA, TURN_LABELS)
+BACKGROUNDS = _table(
+    "backgrounds",
+    {"session_id": TEXT, "speaker": TEXT, "kind": TEXT, "text": TEXT},
+    ("session_id", "speaker", "kind"),
+    ("session_id", "kind", "text"),
+)
+CORPUS_TABLES = (SESSIONS, UTTERANCES, RATINGS, MEDIA, TURN_LABELS, BACKGROUNDS)
 
 SPLITS = _table("splits", {"session_id": TEXT, "split": TEXT}, ("session_id",), ("session_id", "split"))
 FRAMES = _table(

@@ -7,6 +7,10 @@ from functools import cached_property
 
 EpisodeKey = tuple[str, str, str, str]
 """(session_id, rater, target, name of the rating): what tells an episode in every table."""
+ENVIRONMENT = "environment"
+"""The rater of a score that rules or a judge of simulated play gave, and nobody who takes part. No speaker's name."""
+BACKGROUND_KINDS = ("scenario", "rules", "role", "profile", "goal")
+"""What a background may be, in the order in which a session's are told."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,23 @@ class Media:
 
 
 @dataclass(frozen=True)
+class Background:
+    """What was known before the first turn: to ``speaker`` alone, or to everybody where that is None.
+
+    ``kind`` is one of `BACKGROUND_KINDS`.
+    """
+
+    speaker: str | None
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Rating:
-    """One score that ``rater`` gave for ``target`` on the scale ``low`` to ``high`` (mean over annotators)."""
+    """One score that ``rater`` gave for ``target`` on the scale ``low`` to ``high`` (mean over annotators).
+
+    ``rater`` is one who takes part, or `ENVIRONMENT`.
+    """
 
     rater: str
     target: str
@@ -62,6 +81,8 @@ class Episode:
     session_id: str
     turns: tuple[Turn, ...]
     rating: Rating
+    backgrounds: tuple[Background, ...] = ()
+    """All of the session's, other speakers' private ones too; `known_to_target` has those that the target knows."""
 
     @property
     def key(self) -> EpisodeKey:
@@ -79,6 +100,16 @@ class Episode:
         """Whether somebody gave the score; where nobody did the scale has no width (`corpus.targets`)."""
         return self.rating.low < self.rating.high
 
+    @property
+    def has_rater(self) -> bool:
+        """Whether one who takes part gave the score; the environment has no face, no voice and no name to look up."""
+        return self.rating.rater != ENVIRONMENT
+
+    @property
+    def known_to_target(self) -> tuple[Background, ...]:
+        """What everybody knows and what the target alone knows: all that r_theta and a policy may read."""
+        return tuple(known for known in self.backgrounds if known.speaker in (None, self.rating.target))
+
     @cached_property
     def target_positions(self) -> tuple[int, ...]:
         """Positions in ``turns`` of the T utterances that are credited (those of the target)."""
@@ -92,18 +123,23 @@ class Episode:
     def reply_positions(self, position: int) -> tuple[int, ...]:
         """Positions of the rater's next uninterrupted reply after ``position``; empty at the end.
 
+        Where the environment is the rater, all others reply: with what they say until the target speaks again.
         Further utterances of the target before the reply are passed over: a reaction belongs to the whole floor.
         """
         start = position + 1
-        while start < len(self.turns) and self.turns[start].speaker != self.rating.rater:
+        while start < len(self.turns) and not self._reacts(start):
             start += 1
         stop = start
-        while stop < len(self.turns) and self.turns[stop].speaker == self.rating.rater:
+        while stop < len(self.turns) and self._reacts(stop):
             stop += 1
         return tuple(range(start, stop))
 
+    def _reacts(self, position: int) -> bool:
+        speaker = self.turns[position].speaker
+        return speaker == self.rating.rater if self.has_rater else speaker != self.rating.target
+
     def reply_text(self, position: int) -> str:
-        """The rater's next reply after ``position`` as one string, empty where there is none."""
+        """The reply of `reply_positions` after ``position`` as one string, empty where there is none."""
         return " ".join(self.turns[i].text for i in self.reply_positions(position))
 
 
@@ -123,8 +159,9 @@ class Session:
     source: str | None = None
     duration_s: float | None = None
     language: str | None = None
+    backgrounds: tuple[Background, ...] = ()
 
     def episodes(self, name: str | None = None) -> tuple[Episode, ...]:
         """One episode a rating, or only those ratings called ``name``."""
         wanted = (r for r in self.ratings if name is None or r.name == name)
-        return tuple(Episode(self.session_id, self.turns, rating) for rating in wanted)
+        return tuple(Episode(self.session_id, self.turns, rating, self.backgrounds) for rating in wanted)

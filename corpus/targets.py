@@ -35,7 +35,8 @@ def speaker_called(turns: Sequence[Turn], wanted: str) -> str | None:
 
 def unrated_episode(session: Session, target: str) -> Episode:
     """A session seen as if ``target`` had been rated, on a scale of no width: its score is nobody's."""
-    return Episode(session.session_id, session.turns, Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0))
+    nobodys = Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0)
+    return Episode(session.session_id, session.turns, nobodys, session.backgrounds)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from corpus.checks.backgrounds import check_backgrounds
 from corpus.checks.recordings import check_media
 from corpus.checks.scores import check_ratings, check_turn_labels
 from corpus.checks.turns import check_sessions, check_utterances
@@ -19,5 +20,5 @@ def validate(corpus: Corpus) -> list[Problem]:
     list of Problem
         In table order. Errors carry the session they belong to, so that the other sessions can still be used.
     """
-    checks = (check_sessions, check_utterances, check_ratings, check_media, check_turn_labels)
+    checks = (check_sessions, check_utterances, check_ratings, check_media, check_turn_labels, check_backgrounds)
     return [problem for check in checks for problem in check(corpus)]

@@ -10,6 +10,7 @@ from corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_se
 from corpus.corpus import Corpus
 from corpus.problem import Problem
 from corpus.schema import MEDIA
+from corpus.session import ENVIRONMENT
 
 KINDS = ("audio", "video", "features")
 CHANNELS = ("L", "R", "left", "right")
@@ -41,7 +42,17 @@ def _row_problems(row: dict[str, Any], number: int, people: set[tuple[Any, ...]]
     if channel is not None and channel not in CHANNELS and not channel.isdecimal():
         allowed = f"{', '.join(CHANNELS)}, a channel's index, or empty"
         yield Problem("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
-    if (id_, row["speaker"]) not in people:
+    if row["speaker"] == ENVIRONMENT:
+        yield Problem(
+            "media",
+            number,
+            "speaker",
+            id_,
+            f"{ENVIRONMENT!r} is the rater of scores that rules or a judge gave: nobody whom a recording shows",
+            "a speaker of the session",
+            "Correct the name, or remove the row.",
+        )
+    elif (id_, row["speaker"]) not in people:
         yield Problem(
             "media",
             number,

@@ -14,6 +14,7 @@ from corpus.corpus import Corpus
 from corpus.power import score_variance_warning
 from corpus.problem import Problem
 from corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
+from corpus.session import ENVIRONMENT
 
 
 def check_ratings(corpus: Corpus) -> Iterator[Problem]:
@@ -26,6 +27,7 @@ def check_ratings(corpus: Corpus) -> Iterator[Problem]:
     yield from _scale_ends(table, "ratings")
     yield from _off_scale(table, "ratings", "score")
     yield from _absent_people(corpus)
+    yield from _unnamed_judge(table)
     yield from _differing_scales(table)
     yield from _no_variance(corpus)
 
@@ -90,14 +92,15 @@ def outside_scale(table: pa.Table, column: str) -> pa.ChunkedArray:
 
 
 def _absent_people(corpus: Corpus) -> Iterator[Problem]:
-    """A target who says nothing cannot be credited; a rater must speak or be recorded to react."""
+    """A target who says nothing cannot be credited; a rater must speak or be recorded to react, or be nobody."""
     speaking = pairs(corpus.utterances, "session_id", "speaker")
     present = speaking | pairs(corpus.media, "session_id", "speaker")
+    raters = present | {(id_, ENVIRONMENT) for id_, _ in speaking}
     sessions = {id_ for id_, _ in speaking}
     for number, (session_id, rater, target) in enumerate(_rows(corpus.ratings, "session_id", "rater", "target"), 1):
         if session_id not in sessions:
             continue  # Told already: the session is unknown, or has no utterances.
-        for column, person, known in (("rater", rater, present), ("target", target, speaking)):
+        for column, person, known in (("rater", rater, raters), ("target", target, speaking)):
             if person is not None and (session_id, person) not in known:
                 people = ", ".join(sorted(name for id_, name in known if id_ == session_id and name is not None))
                 yield Problem(
@@ -109,6 +112,23 @@ def _absent_people(corpus: Corpus) -> Iterator[Problem]:
                     people,
                     "Correct the name in ratings or in utterances.",
                 )
+
+
+def _unnamed_judge(table: pa.Table) -> Iterator[Problem]:
+    """One warning where the environment gave scores and no annotator says by whom."""
+    unnamed = pc.and_(pc.equal(table.column("rater"), ENVIRONMENT), table.column("annotator").is_null())
+    found = [number for number, _ in rows_where(table, unnamed)]
+    if found:
+        yield Problem(
+            "ratings",
+            found[0],
+            "annotator",
+            None,
+            f"{len(found):,} scores of the rater {ENVIRONMENT!r} do not say who gave them",
+            "the judge's name, or rules",
+            "Fill in the annotator.",
+            "warning",
+        )
 
 
 def _differing_scales(table: pa.Table) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unkno
 from corpus.corpus import Corpus
 from corpus.problem import Problem
 from corpus.schema import SESSIONS, UTTERANCES
+from corpus.session import ENVIRONMENT
 
 SLACK_S = 1.0
 """How far a transcript may run past the recording: players and transcribers round differently."""
@@ -46,6 +47,7 @@ def check_utterances(corpus: Corpus) -> Iterator[Problem]:
     yield from duplicates(table, UTTERANCES)
     yield from unknown_sessions(table, "utterances", corpus.sessions)
     yield from not_numbers(table, "utterances", ["start_s", "end_s"])
+    yield from _reserved_name(table)
     yield from _half_timed(table)
     for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
         yield Problem(
@@ -59,6 +61,23 @@ def check_utterances(corpus: Corpus) -> Iterator[Problem]:
         )
     yield from _outside(corpus)
     yield from _out_of_order(table)
+
+
+def _reserved_name(table: pa.Table) -> Iterator[Problem]:
+    """One problem a session in which a speaker has the name of the rater who is nobody."""
+    reported: set[str] = set()
+    for number, row in rows_where(table, pc.equal(table.column("speaker"), ENVIRONMENT)):
+        if row["session_id"] not in reported:
+            reported.add(row["session_id"])
+            yield Problem(
+                "utterances",
+                number,
+                "speaker",
+                row["session_id"],
+                f"a speaker is called {ENVIRONMENT!r}, the rater of scores that rules or a judge gave",
+                "any other name",
+                "Rename the speaker in all tables.",
+            )
 
 
 def _half_timed(table: pa.Table) -> Iterator[Problem]:

@@ -27,9 +27,11 @@ class InputHashes:
         self._sessions: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def session(self, session: Session, reads: Sequence[str]) -> str:
-        """sha256 of the parts of a session named in ``reads`` ("turns", "ratings", "media")."""
+        """sha256 of the parts of a session named in ``reads`` ("turns", "ratings", "media", "backgrounds")."""
         key = (session.session_id, tuple(reads))
         if key not in self._sessions:
+            # Without backgrounds the hash is that of the time before there were any.
+            reads = [part for part in reads if part != "backgrounds" or session.backgrounds]
             parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
                 parts.append([self.file(self._recording(media)) for media in session.media])

@@ -137,7 +137,7 @@ class Stage:
     """One declared step of the chain; commands, runners, DAGs and the diagram are derived from it.
 
     ``needs`` names the stages it reads, ``per`` and ``over`` what it repeats for, ``reads`` the parts of a
-    session it sees ("turns", "ratings", "media") and ``settings`` the configuration that enters its key.
+    session it sees ("turns", "ratings", "media", "backgrounds") and ``settings`` the configuration that enters its key.
     ``applies`` leaves out combinations that there is nothing to do for (a recording's features where there is no
     recording), ``chosen`` all but some sessions, ``wants`` the needs that one unit can do without (the descriptors, for
     a method that reads text alone).
@@ -151,7 +151,7 @@ class Stage:
     version: int = 1
     help: str = ""
     command: str = ""
-    reads: tuple[str, ...] = ("turns", "ratings")
+    reads: tuple[str, ...] = ("turns", "ratings", "backgrounds")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
     methods: Callable[[Config], Collection[str]] = lambda config: config.decompose.methods
     """What a stage over methods has units of: the methods themselves, or the reward models that learn from them."""

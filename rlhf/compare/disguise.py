@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corpus.corpus import Corpus
-from corpus.session import Episode, Rating, Turn
+from corpus.session import ENVIRONMENT, Episode, Rating, Turn
 from decompose.prompting.pseudonyms import Renaming, renaming
 from foundation.errors import InputError
 from rlhf.compare.pairs import Pair
@@ -50,7 +50,7 @@ def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, .
         for column in columns:
             session_ids = table["session_id"].to_pylist()
             for session_id, person in zip(session_ids, table[column].to_pylist(), strict=True):
-                if person is not None:
+                if person not in (None, ENVIRONMENT):
                     people.setdefault(session_id, {})[person] = None
     for pair in pairs:
         if pair.session_id not in people:

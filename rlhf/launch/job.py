@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.session import Episode, Rating, Turn
+from corpus.session import Background, Episode, Rating, Turn
 from foundation.files import write_atomically
 from rlhf.settings import AlignSettings
 from rlhf.training.job import Job
@@ -80,4 +80,5 @@ def read_result(folder: Path) -> tuple[pa.Table, pa.Table] | None:
 
 def _episode(row: dict[str, Any]) -> Episode:
     turns = tuple(Turn(**turn) for turn in row["turns"])
-    return Episode(row["session_id"], turns, Rating(**row["rating"]))
+    backgrounds = tuple(Background(**known) for known in row["backgrounds"])
+    return Episode(row["session_id"], turns, Rating(**row["rating"]), backgrounds)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corpus.corpus import SCHEMAS, Corpus
-from corpus.session import Media, Rating, Turn
+from corpus.session import Background, Media, Rating, Turn
 from foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
@@ -23,6 +23,7 @@ def small(root="unused"):
         ratings=[rating("a", annotator="1", score=2.0), rating("a", annotator="2", score=5.0), rating("b")],
         media=[{"session_id": "a", "speaker": "X", "kind": "audio", "path": "a.wav"}],
         turn_labels=[{"session_id": "a", "turn": 1, "annotator": "1", "name": "quality", "value": 1.0}],
+        backgrounds=[{"session_id": "a", "speaker": "X", "kind": "goal", "text": "A low price."}],
     )
 
 
@@ -49,6 +50,17 @@ def test_sessions_come_out_sorted_with_turns_ratings_and_media():
     assert [s.session_id for s in corpus.iter_sessions()] == ["a", "b"]
     assert corpus.labels("a").column("value").to_pylist() == [1.0]
     assert corpus.labels("b").num_rows == 0
+
+
+def test_backgrounds_come_out_with_what_everybody_knows_first_then_by_speaker_in_the_order_of_kinds(tmp_path):
+    rows = [("b", "goal"), ("b", "role"), ("a", "goal"), (None, "rules"), (None, "scenario")]
+    table = [{"session_id": "a", "speaker": speaker, "kind": kind, "text": "Known."} for speaker, kind in rows]
+    corpus_of(tmp_path, sessions=[session("a")], backgrounds=table).write(tmp_path, kind="jsonl")
+    found = Corpus.open(tmp_path).session("a")
+    assert found.backgrounds == tuple(
+        Background(speaker, kind, "Known.")
+        for speaker, kind in [(None, "scenario"), (None, "rules"), ("a", "goal"), ("b", "role"), ("b", "goal")]
+    )
 
 
 def test_turns_are_sorted_by_number_not_by_row():

@@ -28,6 +28,7 @@ def odd_corpus():
             rating("e", name="pain", score=3.0, higher_is_better=False),
         ],
         turn_labels=[{"session_id": "a", "turn": 1, "annotator": "1", "name": "q", "value": 1.0}],
+        backgrounds=[{"session_id": "a", "speaker": who, "kind": "goal", "text": "Peace."} for who in "XY"],
     )
 
 
@@ -40,6 +41,7 @@ def test_counts():
     assert (overall.name, overall.episodes, overall.scores, overall.low, overall.high) == ("overall", 3, 5, 1.0, 5.0)
     assert [bin_.count for bin_ in overall.bins] == [0, 1, 0, 1, 1]
     assert pain.higher_is_better is False
+    assert found.backgrounds == (("goal", 2),)
     assert (found.labels[0].name, found.labels[0].labels, found.labels[0].mean) == ("q", 1, 1.0)
 
 
@@ -67,6 +69,7 @@ def test_the_page():
     assert text.startswith("some/corpus: 6 sessions (4 rated), 14 utterances, 2 speakers")
     assert "overall: 1 to 5; 3 episodes, 5 scores; mean 3.50" in text and "pain: 1 to 5, low is good" in text
     assert "  2 ████████████████████████████████████████ 1" in text
+    assert "\nknown before the first turn: goal 2\n" in text
     assert "recorded: 0.50 h" in text and "turn labels 'q': 1 on 1 sessions" in text
     assert "odd: no rating: 2 sessions (c, f)" in text and "problem: ratings, row" in text
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Episode, Rating, Session, Turn
+from corpus.session import Background, Episode, Rating, Session, Turn
 
 
 def episode(speakers, **rating):
@@ -47,3 +47,28 @@ def test_episodes_of_one_name():
     ratings = tuple(Rating("X", "Y", name, 1.0, 0.0, 2.0) for name in ("a", "b"))
     session = Session("s", (), ratings)
     assert len(session.episodes()) == 2 and [e.rating.name for e in session.episodes("b")] == ["b"]
+
+
+def test_what_others_say_until_the_target_speaks_again_is_the_reaction_to_a_target_whom_the_environment_scores():
+    found = episode("XYYXZXYZ", rater="environment")
+    assert not found.has_rater and episode("XY").has_rater
+    assert found.reply_positions(1) == found.reply_positions(2) == (3, 4, 5)
+    assert found.reply_text(1) == "X3 Z4 X5" and found.reply_positions(6) == (7,)
+    assert episode("XYY", rater="environment").reply_positions(1) == ()
+
+
+@given(st.text("XYZ", min_size=1, max_size=12))
+def test_a_reply_to_the_environments_target_is_all_between_two_floors_of_the_target(speakers):
+    found = episode(speakers, rater="environment")
+    for position in found.target_positions:
+        floor = speakers[position:].lstrip("Y")
+        reply = floor.split("Y")[0]
+        start = len(speakers) - len(floor)
+        assert found.reply_positions(position) == tuple(range(start, start + len(reply)))
+
+
+def test_the_target_knows_what_everybody_knows_and_its_own():
+    known = tuple(Background(speaker, "goal", f"of {speaker}") for speaker in (None, "X", "Y", "Z"))
+    session = Session("s", (), (Rating("X", "Y", "n", 1.0, 0.0, 2.0),), backgrounds=known)
+    (found,) = session.episodes()
+    assert found.backgrounds == known and [b.speaker for b in found.known_to_target] == [None, "Y"]

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -216,6 +217,12 @@ def test_by_person_keeps_most_of_a_pairing_graph():
 def test_by_person_a_chatbot_is_no_person():
     sessions = [talk(f"s{i}", (f"p{i}", "Assistant")) for i in range(10)]
     assert split_sessions(sessions, SplitSettings(by="person")).table.num_rows == 10
+
+
+def test_by_person_the_environment_that_scores_everything_is_no_person():
+    sessions = [talk(f"s{i}", (f"p{i}", f"q{i}")) for i in range(10)]
+    scored = [replace(s, ratings=(Rating("environment", "p", "overall", 3.0, 1.0, 5.0),)) for s in sessions]
+    assert split_sessions(scored, SplitSettings(by="person")).table.num_rows == 10
 
 
 def test_by_person_needs_persons():

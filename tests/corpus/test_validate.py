@@ -227,6 +227,69 @@ def test_turn_label_without_a_scale_is_fine_but_not_twice():
     assert "is there already (row 1)" in only(problems(turn_labels=[label(), label()])).value
 
 
+def background(**change):
+    row = {"session_id": "a", "speaker": "X", "kind": "goal", "text": "A low price."}
+    return [row, {"session_id": "b", "kind": "scenario", "text": "A market."}, row | {"speaker": "Y"} | change]
+
+
+def test_backgrounds_that_are_fine():
+    assert problems(backgrounds=background()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words", "allowed"),
+    [
+        ({"session_id": "zz"}, "session_id", "'zz' is not in the table sessions", "a session_id of the table sessions"),
+        ({"speaker": "Z"}, "speaker", "'Z' does not speak in the session", "X, Y, or empty for what everybody knows"),
+        ({"speaker": ""}, "speaker", "'' does not speak in the session", "X, Y, or empty for what everybody knows"),
+        ({"speaker": "environment"}, "speaker", "'environment' does not speak", "X, Y, or empty for"),
+        ({"text": " \n"}, "text", "the text is empty", "a text with a word in it"),
+        ({"text": None}, "text", "no value", "a value in every row"),
+        ({"kind": "goals"}, "kind", "'goals'", "scenario, rules, role, profile, goal"),
+        ({"kind": None}, "kind", "no value", "a value in every row"),
+        ({"speaker": "X"}, "speaker, kind", "X, goal is there already (row 1)", "once"),
+    ],
+)
+def test_backgrounds(change, column, words, allowed):
+    problem = only(problems(backgrounds=background(**change)))
+    assert (problem.table, problem.row, problem.column) == ("backgrounds", 3, column)
+    assert words in problem.value and allowed in problem.allowed and problem.hint.endswith(".")
+    assert problem.severity == "error" and problem.session_id == change.get("session_id", "a")
+
+
+def test_a_background_of_a_session_in_which_nobody_speaks_is_one_problem():
+    problem = only(problems(backgrounds=background(), utterances=turns("b", "XY"), ratings=[]))
+    assert problem.table == "sessions"
+
+
+def of_environment(**change):
+    return [rating("a", rater="environment", annotator="rules"), rating("b", rater="environment", score=4.0) | change]
+
+
+def test_the_environment_may_rate_and_says_who_judged():
+    assert problems(ratings=of_environment(annotator="rules")) == []
+    problem = only(problems(ratings=of_environment()))
+    assert (problem.row, problem.column, problem.severity) == (2, "annotator", "warning")
+    assert problem.value == "1 scores of the rater 'environment' do not say who gave them"
+
+
+def test_the_environment_may_not_be_rated():
+    problem = only(problems(ratings=of_environment(rater="X", target="environment")))
+    assert (problem.column, problem.severity) == ("target", "error")
+
+
+def test_a_speaker_called_environment_is_one_problem_a_session():
+    speakers = ["X", "environment", "Y", "environment"]
+    problem = only(problems(utterances=turns("a", speakers, start_s=1.0, end_s=2.0) + turns("b", "XY")))
+    assert (problem.table, problem.row, problem.column, problem.session_id) == ("utterances", 2, "speaker", "a")
+    assert "a speaker is called 'environment'" in problem.value and problem.severity == "error"
+
+
+def test_no_recording_shows_the_environment(root):
+    problem = only(problems(root, media=media(speaker="environment"), ratings=of_environment(annotator="rules")))
+    assert (problem.table, problem.column, problem.severity) == ("media", "speaker", "error")
+
+
 def test_chunked_tables_are_checked_whole():
     corpus = corpus_of("unused", sessions=[session("a")], utterances=turns("a", "XY"), ratings=[])
     table = pa.Table.from_pylist(turns("a", "XY"), SCHEMAS["utterances"].arrow)

@@ -40,12 +40,12 @@ def test_without_anybody_to_replace_nothing_changes():
     assert "Mary" not in disguised(said, [], ["Mary"]).pair.context
 
 
-def corpus(tmp_path) -> Corpus:
+def corpus(tmp_path, rater: str = "Ann") -> Corpus:
     rows = {
         SESSIONS: [{"session_id": "s", "source": "test", "language": "en"}],
         UTTERANCES: [{"session_id": "s", "turn": 0, "speaker": "Mary", "text": "Hello."}],
         RATINGS: [
-            {"session_id": "s", "rater": "Ann", "target": "Mary", "name": "n", "score": 1.0, "low": 0.0, "high": 1.0,
+            {"session_id": "s", "rater": rater, "target": "Mary", "name": "n", "score": 1.0, "low": 0.0, "high": 1.0,
              "higher_is_better": True}
         ],
     }  # fmt: skip
@@ -56,5 +56,6 @@ def corpus(tmp_path) -> Corpus:
 
 def test_everybody_of_a_session_is_known_and_a_session_that_is_not_there_is_named(tmp_path):
     assert speakers(corpus(tmp_path), [pair("user: a", "b", "c")]) == {"s": ("Mary", "Ann")}
+    assert speakers(corpus(tmp_path, "environment"), [pair("user: a", "b", "c")]) == {"s": ("Mary",)}
     with pytest.raises(InputError, match=r"it has no session 'other'\. Give the corpus from which"):
         speakers(corpus(tmp_path), [pair("user: a", "b", "c", "other")])

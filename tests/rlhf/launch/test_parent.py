@@ -15,6 +15,7 @@ import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 from safetensors.torch import load_file
 
+from corpus.session import Background
 from foundation.errors import InputError, UnitError
 from foundation.processes import Processes
 from rlhf.launch import parent as launch
@@ -62,6 +63,11 @@ def test_the_configs_are_in_the_wheel() -> None:
 
 def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     wanted = SharedJob(job(tmp_path, Path("/nowhere")), threads=3, parent=17)
+    wanted.write(tmp_path)
+    assert SharedJob.read(tmp_path) == wanted
+    known = (Background(None, "scenario", "A market."), Background("a", "goal", "A low price."))
+    episodes = tuple(replace(episode, backgrounds=known) for episode in wanted.job.episodes)
+    wanted = SharedJob(replace(wanted.job, episodes=episodes), threads=3, parent=17)
     wanted.write(tmp_path)
     assert SharedJob.read(tmp_path) == wanted
     without = SharedJob(replace(wanted.job, reward_model=None), threads=3, parent=17)

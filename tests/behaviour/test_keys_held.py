@@ -1,0 +1,60 @@
+"""Corpora without backgrounds: the keys of their artifacts, as recorded before a corpus could have any."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.schema import BACKGROUNDS
+from pipeline.assembly import open_engine
+from pipeline.config import load_config
+from pipeline.engine.stage import Unit
+from tests.behaviour.command import config
+from tests.behaviour.small import write_small_corpus
+
+TEXT = """corpus = "corpus"
+output = "run"
+[decompose]
+methods = ["uniform", "sentiment", "llm", "rrd", "reaction"]
+[decompose.llm]
+base_url = "http://127.0.0.1:9/v1"
+model = "m"
+"""
+HELD = {
+    ("split", Unit()): "2c32e27f9a170532d1fd278f43b36f938246cc9035d9ce3b4d70bc5e522d2184",
+    ("embed", Unit("s00")): "ceeef119e2a0d70b44f470717d13807c1235101152bed644049226870c5ad5b8",
+    ("react", Unit("s00")): "3acaec5b4ac768aa7b65ddab7d76fa506004dc9509b07b35ee91714e60b157ef",
+    ("judge", Unit("s00", "llm")): "7406ed64c058b284a5c15166fb9c8bfcfe4ae8bb1b16a9349e31d0e11a883e70",
+    ("judge", Unit("s00", "sentiment")): "0f7c65657b947c0d235036d0d629e7bff09dfb2618b68e64820c002e64db4346",
+    ("judge", Unit("s00", "uniform")): "3af78b509eea6bad8f8f21239ed1dbddad3d35dd750090a2d2e36fdc4f327eea",
+}
+
+
+def keys(folder):
+    engine = open_engine(load_config(config(folder, TEXT)))
+    return {(stage, unit): engine.key(stage, unit) for stage, unit in HELD}
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return write_small_corpus(tmp_path / "corpus", sessions=6)
+
+
+def test_keys_are_those_of_the_time_before_backgrounds(corpus, tmp_path):
+    assert keys(tmp_path) == HELD
+
+
+def test_a_background_changes_the_keys_of_its_session_alone(corpus, tmp_path):
+    whole = Corpus.open(corpus)
+    row = {"session_id": "s01", "speaker": "bot", "kind": "goal", "text": "Sell a ticket."}
+    added = pa.Table.from_pylist([row], schema=BACKGROUNDS.arrow)
+    Corpus.of(corpus, whole.tables | {"backgrounds": added}).write(corpus)
+    found = keys(tmp_path)
+    changed = {place for place in HELD if found[place] != HELD[place]}
+    assert changed == {("split", Unit())}
+
+    moved = added.set_column(0, "session_id", pa.array(["s00"]))
+    Corpus.of(corpus, whole.tables | {"backgrounds": moved}).write(corpus)
+    found = keys(tmp_path)
+    assert all(found[place] != HELD[place] for place in HELD)
