@@ -5,8 +5,8 @@ Run: python benchmarks/real_faces.py MOMENTS.csv FOLDER [--yunet FILE] [--landma
 MOMENTS.csv has a row for each moment: `file` (in FOLDER), `t_s`, `smile` (yes, no, unclear) and `faces_camera` (yes;
 no: looks away or has closed eyes; unclear). Every back-end runs with its defaults on the whole clip, as `apportion
 features` does; what it says at a moment is its decision then. "not seen" is no answer: it counts as a miss of what was
-there. Rows marked unclear are left out and counted. Intervals: 95 % of 2,000 draws of clips with replacement; with few
-clips they are coarse.
+there. Rows marked unclear, and those marked differ, on which two viewers do not agree , are left out
+and counted. Intervals: 95 % of 2,000 draws of clips with replacement; with few clips they are coarse.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from features.series import Series
 from features.settings import FeatureSettings
 
 NOT_SEEN = "not seen"
+LEFT_OUT = ("unclear", "differ")
+"""What a viewer could not tell, and what two viewers tell differently."""
 DRAWS, SEED = 2000, 0
 Answer = tuple[str, str, str]
 """Clip, what somebody saw, what the back-end says."""
@@ -69,7 +71,7 @@ def says_smile(face: FaceMeasures, t_s: float) -> str:
 
 def says_faces_camera(face: FaceMeasures, t_s: float) -> str:
     """yes, no (away, or closed eyes where the back-end tells them) or not seen."""
-    if value_at(face.traces.get("eyes_closed"), t_s) == 1.0:
+    if value_at(face.series.get("eyes_closed"), t_s) == 1.0:
         return "no"
     value = value_at(face.series["gaze_on_screen"], t_s)
     return NOT_SEEN if value != value else "yes" if value >= 0.5 else "no"
@@ -97,9 +99,10 @@ def intervals(answers: Sequence[Answer], wanted: str) -> list[tuple[float, float
     return [(float(a), float(b)) for a, b in np.nanpercentile(np.array(drawn), [2.5, 97.5], axis=0).T]
 
 
-def show(title: str, answers: Sequence[Answer], unclear: int, wanted: str) -> None:
+def show(title: str, answers: Sequence[Answer], left_out: Counter[str], wanted: str) -> None:
     """Print one confusion table with its rates."""
-    print(f"\n{title} ({len(answers)} moments; {unclear} unclear left out)")
+    told_of = ", ".join(f"{left_out[why]} {why}" for why in LEFT_OUT if why == "unclear" or left_out[why])
+    print(f"\n{title} ({len(answers)} moments; {told_of} left out)")
     print(f"  {'somebody saw':<14}{'says yes':>9}{'says no':>9}{NOT_SEEN:>10}")
     counts = Counter((seen, said) for _, seen, said in answers)
     for seen in ("yes", "no"):
@@ -122,14 +125,16 @@ def measured(folder: Path, files: Sequence[str], settings: FeatureSettings) -> d
 def main(moments: Sequence[Moment], folder: Path, detector: str, settings: FeatureSettings, wrong: bool) -> None:
     """Print the tables of one back-end."""
     faces = measured(folder, sorted({moment.file for moment in moments}), settings)
-    smiles = [(m, (m.file, m.smile, says_smile(faces[m.file], m.t_s))) for m in moments if m.smile != "unclear"]
+    smiles = [(m, (m.file, m.smile, says_smile(faces[m.file], m.t_s))) for m in moments if m.smile not in LEFT_OUT]
     looks = [
         (m, (m.file, m.faces_camera, says_faces_camera(faces[m.file], m.t_s)))
         for m in moments
-        if m.faces_camera != "unclear"
+        if m.faces_camera not in LEFT_OUT
     ]
-    show(f"{detector}: smile", [answer for _, answer in smiles], len(moments) - len(smiles), "yes")
-    show(f"{detector}: faces the camera", [answer for _, answer in looks], len(moments) - len(looks), "no")
+    show(f"{detector}: smile", [answer for _, answer in smiles], Counter(m.smile for m in moments), "yes")
+    show(
+        f"{detector}: faces the camera", [answer for _, answer in looks], Counter(m.faces_camera for m in moments), "no"
+    )
     if wrong:
         for kind, rows in (("smile", smiles), ("camera", looks)):
             for moment, (clip, seen, said) in rows:
@@ -144,10 +149,12 @@ if __name__ == "__main__":
     parser.add_argument("--yunet", type=Path, help="YuNet's ONNX file")
     parser.add_argument("--landmarker", type=Path, help="MediaPipe's FaceLandmarker file")
     parser.add_argument("--detector", action="append", choices=("mesh", "haar", "yunet", "mediapipe"))
+    parser.add_argument("--file", action="append", help="only the moments of this clip")
     parser.add_argument("--wrong", action="store_true", help="list the moments that are wrong")
     given = parser.parse_args()
     common = {"emotion_model": "none", "yunet_model": given.yunet, "landmarker_model": given.landmarker}
     files = {"yunet": given.yunet, "mediapipe": given.landmarker}
+    moments = [m for m in read_moments(given.moments) if not given.file or m.file in given.file]
     for name in given.detector or [name for name in ("mesh", "haar", "yunet", "mediapipe") if files.get(name, True)]:
         settings = FeatureSettings.model_validate({**common, "detector": name})
-        main(read_moments(given.moments), given.folder, name, settings, given.wrong)
+        main(moments, given.folder, name, settings, given.wrong)
