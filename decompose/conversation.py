@@ -13,7 +13,7 @@ import pyarrow as pa
 from corpus.session import Episode, Rating, Session, Turn
 from decompose.asking import asker_of
 from decompose.identity import configured
-from decompose.judging.sessions import judge_session
+from decompose.judging.sessions import judge_session, nothing_to_play
 from decompose.methods import Method, find_method
 from decompose.projection import apply_constants
 from decompose.settings import DecomposeSettings
@@ -164,6 +164,8 @@ def _declared(name: str, settings: DecomposeSettings) -> Method:
             "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
             "run `apportion decompose CONFIG`; or use uniform, sentiment or llm here."
         )
+    if declared.simulates:
+        raise InputError(nothing_to_play(declared, "messages"))
     if declared.uses_features:
         raise InputError(
             f"method {name!r} reads the rater's behaviour in recordings, which messages do not hold. Make a corpus "

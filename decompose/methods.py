@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Literal
 
 from foundation.arrays import Null
 from foundation.errors import InputError
 from foundation.nearest import nearest
+from foundation.registry import load_brought, points_of
 from foundation.settings import Settings
 
 ENTRY_POINTS = "apportion.methods"
@@ -28,7 +28,9 @@ class Method:
     for what was read of the replies; such a fit is called as `decompose.reactions.model.fit_reactions` is.
     ``requests`` says that it asks a language model: it names what lists the first requests that judging a session
     makes (`decompose.judging.requests.Requests`), so that a run can count, price and show them, hand them
-    in as a batch, and have many sessions wait for the server at once.
+    in as a batch, and have many sessions wait for the server at once. ``simulates`` says that it plays sessions on in
+    the environment that made them: it is called with the session opened for that, as
+    `decompose.judging.sessions.SimulatingJudge` has it, and ``requests`` too, where what is played asks a model.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``unprojected`` that its values are rewards as they come, in units of their own,
@@ -56,6 +58,7 @@ class Method:
     uses_descriptors: bool = False
     uses_reactions: bool = False
     requests: str | None = None
+    simulates: bool = False
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     unprojected: bool = False
@@ -76,11 +79,21 @@ class Method:
     def __post_init__(self) -> None:
         if self.settings is not None and self.section is None:
             raise InputError(f"method {self.name!r}: settings without a section, decompose.SECTION; name it.")
+        if self.simulates and self.kind != "judge":
+            raise InputError(
+                f"method {self.name!r}: simulates is for the kind 'judge', which sees one session; its kind is "
+                f"{self.kind!r}. The method's declaration must be corrected."
+            )
 
     @property
     def asks(self) -> bool:
         """Whether it asks a language model."""
         return self.requests is not None
+
+    @property
+    def is_audited(self) -> bool:
+        """Whether it can be asked about a session that was changed in one way: what was never played cannot go on."""
+        return self.asks and not self.simulates
 
     @property
     def hands_out_score(self) -> bool:
@@ -326,17 +339,14 @@ def needs_features(name: str) -> bool:
     return method.uses_features or (method.local is not None and METHODS[method.local].uses_features)
 
 
-@cache
 def _entry_points() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return points_of(ENTRY_POINTS)
 
 
 def _brought(point: EntryPoint) -> Method:
-    source = f"entry point {point.name!r} of {ENTRY_POINTS} ({point.value})"
-    try:
-        method = point.load()
-    except Exception as error:  # Anything can go wrong while a stranger's module is imported.
-        raise InputError(f"{source} cannot be loaded: {type(error).__name__}: {error}. Repair or remove it.") from None
-    if not isinstance(method, Method) or method.name != point.name:
-        raise InputError(f"{source} is {method!r}; it must be a decompose.methods.Method of the same name.")
+    method: Method = load_brought(
+        point,
+        lambda thing: isinstance(thing, Method) and thing.name == point.name,
+        "a decompose.methods.Method of the same name",
+    )
     return method

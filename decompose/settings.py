@@ -240,8 +240,8 @@ class DecomposeSettings(PresetSettings):
 
     @property
     def audited_method(self) -> str | None:
-        """The method that the audit asks by; None where no method asks a language model."""
-        asking = [name for name in self.methods if METHODS[name].asks]
+        """The method that the audit asks by; None where no method asks a language model about a session as it is."""
+        asking = [name for name in self.methods if METHODS[name].is_audited]
         return self.audit.method or (asking[-1] if asking else None)
 
     def section_of(self, method: Method) -> Any:
@@ -312,8 +312,10 @@ class DecomposeSettings(PresetSettings):
             raise ValueError(
                 f"audit.method = {audited!r} is not among decompose.methods ({', '.join(self.methods)}); add it there"
             )
+        if audited is not None and METHODS[audited].simulates:
+            raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")
         if audited is not None and not METHODS[audited].asks:
-            asking = ", ".join(name for name in METHODS if METHODS[name].asks)
+            asking = ", ".join(name for name in METHODS if METHODS[name].is_audited)
             raise ValueError(f"audit.method = {audited!r} asks no language model; {asking} do")
         return self
 

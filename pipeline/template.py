@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from corpus.corpus import Corpus
+from decompose.methods import section_classes
+from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from pipeline.config import Config
 
@@ -109,6 +111,9 @@ def _nested(prefix: str, model: BaseModel, values: Mapping[str, Any]) -> list[st
         value = getattr(model, name)
         if isinstance(value, BaseModel):
             lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", value, {})]
+    if isinstance(model, DecomposeSettings):
+        for name, brought in section_classes().items():
+            lines += ["", f"[{prefix}.{name}]", *_nested(f"{prefix}.{name}", brought(), {})]
     return lines
 
 

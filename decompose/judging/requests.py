@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from corpus.session import Session
 from decompose.methods import Method
 from decompose.settings import DecomposeSettings
+from environments.simulator import Playable
 from llm_client.request import ChatRequest
 
 
@@ -38,7 +39,8 @@ class Requests(Protocol):
     ) -> list[tuple[ChatRequest, RequestMeta]]:
         """Every first request that judging ``session`` makes, sent or not; what follows a bad reply is not foreseen.
 
-        ``behaviour`` is what `decompose.judging.sessions.Judge` gets, None also where it is not measured yet.
+        ``behaviour`` is what `decompose.judging.sessions.Judge` gets, None also where it is not measured yet. A method
+        that ``simulates`` gets a fifth argument, the session opened to be played on, and may ask nothing yet.
         """
 
 
@@ -48,8 +50,11 @@ def session_requests(
     rating_name: str | None,
     behaviour: pa.Table | None,
     settings: DecomposeSettings,
+    played: Playable | None = None,
 ) -> list[tuple[ChatRequest, RequestMeta]]:
     """Every first request that judging ``session`` by ``method`` makes; none where it asks no language model.
+
+    ``played`` is for a method that simulates: the session, None where no environment made it.
 
     Raises
     ------
@@ -58,5 +63,10 @@ def session_requests(
     UnitError
         Nothing can be asked about this session.
     """
-    requests: Requests | None = method.resolve_requests()
-    return [] if requests is None else requests(session, rating_name, behaviour, settings)
+    requests: Any = method.resolve_requests()
+    if requests is None or (method.simulates and played is None):
+        return []
+    listed: list[tuple[ChatRequest, RequestMeta]] = requests(
+        session, rating_name, behaviour, settings, *([played] if method.simulates else [])
+    )
+    return listed

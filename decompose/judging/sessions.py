@@ -15,6 +15,7 @@ from decompose.judgement import Judgement
 from decompose.methods import Method, find_method
 from decompose.prompting.reply import LARGEST
 from decompose.settings import DecomposeSettings
+from environments.simulator import Playable
 from foundation.errors import UnitError
 from llm_client.asker import Asker
 
@@ -30,6 +31,20 @@ class Judge(Protocol):
         ``behaviour`` is what the method asks for: DESCRIPTORS (``uses_descriptors``) or UTTERANCE_FEATURES
         (``uses_features``) of the session; None where it asks for neither, or the session has no recordings.
         """
+
+
+class SimulatingJudge(Protocol):
+    """The code of a method that ``simulates``."""
+
+    def __call__(
+        self,
+        episode: Episode,
+        behaviour: pa.Table | None,
+        settings: DecomposeSettings,
+        asker: Asker,
+        played: Playable,
+    ) -> list[Judgement]:
+        """As `Judge`; ``played`` is the session, opened to be played on."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +63,12 @@ def judge_session(
     settings: DecomposeSettings,
     asker: Asker,
     features: pa.Table | None = None,
+    played: Playable | None = None,
 ) -> Judgements:
     """Judge every target turn of every episode of ``session`` by one method.
 
-    ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses.
+    ``descriptors`` (DESCRIPTORS) and ``features`` (UTTERANCE_FEATURES) are the session's; a method gets what it uses,
+    and one that simulates the session as ``played``, None where no environment made it.
 
     Returns
     -------
@@ -65,13 +82,14 @@ def judge_session(
     InputError
         No such method, or nothing can work before a setting is changed.
     UnitError
-        The method failed on this session, or its values are not one finite number or null for each target turn.
+        The method failed on this session, its values are not one finite number or null for each target turn, or it is
+        to play on what no environment made.
     """
     declared = find_method(method)
     behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
     rows, sampled = [], []
     for episode in session.episodes(rating_name):
-        for judgement in judge_episode(declared, episode, behaviour, settings, asker):
+        for judgement in judge_episode(declared, episode, behaviour, settings, asker, played):
             key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
             sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
             rows.append(
@@ -89,7 +107,12 @@ def judge_session(
 
 
 def judge_episode(
-    method: Method, episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker
+    method: Method,
+    episode: Episode,
+    behaviour: pa.Table | None,
+    settings: DecomposeSettings,
+    asker: Asker,
+    played: Playable | None = None,
 ) -> list[Judgement]:
     """One judgement for each target turn (T), in their order; ``behaviour`` is what `Judge` gets.
 
@@ -98,10 +121,24 @@ def judge_episode(
     InputError
         Nothing can work before a setting is changed.
     UnitError
-        The method failed, or its values are not one finite number or null for each target turn.
+        The method failed, its values are not one finite number or null for each target turn, or it is to play on what
+        no environment made.
     """
-    judge: Judge = method.resolve()
-    return _checked(method.name, episode, judge(episode, behaviour, settings, asker))
+    if not method.simulates:
+        judge: Judge = method.resolve()
+        return _checked(method.name, episode, judge(episode, behaviour, settings, asker))
+    if played is None:
+        raise UnitError(nothing_to_play(method, f"session {episode.session_id}"))
+    simulating: SimulatingJudge = method.resolve()
+    return _checked(method.name, episode, simulating(episode, behaviour, settings, asker, played))
+
+
+def nothing_to_play(method: Method, where: str) -> str:
+    """What a person is told of a method that plays on, and of a session that no environment made."""
+    return (
+        f"{where}: no environment made it, so that {method.name!r} has nothing to play on. It judges the sessions of "
+        "simulated dialogues whose environment is installed; leave it out of decompose.methods for others."
+    )
 
 
 def _checked(method: str, episode: Episode, judgements: Sequence[Judgement]) -> list[Judgement]:

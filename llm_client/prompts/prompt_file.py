@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError
 from foundation.nearest import nearest
+from foundation.registry import load_brought, points_of
 
 _SECTION = re.compile(r"^\[(\w+)\][ \t]*\n", re.MULTILINE)
 _LARGEST_FILE = 1_000_000
@@ -150,17 +150,9 @@ def is_path(name: str) -> bool:
     return name.endswith(".txt") or "/" in name
 
 
-@cache
 def _entry_points(group: str) -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=group)}
+    return points_of(group)
 
 
 def _brought(point: EntryPoint) -> Path:
-    source = f"entry point {point.name!r} of {point.group} ({point.value})"
-    try:
-        path = point.load()
-    except Exception as error:  # Anything can go wrong while a stranger's module is imported.
-        raise InputError(f"{source} cannot be loaded: {type(error).__name__}: {error}. Repair or remove it.") from None
-    if not isinstance(path, (str, Path)):
-        raise InputError(f"{source} is {path!r}; it must be the path of a prompt's text file.")
-    return Path(path)
+    return Path(load_brought(point, lambda path: isinstance(path, (str, Path)), "the path of a prompt's text file"))

@@ -19,6 +19,7 @@ from llm_client.kept.lookup import kept_replies
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.asking.spending import budget_so_far
 from pipeline.stages.declared import ASKING
+from pipeline.stages.simulated import played_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +34,7 @@ class Pricing:
     """The estimate, how many of its sessions lack the descriptors that their question will hold, and what is left out.
 
     ``budget`` says how far the run's budget is used up. ``unaskable`` sessions do not fit into the model's context in
-    parts either.
+    parts either. Sessions that are ``played`` on ask more than their first requests, which nobody can know before.
     """
 
     estimate: CostEstimate
@@ -42,6 +43,7 @@ class Pricing:
     unaskable: int = 0
     batch: bool = False
     budget: str | None = None
+    played: int = 0
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -61,6 +63,10 @@ class Pricing:
             )
         if self.unaskable:
             lines.append(f"  {self.unaskable:,} sessions do not fit into decompose.llm.context_tokens and are left out")
+        if self.played:
+            lines.append(
+                f"  {self.played:,} sessions are played on; what is asked after a play's first act is not counted"
+            )
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -72,6 +78,7 @@ class Pricing:
             "budget": self.budget,
             "sessions_without_descriptors": self.without_descriptors,
             "unaskable_sessions": self.unaskable,
+            **({"played_sessions": self.played} if self.played else {}),
         }
 
 
@@ -104,6 +111,7 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
     finished: set[str] = set()
     lacking: set[str] = set()
     unaskable: set[str] = set()
+    played = {str(unit.session_id) for _, unit in asking if METHODS[str(unit.method)].simulates}
     for stage, unit in asking:
         try:
             listed, lacks = unit_requests(engine, stage, unit)
@@ -126,7 +134,15 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
                 return kept(request) or done
 
             counted = estimate(settings.model, requests, find, price)
-    return Pricing(counted, settings.provider == "recorded", len(lacking), len(unaskable), batch, budget_so_far(config))
+    return Pricing(
+        estimate=counted,
+        recorded=settings.provider == "recorded",
+        without_descriptors=len(lacking),
+        unaskable=len(unaskable),
+        batch=batch,
+        budget=budget_so_far(config),
+        played=len(played),
+    )
 
 
 def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:
@@ -142,7 +158,8 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
     session = engine.sessions[str(unit.session_id)]
     behaviour, lacks = _behaviour(engine, stage, unit, method)
     if unit.perturbation is None:
-        listed = session_requests(method, session, config.rating, behaviour, config.decompose)
+        played = played_session(method, session, engine.corpus.root, engine.tools)
+        listed = session_requests(method, session, config.rating, behaviour, config.decompose, played)
         requests = [(request, len(meta.turns)) for request, meta in listed]
     else:
         requests = audit_requests(unit.perturbation, method, session, config.rating, behaviour, config.decompose)

@@ -56,7 +56,7 @@ def choose_methods(
         find_method(name)
     if len(set(asked)) != len(asked):
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
-    names = asked or [name for name, method in METHODS.items() if name in more or not method.asks]
+    names = asked or [name for name, method in METHODS.items() if name in more or not (method.asks or method.simulates)]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
     if settings.intensity.model is None:

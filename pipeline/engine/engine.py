@@ -127,7 +127,7 @@ class Engine:
         content = {
             "stage": [stage.name, stage.version],
             "unit": list(unit),
-            "settings": stage.settings(self.config, unit),
+            "settings": self._settings(stage, unit),
             "sessions": [self._hashes.session(session, stage.reads) for session in self._sessions_of(unit)],
             "upstream": {
                 need: [[list(other), artifact.output_hash] for other, artifact in artifacts.items()]
@@ -218,6 +218,13 @@ class Engine:
             # Its own earlier failure is forgotten once it succeeds, and may be no part of its key.
             facts[name] = [row for row in facts[name] if row["stage"] != stage.name]
         return facts
+
+    def _settings(self, stage: Stage, unit: Unit) -> dict[str, Any]:
+        settings = dict(stage.settings(self.config, unit))
+        if unit.session_id is not None:
+            session = self.sessions[unit.session_id]
+            settings |= stage.session_settings(self.config, unit, session, self.corpus.root)
+        return settings
 
     def _sessions_of(self, unit: Unit) -> tuple[Session, ...]:
         if unit.session_id is not None:

@@ -153,6 +153,8 @@ class Stage:
     command: str = ""
     reads: tuple[str, ...] = ("turns", "ratings", "backgrounds")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
+    session_settings: Callable[[Config, Unit, Session, Path], Mapping[str, Any]] = lambda *given: {}
+    """What of a unit's own session enters its key beside the parts that it reads; ``root`` is the corpus' folder."""
     methods: Callable[[Config], Collection[str]] = lambda config: config.decompose.methods
     """What a stage over methods has units of: the methods themselves, or the reward models that learn from them."""
     applies: Callable[[Config, Unit, Session | None], bool] = lambda config, unit, session: True

@@ -26,6 +26,7 @@ from pipeline.stages.shared import (
     seed_of,
     wants_descriptors_or_features,
 )
+from pipeline.stages.simulated import check_simulators, played_session, simulator_settings
 
 
 def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -57,6 +58,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
         config.decompose,
         work.tools,
         inputs.table("features", "utterance_features"),
+        played_session(method_of(inputs.unit), inputs.session, inputs.root, work.tools),
     )
     sampled = {"samples": judged.samples} if judged.samples.num_rows else {}
     return Outputs({"judgements": judged.judgements, **sampled})
@@ -78,6 +80,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
     yield from _sampling_warnings(before.config)
     yield from _prompt_warnings(before)
     yield from check_asking(before)
+    yield from check_simulators(before)
     _check_faces(before)
     _check_voices(before)
 
@@ -251,6 +254,7 @@ JUDGE = Stage(
     help="Turn each session's score into turn rewards, by every configured method.",
     command="decompose",
     settings=_judge_settings,
+    session_settings=simulator_settings,
     applies=_is_judged,
     wants=wants_descriptors_or_features,
     concurrent=requests_at_once,

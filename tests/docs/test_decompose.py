@@ -5,7 +5,9 @@ import pytest
 
 import decompose
 import llm_client
+from corpus.session import Episode, Rating, Session, Turn
 from decompose import Method
+from tests.behaviour.simulating_method import Haggled
 from tests.decompose.judging.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, serving
 
@@ -17,7 +19,7 @@ def blocks(page):
 
 
 def test_the_page_s_python_runs(capsys):
-    first, game, second, asking = blocks("decompose.md")
+    first, game, second, asking, playing = blocks("decompose.md")
     exec(first, {})
     assert capsys.readouterr().out.startswith("[1.")
     exec(game, {})
@@ -27,6 +29,16 @@ def test_the_page_s_python_runs(capsys):
     assert isinstance(names["LENGTH"], Method)
     exec(asking, names)
     assert names["KINDNESS"].asks
+    exec(playing, names)
+    assert names["PLAYED"].simulates and judged_by_the_page(names["judge"]) == [3.0, 5.0]
+
+
+def judged_by_the_page(judge):
+    """What the page's judge says of a seller who named 3 and 5, which are worth their sum."""
+    turns = tuple(Turn(turn, "seller", f"I ask {amount}.") for turn, amount in enumerate((3, 5)))
+    episode = Episode("s", turns, Rating("buyer", "seller", "goal", 8.0, 0.0, 16.0))
+    played = Haggled(Session("s", turns, source="haggling"), None)
+    return [round(judgement.value, 9) for judgement in judge(episode, None, None, None, played)]
 
 
 def test_the_python_page_s_code_runs(capsys, tmp_path):

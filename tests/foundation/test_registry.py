@@ -1,0 +1,48 @@
+"""What is chosen by name: ours, then packages' entry points, and what is told of one that cannot be used."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from foundation import registry
+from foundation.errors import InputError
+from foundation.registry import Registry
+
+OURS = {"root": "math:sqrt"}
+
+
+def moments(**ours):
+    return Registry("moment", "nobody.moments", "a function", callable, ours or OURS)
+
+
+@pytest.fixture
+def brought(monkeypatch):
+    points = {
+        name: EntryPoint(name, value, "nobody.moments")
+        for name, value in {"floor": "math:floor", "pi": "math:pi", "gone": "math:gone", "root": "math:ceil"}.items()
+    }
+    monkeypatch.setattr(registry, "points_of", lambda group: points if group == "nobody.moments" else {})
+
+
+def test_ours_go_before_packages(brought):
+    assert moments().names() == ["root", "floor", "pi", "gone"]
+    assert moments().find("root")(4.0) == 2.0 and moments().find("floor")(1.5) == 1
+
+
+def test_a_name_that_nothing_has_is_told_with_the_nearest():
+    with pytest.raises(InputError, match=r"^no moment 'rot'; did you mean 'root'\? Allowed: root\.$"):
+        moments().find("rot")
+    nothing = Registry("moment", "nobody.moments", "a function", callable)
+    assert nothing.unknown("x") == "no moment 'x'. No installed package brings any (nobody.moments)."
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gone", r"cannot be loaded: AttributeError: .*Repair or remove it"),
+        ("pi", r"is 3\.14\d*; it must be a function"),
+    ],
+)
+def test_what_a_package_names_wrongly_is_told(brought, name, problem):
+    with pytest.raises(InputError, match=rf"entry point '{name}' of nobody\.moments \(math:{name}\) {problem}"):
+        moments().find(name)
