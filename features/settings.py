@@ -12,6 +12,8 @@ from features.presets import PRESETS
 from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
 
+AutoDetector = Literal["haar", "mesh"]
+"""What `auto` can be."""
 MESH_SETTINGS = ("mesh_rate_hz", "iris_rate_hz", "smile_level", "eyes_closed_opening", "gaze_angle_deg")
 """Settings that only the back-end `mesh` reads."""
 MESH_DEFINITIONS = 2
@@ -21,7 +23,8 @@ MESH_DEFINITIONS = 2
 class FeatureSettings(PresetSettings):
     """How behaviour is measured in audio and video."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"preset"})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"preset", "auto_detector"})
+    SET_BY_THE_RUN: ClassVar[frozenset[str]] = frozenset({"auto_detector"})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     preset: Literal["paper"] | None = Field(
@@ -50,10 +53,15 @@ class FeatureSettings(PresetSettings):
         default=True,
         description="Leave out the decoder's deblocking filter (H.264, HEVC): a fifth faster, hardly coarser pictures.",
     )
-    detector: Literal["haar", "yunet", "mesh", "mediapipe"] = Field(
-        default="haar",
-        description='What finds faces: "haar" (bundled), "yunet" (an ONNX file), "mesh" (what `apportion models fetch '
-        'mesh` got) or "mediapipe" (extra and .task file).',
+    detector: Literal["auto", "haar", "yunet", "mesh", "mediapipe"] = Field(
+        default="auto",
+        description='What finds faces: "auto" ("mesh" where it is here, else "haar" with a warning), "mesh" (what '
+        '`apportion models fetch mesh` got), "haar" (bundled), "yunet" (an ONNX file) or "mediapipe" (extra and .task '
+        "file).",
+    )
+    auto_detector: AutoDetector | None = Field(
+        default=None,
+        description="What detector = 'auto' is in this run: set when it begins, so that all who measure for it agree.",
     )
     yunet_model: Path | None = Field(default=None, description="YuNet's ONNX file, for detector = 'yunet'.")
     landmarker_model: Path | None = Field(

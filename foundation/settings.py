@@ -17,6 +17,8 @@ class Settings(BaseModel):
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset()
     """Fields that finished work does not depend on; whatever is not named here makes it stale when it changes."""
+    SET_BY_THE_RUN: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are decided when a run begins, and that no configuration is offered."""
 
 
 def problems(

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from decompose.asking import asker_of
 from features.emotion_model.choice import missing_emotion
+from features.face.choice import decided as detector_decided
+from features.face.choice import missing_mesh
 from foundation.errors import InputError
 from pipeline.config import Config
 from pipeline.engine.choice import left_out
 from pipeline.engine.engine import Engine
 from pipeline.engine.facts import (
     has_unmeasured_face,
+    has_video,
     package_versions,
     quarantine_rows,
     recording_notes,
@@ -23,9 +26,17 @@ from pipeline.engine.units import Plan
 from pipeline.stages.declared import STAGES
 
 
+def decided(config: Config) -> Config:
+    """A copy in which everything is settled that depends on the machine's files, so that all processes of a run agree.
+
+    Whoever hands work on to others hands on this.
+    """
+    return config.model_copy(update={"features": detector_decided(config.features)})
+
+
 def open_engine(config: Config) -> Engine:
     """The engine of a configuration, kept for the next call of this process while the corpus stays as it is."""
-    return _engine(config.model_dump_json(), _stamp(config.corpus))
+    return _engine(decided(config).model_dump_json(), _stamp(config.corpus))
 
 
 @lru_cache(maxsize=1)
@@ -64,7 +75,7 @@ def assemble(config: Config) -> Engine:
         facts={
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
-            "warnings": lambda engine: [*intake.warnings, *_emotion_warnings(engine)],
+            "warnings": lambda engine: [*intake.warnings, *_face_warnings(engine)],
             "recordings": recording_notes,
             "left_out": lambda engine: dict(engine.plan.left_out),
             "unfinished": unfinished_curves,
@@ -72,6 +83,8 @@ def assemble(config: Config) -> Engine:
     )
 
 
-def _emotion_warnings(engine: Engine) -> list[str]:
-    missing, sessions = missing_emotion(engine.config.features.emotion_model), engine.sessions.values()
-    return [missing] if missing is not None and has_unmeasured_face(sessions, engine.corpus.root) else []
+def _face_warnings(engine: Engine) -> list[str]:
+    settings, sessions = engine.config.features, engine.sessions.values()
+    mesh, emotion = missing_mesh(settings), missing_emotion(settings.emotion_model)
+    told = [mesh] if mesh is not None and has_video(sessions) else []
+    return [*told, emotion] if emotion is not None and has_unmeasured_face(sessions, engine.corpus.root) else told

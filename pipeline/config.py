@@ -16,6 +16,7 @@ from decompose.methods import section_classes
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings
 from features.emotion_model.choice import AUTO, NONE, shown_emotion_model
+from features.face.choice import chosen_detector
 from features.settings import DescriptorSettings, FeatureSettings
 from foundation.errors import InputError
 from foundation.files import check_path
@@ -361,6 +362,8 @@ def shown_config(config: Config) -> dict[str, Any]:
     shown = settings_of(config)
     for name in ("corpus", "output"):
         shown.pop(name)
+    shown["features"]["detector"] = chosen_detector(config.features)
+    shown["features"].pop("auto_detector")
     shown["features"]["emotion_model"] = shown_emotion_model(config.features.emotion_model)
     for name in ("yunet_model", "landmarker_model"):
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None

@@ -139,7 +139,7 @@ def _face_mesh() -> Finding:
     path = find_mesh()
     if path is not None:
         return Finding("face mesh", "ok", f"{path} (verified)")
-    return Finding("face mesh", "missing", f"{mesh_state()}; optional: apportion models fetch mesh")
+    return Finding("face mesh", "missing", f"{mesh_state()}; haar stands in for it: apportion models fetch mesh")
 
 
 def _models() -> list[Finding]:

@@ -15,6 +15,7 @@ from corpus.corpus import Corpus
 from decompose.methods import section_classes
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
+from foundation.settings import Settings
 from pipeline.config import Config
 
 MOST_UP = 3
@@ -121,7 +122,7 @@ def _fields(model: type[BaseModel], values: Mapping[str, Any], instance: BaseMod
     lines = []
     for name, field in model.model_fields.items():
         default = field.default if instance is None else getattr(instance, name)
-        if isinstance(default, BaseModel):
+        if isinstance(default, BaseModel) or (issubclass(model, Settings) and name in model.SET_BY_THE_RUN):
             continue
         lines.append(f"# {field.description}" if field.description else f"# {name}")
         if name in values and values[name] is not None:

@@ -97,7 +97,7 @@ def _fetch_mesh(source: Path | None, index: str | None) -> None:
     with Meter() as meter:
         folder = mesh.fetch_mesh(source, index, meter)
     click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
-    click.echo('next: detector = "mesh" in [features]')
+    click.echo('next: apportion run CONFIG (detector = "auto" finds it)')
 
 
 @models_group.command("path")

@@ -22,8 +22,8 @@ SETTINGS_OPTIONS = (
     click.option("--pitch-ceiling", "pitch_ceiling_hz", type=float, metavar="HZ", help="Highest.  [default: 500]"),
     click.option(
         "--detector",
-        type=click.Choice(["haar", "yunet", "mesh", "mediapipe"]),
-        help="What finds faces.  [default: haar]",
+        type=click.Choice(["auto", "haar", "yunet", "mesh", "mediapipe"]),
+        help="What finds faces.  [default: auto: mesh where it is here, else haar]",
     ),
     click.option("--yunet-model", type=click.Path(path_type=Path), metavar="FILE", help="For --detector yunet."),
     click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from features.face.choice import chosen_detector
 from features.face.face import Face
 from features.recording.video import Grey, Picture
 from features.settings import FeatureSettings
@@ -25,19 +26,20 @@ class FaceDetector(Protocol):
 
 
 def open_detector(settings: FeatureSettings) -> FaceDetector:
-    """The back-end named in ``settings.detector``, one for each followed person.
+    """The back-end that ``settings`` mean, one for each followed person.
 
     Raises ``InputError`` for a model file that is missing or cannot be read, and a back-end that is not installed.
     """
-    if settings.detector == "yunet":
+    chosen = chosen_detector(settings)
+    if chosen == "yunet":
         from features.face.yunet import YuNetDetector
 
         return YuNetDetector(settings)
-    if settings.detector == "mesh":
+    if chosen == "mesh":
         from features.face.mesh.detector import MeshDetector
 
         return MeshDetector(settings)
-    if settings.detector == "mediapipe":
+    if chosen == "mediapipe":
         from features.face.landmarker import LandmarkDetector
 
         return LandmarkDetector(settings)

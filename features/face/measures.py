@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from features.face.choice import named
 from features.face.clock import Clock, hold_s
 from features.face.detector import open_detector
 from features.face.expressions import open_expressions
@@ -75,6 +76,7 @@ class FaceMeter:
     def __init__(
         self, settings: FeatureSettings, offset_s: float, half: str | None, emotions: EmotionModel | None = None
     ) -> None:
+        settings = named(settings)
         self.half = half
         self._settings = settings
         self._offset_s = offset_s

@@ -12,6 +12,7 @@ from corpus.header_clock import header_clock
 from corpus.session import Media, Session
 from features.emotion_model.choice import missing_emotion, resolve_emotion_model
 from features.extract import Behaviour, observe
+from features.face.choice import missing_mesh, named
 from features.face.nods import HeadEvents
 from features.names import EMOTION_FEATURES, FEATURES, RATES
 from features.recording.channel import HALVES, parse_channel
@@ -97,7 +98,7 @@ class Probe:
             "events": {name: self._occasions(name, spans) for name, spans in self.nods.items()},
             "emotion_model": self.emotion_model,
             "notes": list(self.notes),
-            "settings": self.settings.model_dump(mode="json"),
+            "settings": self.settings.model_dump(mode="json", exclude=set(self.settings.SET_BY_THE_RUN)),
         }
 
     def _occasions(self, name: str, spans: Sequence[Span]) -> dict[str, Any]:
@@ -138,6 +139,7 @@ def probe(
     place = _found(path)
     _check_window(start_s, end_s)
     try:
+        stand_in, settings = missing_mesh(settings), named(settings)
         contents = _contents(place, settings)
         session = Session(PERSON, (), media=_media(place, contents, channels))
         if contents.end_s is not None and start_s >= contents.end_s + LATEST_S:
@@ -158,6 +160,8 @@ def probe(
     notes += [] if end_s is None or end_s <= window[1] else [f"the recording ends at {window[1]:.2f} s"]
     if watching.stopped:
         notes.append(f"gaze is judged by the pictures up to {until_s:.1f} s")
+    if stand_in is not None and behaviour.face is not None:
+        notes.append("no face mesh, so that haar reads the face: get it with `apportion models fetch mesh`")
     if contents.channels and behaviour.voice is None:
         notes.append(f"the sound beside half a picture ({channels[0]}) is everybody's: name its channel, too")
     return _reported(path, contents.holds, settings, window, behaviour, notes)

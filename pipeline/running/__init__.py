@@ -1,6 +1,6 @@
 """Carrying a run out.
 
-From the ground up: `time_limit` (how long questions may take), `shards` (the calls that every orchestrator makes),
-`runner` (stages over processes or any executor), `summary` (what a run has come to), `local` (one run on this machine,
-as the command does it).
+From the ground up: `time_limit` (how long questions may take), `decisions` (what all tasks of a run hold to),
+`shards` (the calls that every orchestrator makes), `runner` (stages over processes or any executor), `summary` (what a
+run has come to), `local` (one run on this machine, as the command does it).
 """

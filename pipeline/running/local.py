@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from features.face.choice import chosen_detector, missing_mesh
 from foundation.errors import InputError
 from foundation.files import locked
 from foundation.listing import listed
@@ -16,8 +17,9 @@ from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
 from pipeline.asking.pricing import price_requests
 from pipeline.asking.recording import check_record, complete_recording
 from pipeline.asking.spending import Spending, newest_reply, spending_since
-from pipeline.assembly import open_engine
+from pipeline.assembly import decided, open_engine
 from pipeline.config import Config
+from pipeline.engine.facts import has_video
 from pipeline.engine.progress import StageProgress
 from pipeline.preflight import check, check_output
 from pipeline.results.publish import publish
@@ -47,6 +49,7 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
         check_batch(config)
     check_record(config)
     check_output(config)  # before the lock, which makes the folder
+    config = decided(config)
     with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
         warnings = check(config, stages)
         for warning in warnings:
@@ -167,7 +170,17 @@ def _summary(
     unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
     parts = (table, spreads, audit, spending, batch, recording, left_out, unjudged)
     chosen = tuple(engine.facts["recordings"](engine))
-    return RunSummary(config, result, broken, tuple(warnings), *parts, chosen=chosen)
+    detector = _detector(engine, result)
+    return RunSummary(config, result, broken, tuple(warnings), *parts, detector=detector, chosen=chosen)
+
+
+def _detector(engine: Engine, result: RunResult) -> str | None:
+    """What found and read the faces of this run, in words; None where no face was to be measured."""
+    if "features" not in result.counts() or not has_video(engine.sessions.values()):
+        return None
+    settings = engine.config.features
+    chosen = chosen_detector(settings)
+    return chosen if missing_mesh(settings) is None else f"{chosen} (no face mesh: apportion models fetch mesh)"
 
 
 def _unjudged(engine: Engine) -> dict[str, int]:

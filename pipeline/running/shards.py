@@ -21,6 +21,7 @@ from pipeline.config import Config, load_config
 from pipeline.engine.choice import last_stages
 from pipeline.engine.engine import Outcome
 from pipeline.engine.stage import Stage, Unit
+from pipeline.running.decisions import as_decided, decide
 from pipeline.running.time_limit import asked_time_s, grace_s
 from pipeline.stages.declared import STAGES
 
@@ -43,7 +44,10 @@ class StoppedForNowError(StoppedError):
 
 
 def prepare(config: str) -> None:
-    """Check the configuration and the corpus; raises InputError before any work is done, logs warnings."""
+    """Check configuration and corpus, and decide for all tasks what depends on a machine's files; logs warnings.
+
+    Raises InputError before any work is done.
+    """
     from pipeline.preflight import check
 
     loaded = load_config(config)
@@ -52,11 +56,12 @@ def prepare(config: str) -> None:
         log.warning(warning)
     for name, why in open_engine(loaded).plan.left_out.items():
         log.warning("left out: %s (%s)", name, why)
+    decide(loaded)
 
 
 def list_shards(config: str, stage: str, shards: int) -> list[int]:
     """Numbers of the non-empty shards of a stage, at most ``shards`` of them; none where it is left out or unread."""
-    loaded = load_config(config)
+    loaded = _loaded(config)
     engine = open_engine(loaded)
     declared = _stage(stage)
     if stage not in engine.plan.leading_to(last_stages(STAGES, loaded.run.until, loaded.run.skip)):
@@ -69,7 +74,7 @@ def time_limit_s(config: str, stage: str) -> float | None:
 
     It ends by itself before that, between two units, so that no reply under way is lost that would be paid again.
     """
-    engine = open_engine(load_config(config))
+    engine = open_engine(_loaded(config))
     asked_s = asked_time_s(engine, _stage(stage))
     return None if asked_s is None else asked_s + grace_s(engine)
 
@@ -83,7 +88,7 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int
         A limit that a person has set ended it, so that nothing should be built on what is there; `StoppedForNowError`
         where the next attempt goes on.
     """
-    loaded = load_config(config)
+    loaded = _loaded(config)
     limit_s = asked_time_s(open_engine(loaded), _stage(stage))
     asking = loaded.run.llm_shards
     outcomes = run_units(loaded, stage, shard, shards, lambda *told: None, asking=asking, limit_s=limit_s)
@@ -102,7 +107,12 @@ def finish(config: str) -> dict[str, int]:
     """Publish the run folder (tables, report, models) and count what was done and quarantined."""
     from pipeline.results.publish import publish
 
-    return publish(open_engine(load_config(config)))
+    return publish(open_engine(_loaded(config)))
+
+
+def _loaded(config: str) -> Config:
+    """The configuration with what `prepare` has decided, on whatever machine."""
+    return as_decided(load_config(config))
 
 
 def run_units(

@@ -45,6 +45,8 @@ class RunSummary:
     """Stages that were not run though the command has them, and why."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
     """Methods, and of how many sessions each could say nothing: no failure, and no rewards there."""
+    detector: str | None = None
+    """What found and read the faces; None where none is filmed."""
     chosen: tuple[str, ...] = ()
     """What had to be chosen in recordings: known at the end alone, unlike ``warnings``, which are told at the start."""
 
@@ -62,6 +64,7 @@ class RunSummary:
             "warnings": [*self.warnings, *self.chosen],
             "language_model": self.spending.to_json() if self.spending else None,
             "batch": self.batch.to_json() if self.batch else None,
+            "detector": self.detector,
             "stopped": self.result.stopped,
             "left_out": dict(self.left_out),
             "nothing_to_judge_by": dict(self.unjudged),
@@ -89,6 +92,7 @@ class RunSummary:
         lines = [*preset_notes(self.config), self.evaluation, ""] if self.evaluation else []
         lines += [self.audit] if self.audit else []
         lines += [f"warning: {text}" for text in self.chosen]
+        lines += [f"{'faces':<14} by {self.detector}"] if self.detector is not None else []
         lines += left_out_lines(self.left_out)
         lines += [
             f"{'no rewards':<14} by {method} where it had nothing to judge by, in {count:,} of the sessions"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
+from features.face.choice import chosen_detector, named
 from features.model_files.mesh import FILES as MESH_FILES
 from features.settings import MESH_DEFINITIONS, MESH_SETTINGS
 from pipeline.config import Config, key_of, settings_of
@@ -25,8 +26,9 @@ def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    """Model files enter by their content: another file at the same path is other work."""
-    settings = config.features
+    """Model files enter by their content: another file at the same path is other work. The back-end enters by its
+    name, whether it was named or taken."""
+    settings = named(config.features)
     plain = key_of(settings)
     if settings.detector != "mesh":
         # What was measured before there was a mesh stays what it is.
@@ -49,7 +51,7 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
         from features.face.detector import open_detector
 
         open_detector(settings)
-        if settings.detector in ("haar", "yunet"):
+        if chosen_detector(settings) in ("haar", "yunet"):
             cascade("smile")
         model = resolve_emotion_model(settings.emotion_model)
         if model is not None and has_unmeasured_face(sessions, before.root):

@@ -51,7 +51,7 @@ def test_the_face_mesh_is_found_or_the_command_named(monkeypatch, tmp_path):
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path))
     findings = {finding.name: finding for finding in examine()}
     assert findings["face mesh"].state == "missing"
-    assert findings["face mesh"].text == "not here; optional: apportion models fetch mesh"
+    assert findings["face mesh"].text == "not here; haar stands in for it: apportion models fetch mesh"
     monkeypatch.setattr("pipeline.doctor.find_mesh", lambda: tmp_path / "mesh")
     findings = {finding.name: finding for finding in examine()}
     assert (findings["face mesh"].state, findings["face mesh"].text) == ("ok", f"{tmp_path / 'mesh'} (verified)")

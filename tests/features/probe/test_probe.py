@@ -24,7 +24,7 @@ from foundation.errors import InputError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
 from tests.shared import shared
 
-PLAIN = FeatureSettings(emotion_model="none")
+PLAIN = FeatureSettings(detector="haar", emotion_model="none")
 
 
 def means(probed: Probe) -> dict[str, float | None]:

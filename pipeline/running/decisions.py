@@ -1,0 +1,59 @@
+"""What was decided when a run under an orchestrator began, for its tasks on other machines.
+
+Machines may hold different files (the face mesh here, none there), and tasks load the configuration anew. What the
+first task has decided lies in the run folder, which all of them share; those after it obey.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+from features.face.choice import AUTO
+from features.settings import AutoDetector
+from foundation.errors import InputError
+from foundation.files import write_atomically
+from pipeline.assembly import decided
+from pipeline.config import Config
+
+FILE = "decided.json"
+
+
+def decide(config: Config) -> None:
+    """Decide by the files of this machine, and leave it in the run folder for the tasks that follow.
+
+    Raises ``InputError`` where the run folder cannot be written.
+    """
+    path = config.output / FILE
+    chosen = decided(config).features.auto_detector
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps({"auto_detector": chosen}) + "\n")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}). Set `output` to a folder of yours.") from None
+
+
+def as_decided(config: Config) -> Config:
+    """The configuration as `decide` left it; where nobody has decided yet, by the files of this machine.
+
+    Raises ``InputError`` for a record that cannot be read.
+    """
+    if config.features.detector != AUTO:
+        return config
+    chosen = _read(config.output / FILE)
+    if chosen is None:
+        return decided(config)
+    return config.model_copy(update={"features": config.features.model_copy(update={"auto_detector": chosen})})
+
+
+def _read(path: Path) -> AutoDetector | None:
+    try:
+        chosen: AutoDetector | None = json.loads(path.read_text(encoding="utf-8"))["auto_detector"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}). Delete it and start the run again.") from None
+    if chosen is not None and chosen not in get_args(AutoDetector):
+        raise InputError(f"{path}: auto_detector = {chosen!r}. Delete it and start the run again.")
+    return chosen
