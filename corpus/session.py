@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from corpus.letters import letters
+
 EpisodeKey = tuple[str, str, str, str]
 """(session_id, rater, target, name of the rating): what tells an episode in every table."""
 ENVIRONMENT = "environment"
@@ -115,6 +117,16 @@ class Episode:
         """Positions in ``turns`` of the T utterances that are credited (those of the target)."""
         return tuple(i for i, turn in enumerate(self.turns) if turn.speaker == self.rating.target)
 
+    @cached_property
+    def letters(self) -> dict[str, str]:
+        """The letter that stands for each speaker where names must not be read: B for the target."""
+        return letters((turn.speaker for turn in self.turns), self.rating.target)
+
+    @cached_property
+    def is_multiparty(self) -> bool:
+        """Whether several speak beside the target, so that "the other side" does not say who."""
+        return len(self.letters) > 2
+
     @property
     def target_turns(self) -> tuple[int, ...]:
         """Turn numbers of the T credited utterances."""
@@ -160,6 +172,11 @@ class Session:
     duration_s: float | None = None
     language: str | None = None
     backgrounds: tuple[Background, ...] = ()
+
+    @property
+    def is_multiparty(self) -> bool:
+        """Whether more than two speak."""
+        return len({turn.speaker for turn in self.turns}) > 2
 
     def episodes(self, name: str | None = None) -> tuple[Episode, ...]:
         """One episode a rating, or only those ratings called ``name``."""

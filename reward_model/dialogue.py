@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from corpus.letters import TARGET
 from reward_model.history_windows import Said, history_text
 from reward_model.tokens import Tokens
 
@@ -59,7 +60,7 @@ class DialogueTokenizer:
         """
         lines = self._backend.encode_batch([history_text([turn]) for turn in said], add_special_tokens=False)
         turns = [tuple(line.ids[: self._room]) or self._empty for line in lines]
-        is_scored = [by_target and (not only_last or i == len(said) - 1) for i, (by_target, _) in enumerate(said)]
+        is_scored = [letter == TARGET and (not only_last or i == len(said) - 1) for i, (letter, _) in enumerate(said)]
         blocks = [
             self._block(turns[part.start : part.end], part.scored - part.start, is_scored[part.start : part.end])
             for part in turn_ranges([len(turn) for turn in turns], self._room)

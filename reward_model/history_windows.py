@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from corpus.letters import TARGET, letters
 from corpus.session import Episode, EpisodeKey
 
 Pair = tuple[str, str]
 """(history, reply): the texts of s_t and a_t."""
-Said = tuple[bool, str]
-"""(is it the target's, text) of one turn."""
-
-TARGET_MARK, OTHER_MARK = "B", "A"
+Said = tuple[str, str]
+"""(letter of the speaker, text) of one turn; `corpus.letters.TARGET` is the letter of the target."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def history_windows(episodes: Iterable[Episode], history_turns: int) -> HistoryW
 def window(episode: Episode, position: int, history_turns: int) -> Pair:
     """(s_t, a_t) of the turn at ``position``: up to ``history_turns`` turns before it, and its own text."""
     turns = episode.turns[max(0, position - history_turns) : position + 1]
-    return last_window([(turn.speaker == episode.rating.target, turn.text) for turn in turns], history_turns)
+    return last_window([(episode.letters[turn.speaker], turn.text) for turn in turns], history_turns)
 
 
 def last_window(said: Sequence[Said], history_turns: int | None) -> Pair:
@@ -59,11 +58,12 @@ def last_window(said: Sequence[Said], history_turns: int | None) -> Pair:
 
 
 def history_text(said: Sequence[Said]) -> str:
-    """Turns as lines ``A: …`` and ``B: …``, oldest first; ``said`` holds (is it the target's, text).
+    """Turns as lines ``A: …`` and ``B: …``, oldest first; ``said`` holds (letter, text).
 
-    B is the speaker whose turns are rewarded, A anyone else. Names are left out, so that the model does not learn them.
+    B is the speaker whose turns are rewarded, A the other one; of several others each has a letter of their own
+    (`corpus.letters`). Names are left out, so that the model does not learn them.
     """
-    return "".join(f"{TARGET_MARK if by_target else OTHER_MARK}: {reply_text(text)}\n" for by_target, text in said)
+    return "".join(f"{letter}: {reply_text(text)}\n" for letter, text in said)
 
 
 def said_in(pair: Pair) -> list[Said]:
@@ -71,12 +71,23 @@ def said_in(pair: Pair) -> list[Said]:
     history, reply = pair
     # Only its own line breaks are left in it: `reply_text` has taken out all others.
     lines = [line.partition(": ") for line in history.split("\n")[:-1]]
-    return [*((mark == TARGET_MARK, text) for mark, _, text in lines), (True, reply)]
+    return [*((letter, text) for letter, _, text in lines), (TARGET, reply)]
 
 
 def said_by(episode: Episode) -> list[Said]:
     """Every turn of the episode."""
-    return [(turn.speaker == episode.rating.target, turn.text) for turn in episode.turns]
+    return [(episode.letters[turn.speaker], turn.text) for turn in episode.turns]
+
+
+def said_in_chat(messages: Iterable[tuple[str | None, str]]) -> list[Said]:
+    """Turns of a chat given as (name, text): None names the assistant, who is the target.
+
+    >>> said_in_chat([("", "Hello?"), (None, "Hello."), ("", "Bye.")])
+    [('A', 'Hello?'), ('B', 'Hello.'), ('A', 'Bye.')]
+    """
+    spoken = list(messages)
+    letter_of = letters((name for name, _ in spoken), None)
+    return [(letter_of[name], text) for name, text in spoken]
 
 
 def reply_text(text: str) -> str:

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from corpus.letters import TARGET
 from corpus.session import Episode
 from foundation.errors import InputError
 from reward_model.backbones import Backbone, backbone_of_folder, frozen_backbone
@@ -20,7 +21,16 @@ from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_wei
 from reward_model.config import RewardModelConfig
 from reward_model.dialogue import EncodedDialogue
 from reward_model.embed import embed_episodes
-from reward_model.history_windows import HistoryWindows, Pair, Said, last_window, said_by, said_in, window
+from reward_model.history_windows import (
+    HistoryWindows,
+    Pair,
+    Said,
+    last_window,
+    said_by,
+    said_in,
+    said_in_chat,
+    window,
+)
 from reward_model.settings import RewardModelSettings
 
 ROLES = ("user", "assistant", "system")
@@ -137,7 +147,7 @@ class RewardModel(nn.Module):
                 )
             return self._read([encoded])
         back = self.config.history_turns
-        ends = [i + 1 for i, (by_target, _) in enumerate(said) if by_target]
+        ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
         return self.score_windows([last_window(said[max(0, end - 1 - back) : end], back) for end in ends])
 
     def score_last(self, dialogues: Sequence[Sequence[Said]]) -> list[float]:
@@ -163,16 +173,16 @@ class RewardModel(nn.Module):
     def score(self, messages: Sequence[Mapping[str, str]]) -> list[float]:
         """r_theta of each assistant message of a chat, ``[{"role": "user", "content": "…"}, …]``.
 
-        System messages are not read: the model was trained on what two people said.
+        Where several people are the user, ``name`` tells them apart: each becomes a letter, and the name is not read.
+        System messages are not read: the model was trained on what people said.
 
         Raises
         ------
         InputError
             A message without role or content, or of another role than user, assistant or system.
         """
-        return self.score_dialogue(
-            [turn for number, message in enumerate(messages, 1) if (turn := _turn(number, message)) is not None]
-        )
+        turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
+        return self.score_dialogue(said_in_chat(turn for turn in turns if turn is not None))
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
@@ -210,10 +220,13 @@ class RewardModel(nn.Module):
             return self.of_embeddings(self.backbone.read(dialogues)).tolist()
 
 
-def _turn(number: int, message: Mapping[str, str]) -> tuple[bool, str] | None:
+def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:
+    """Who says what in a message (None: the assistant); of a system message nothing."""
     role, content = message.get("role"), message.get("content")
     if role not in ROLES:
         raise InputError(f"message {number}: role {role!r}; allowed are {', '.join(ROLES)}. Correct or drop it.")
     if not isinstance(content, str):
         raise InputError(f"message {number}: content {content!r}; it must be text. Give the words that were said.")
-    return None if role == "system" else (role == "assistant", content)
+    if role == "system":
+        return None
+    return (None if role == "assistant" else str(message.get("name") or ""), content)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError
+from reward_model.history_windows import Said, said_in_chat
 from reward_model.model import RewardModel
 
 Completion = str | Sequence[Mapping[str, Any]]
@@ -39,7 +40,8 @@ class GRPOReward:
         """One reward a completion (B of them), None where the policy said nothing (a call of a tool alone).
 
         Prompts and completions are plain text or messages. A plain prompt is one turn of the user. System messages,
-        tools and their answers are not read: the reward model was trained on what two people said.
+        tools and their answers are not read: the reward model was trained on what people said. Where several people
+        are the user, ``name`` in a message tells them apart.
 
         Raises
         ------
@@ -54,22 +56,26 @@ class GRPOReward:
         return rewards
 
 
-def _dialogue(prompt: Completion, completion: Completion) -> list[tuple[bool, str]] | None:
+def _dialogue(prompt: Completion, completion: Completion) -> list[Said] | None:
     """The turns of the prompt and the reply at its end; None where there is no reply."""
     turns = _turns(prompt, "user", "prompt")
-    replies = [text for is_reply, text in _turns(completion, "assistant", "completion") if is_reply]
-    return [*turns, (True, " ".join(replies))] if replies else None
+    replies = [text for name, text in _turns(completion, "assistant", "completion") if name is None]
+    return said_in_chat([*turns, (None, " ".join(replies))]) if replies else None
 
 
-def _turns(given: Completion, role: str, what: str) -> list[tuple[bool, str]]:
+def _turns(given: Completion, role: str, what: str) -> list[tuple[str | None, str]]:
+    """Who says what: None for the assistant, else the message's name, which most have not."""
     if isinstance(given, str):
-        return [(role == "assistant", given)]
+        return [(None if role == "assistant" else "", given)]
     messages = [message for message in given if isinstance(message, Mapping)] if isinstance(given, Sequence) else []
     if not isinstance(given, Sequence) or len(messages) < len(given):
         raise InputError(f"{what} {str(given)[:80]!r}: neither text nor a list of messages with role and content.")
     spoken = [message for message in messages if message.get("role", role) in SPOKEN]
-    turns = [(message.get("role", role) == "assistant", _text(message, what)) for message in spoken]
-    return [(by_target, text) for by_target, text in turns if text is not None]
+    turns = [
+        (None if message.get("role", role) == "assistant" else str(message.get("name") or ""), _text(message, what))
+        for message in spoken
+    ]
+    return [(name, text) for name, text in turns if text is not None]
 
 
 def _text(message: Mapping[str, Any], what: str) -> str | None:

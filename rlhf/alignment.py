@@ -163,7 +163,7 @@ def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSetti
     """What the term of Eq. 8 learns from: the corpus' own dialogues."""
     if not settings.pretrain_coefficient:
         return []
-    merged = [merge_turns(episode.turns, episode.rating.target) for episode in episodes]
+    merged = [merge_turns(episode.turns, episode) for episode in episodes]
     chunks = dialogue_chunks(merged, policy.tokenizer, settings.window)
     if not chunks:
         raise UnitError(

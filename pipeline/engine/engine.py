@@ -135,6 +135,9 @@ class Engine:
             },
             "facts": self._facts(stage),
         }
+        if stage.tells_others_apart and any(session.is_multiparty for session in self._sessions_of(unit)):
+            # What was made while all others were one person is made anew; of two speakers nothing changes.
+            content["others"] = "apart"
         if stage.turn_labels:
             content["turn_labels"] = _table_digest(self.corpus, set(self.sessions))
         key = self._keys[(name, unit)] = digest(content)

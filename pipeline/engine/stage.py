@@ -175,6 +175,8 @@ class Stage:
     them), "left_out", "unfinished"."""
     turn_labels: bool = False
     """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
+    tells_others_apart: bool = False
+    """Whether its work tells several others beside the target apart; enters the key of such sessions alone."""
     concurrent: Callable[[Config, Unit], int] = lambda config, unit: 0
     """How many units of this kind may wait for a server at once; 0 for work that computes."""
     asks: bool = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.schema import REWARDS, SPLITS
+from corpus.session import Episode, Turn
 from foundation.errors import InputError
 from pipeline.results.run_folder import RunFolder, write_once
 
@@ -57,8 +58,9 @@ def export_dataset(
     """Write ``out/data/SPLIT-00000-of-00001.parquet`` and a card; ``datasets.load_dataset(out)`` reads them.
 
     One row an episode, method and seed. ``messages`` is a list of role and content: the credited speaker is
-    ``assistant``, everybody else ``user``, and ``speakers`` names them. ``rewards`` has one value a message, null for
-    those that are not credited. ``methods`` and ``session_ids`` are all where empty.
+    ``assistant``, everybody else ``user``, and ``speakers`` names them; where several speak beside the credited one,
+    their names stand before their words, too. ``rewards`` has one value a message, null for those that are not
+    credited. ``methods`` and ``session_ids`` are all where empty.
 
     Raises
     ------
@@ -70,11 +72,12 @@ def export_dataset(
     by_split: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_split.setdefault(splits.get(row["session_id"], NOT_SPLIT), []).append(row)
+    several = any(len({*row["speakers"], row["target"]}) > 2 for row in rows)
     report = DatasetReport(out, {name: len(of_split) for name, of_split in sorted(by_split.items())})
     for name in report.rows:
         content = _parquet(by_split[name])
         write_once(out / "data" / f"{name}-00000-of-00001.parquet", content, force, report)
-    write_once(out / CARD, _card(list(report.rows)).encode(), force, report)
+    write_once(out / CARD, _card(list(report.rows), several).encode(), force, report)
     return report
 
 
@@ -100,7 +103,6 @@ def _aligned(run: RunFolder, grouped: dict[tuple[Any, ...], dict[int, float]]) -
     episodes = {}
     for session_id in dict.fromkeys(key[0] for key in grouped):
         episodes.update({episode.key: episode for episode in run.corpus.session(session_id).episodes()})
-    user, assistant = TRAINING_ROLES
     for (session_id, rater, target, name, method, seed), of_turn in grouped.items():
         episode = episodes.get((session_id, rater, target, name))
         if episode is None:
@@ -119,12 +121,18 @@ def _aligned(run: RunFolder, grouped: dict[tuple[Any, ...], dict[int, float]]) -
             "higher_is_better": episode.rating.higher_is_better,
             "method": method,
             "seed": seed,
-            "messages": [
-                {"role": assistant if turn.speaker == target else user, "content": turn.text} for turn in episode.turns
-            ],
+            "messages": [_message(turn, episode) for turn in episode.turns],
             "speakers": [turn.speaker for turn in episode.turns],
             "rewards": [of_turn.get(turn.turn) for turn in episode.turns],
         }
+
+
+def _message(turn: Turn, episode: Episode) -> dict[str, str]:
+    user, assistant = TRAINING_ROLES
+    if turn.speaker == episode.rating.target:
+        return {"role": assistant, "content": turn.text}
+    # Chat templates know one user: of several, who speaks has to stand in the words.
+    return {"role": user, "content": f"{turn.speaker}: {turn.text}" if episode.is_multiparty else turn.text}
 
 
 def _splits(run: RunFolder) -> dict[str, str]:
@@ -169,7 +177,8 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def _card(splits: Sequence[str]) -> str:
+def _card(splits: Sequence[str], several: bool) -> str:
+    named = "\nWhere several speak beside the credited one, `content` begins with their names.\n" if several else "\n"
     files = "\n".join(f"  - split: {name}\n    path: data/{name}-*.parquet" for name in splits)
     return f"""---
 configs:
@@ -182,6 +191,5 @@ configs:
 Made by `apportion export --format dataset`. One row a rated conversation, method and seed. `messages` holds role and
 content (the credited speaker is `assistant`), `rewards` one value a message in units of the score, null for messages
 that are not credited; by default they sum to the score less the training mean (`decompose.target` and
-`decompose.constraint` of the run say otherwise).
-The text is the corpus's own, under its licence.
+`decompose.constraint` of the run say otherwise).{named}The text is the corpus's own, under its licence.
 """

@@ -198,4 +198,5 @@ ALIGN = Stage(
     applies=_is_aligned,
     idle=_nothing_to_align,
     check=_check,
+    tells_others_apart=True,
 )

@@ -275,6 +275,7 @@ FIT = Stage(
     applies=lambda config, unit, session: method_of(unit).kind == "fit",
     check=_check_fitting,
     scored=True,
+    tells_others_apart=True,
 )
 REWARDS = Stage(
     "rewards",

@@ -141,6 +141,7 @@ EMBED = Stage(
     settings=_embed_settings,
     applies=_is_embedded,
     scored=True,
+    tells_others_apart=True,
 )
 TRAIN_REWARD = Stage(
     "train-reward",
@@ -154,4 +155,5 @@ TRAIN_REWARD = Stage(
     wants=_train_reward_wants,
     check=_check_training,
     scored=True,
+    tells_others_apart=True,
 )

@@ -10,6 +10,8 @@ from corpus.session import ENVIRONMENT, Episode, Rating, Turn
 from decompose.prompting.pseudonyms import Renaming, renaming
 from foundation.errors import InputError
 from rlhf.compare.pairs import Pair
+from rlhf.compare.responses import context_text, messages_of
+from rlhf.policy.contexts import Said
 
 NOBODY = "user"
 """A speaker whose id says nothing of a person."""
@@ -32,9 +34,20 @@ def disguised(pair: Pair, people: Sequence[str], names: Sequence[str]) -> Disgui
     turns = (*(Turn(number, person, "") for number, person in enumerate(people)), shown)
     nothing = Rating(NOBODY, NOBODY, "", 0.0, 0.0, 1.0)
     names_for = renaming(Episode(pair.session_id, turns, nothing), names)
-    texts = (names_for.text(text) for text in (pair.context, pair.left_text, pair.right_text))
-    context, left, right = texts
-    return Disguised(replace(pair, context=context, left_text=left, right_text=right), names_for)
+    left, right = (names_for.text(text) for text in (pair.left_text, pair.right_text))
+    return Disguised(
+        replace(pair, context=_context(pair.context, names_for), left_text=left, right_text=right), names_for
+    )
+
+
+def _context(context: str, names: Renaming) -> str:
+    messages = messages_of(context)
+    if not any(message.speaker for message in messages):
+        return names.text(context)
+    # A speaker's id that is no name is replaced as a whole, which the words of a text are not.
+    return context_text(
+        [Said(m.role, names.text(m.text), names.speaker(m.speaker) if m.speaker else "") for m in messages]
+    )
 
 
 def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from llm_client.request import ChatMessage, ChatReply, ChatRequest, whole_text
 from llm_client.settings import LLMSettings
 from rlhf.compare.disguise import Disguised
 from rlhf.compare.pairs import Pair
-from rlhf.compare.responses import messages_of
+from rlhf.compare.responses import messages_of, speaker_of
 from rlhf.compare.win_rate import LOSS, TIE, WIN, Verdict
 
 PROMPT = Path(__file__).parent / "prompts" / "judge.txt"
@@ -198,7 +198,7 @@ def _ask(request: ChatRequest, complete: Complete) -> tuple[str, str]:
 
 
 def _messages(context: str, first: str, second: str) -> tuple[ChatMessage, ...]:
-    lines = [data_json({"speaker": message.role, "text": message.text}) for message in messages_of(context)]
+    lines = [data_json({"speaker": speaker_of(said), "text": said.text}) for said in messages_of(context)]
     blanks = {
         "conversation": "[\n" + ",\n".join(lines) + "\n]",
         "first": data_json({"text": first}),

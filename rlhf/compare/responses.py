@@ -18,14 +18,24 @@ from foundation.errors import InputError
 from rlhf.policy.contexts import Said
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
-ROLES = ("user", "assistant")
+_LINE = re.compile(r"(?P<role>user|assistant)(?: \((?P<speaker>.+?)\))?:(?P<text>.*)", re.DOTALL)
+"""A message in a context: the role, one of several users by name, and the words."""
 _FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
 """How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
 
 def context_text(messages: Sequence[Said]) -> str:
-    """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces."""
-    return "\n".join(f"{message.role}: {' '.join(message.text.split())}" for message in messages)
+    """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces.
+
+    Of several users each is named: ``user (ann): …``.
+    """
+    return "\n".join(f"{speaker_of(message)}: {' '.join(message.text.split())}" for message in messages)
+
+
+def speaker_of(message: Said) -> str:
+    """Who says a message: its role, and which of several users."""
+    # A name may hold anything, but nothing that ends it.
+    return f"{message.role} ({message.speaker.replace('):', ')')})" if message.speaker else message.role
 
 
 def messages_of(context: str) -> tuple[Said, ...]:
@@ -38,13 +48,13 @@ def messages_of(context: str) -> tuple[Said, ...]:
     """
     messages = []
     for line in context.split("\n"):
-        role, colon, text = line.partition(":")
-        if not colon or role not in ROLES:
+        found = _LINE.fullmatch(line)
+        if found is None:
             raise InputError(
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
-                "Write one line a message, as `apportion generate` does."
+                "Write one line a message, as `apportion generate` does; 'user (NAME): ' where there are several."
             )
-        messages.append(Said(role, text.strip()))
+        messages.append(Said(found["role"], found["text"].strip(), found["speaker"] or ""))
     return tuple(messages)
 
 

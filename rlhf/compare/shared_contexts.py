@@ -13,8 +13,8 @@ from rlhf.policy.contexts import (
     DialogueContext,
     choose_contexts,
     make_contexts,
-    merge_turns,
     opening_window,
+    speaker_messages,
 )
 from rlhf.settings import Window
 
@@ -69,7 +69,7 @@ def share_contexts(
 
     def history(episode: Episode, position: int) -> str:
         before = opening_window(episode.turns[:position], episode.rating.target, window.context_turns)
-        return context_text(merge_turns(before, episode.rating.target))
+        return context_text(speaker_messages(before, episode))
 
     sets = {
         name: make_contexts(

@@ -14,7 +14,7 @@ from evaluation.bootstrap import estimate, ratio, resample
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.errors import UnitError
-from reward_model.history_windows import Said, history_text
+from reward_model.history_windows import history_text, said_in_chat
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import messages_of
 from rlhf.policy.contexts import DialogueContext
@@ -127,9 +127,12 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
 
 
 def history_of(context: str) -> str:
-    """A context as the reward model reads histories: lines ``A: …`` of the user and ``B: …`` of the assistant."""
-    turns: list[Said] = [(message.role == "assistant", message.text) for message in messages_of(context)]
-    return history_text(turns)
+    """A context as the reward model reads histories: lines ``A: …`` of the user and ``B: …`` of the assistant.
+
+    Of several users each has a letter, in the order in which they speak in the context.
+    """
+    messages = messages_of(context)
+    return history_text(said_in_chat((None if m.role == "assistant" else m.speaker, m.text) for m in messages))
 
 
 def _place(pair: Pair) -> tuple[str, int, int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, Turn
@@ -20,10 +21,14 @@ HistoryText = Callable[[Episode, int], str]
 
 @dataclass(frozen=True)
 class Said:
-    """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``."""
+    """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``.
+
+    ``speaker`` names one of several others where each has messages of their own; empty where the side is one.
+    """
 
     role: str
     text: str
+    speaker: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def make_contexts(
                 counted["empty"] += 1
             elif before[-1].speaker == episode.rating.target:
                 counted["continued"] += 1
-            elif window := _window(before[-context_turns:], episode.rating.target, tokenizer, max_context_tokens):
+            elif window := _window(before[-context_turns:], episode, tokenizer, max_context_tokens):
                 messages, prompt = window
                 turn = episode.turns[position].turn
                 of_episode.append(
@@ -165,31 +170,47 @@ def opening_window(turns: Iterable[Turn], target: str, context_turns: int) -> li
 
 
 def _window(
-    turns: Sequence[Turn], target: str, tokenizer: PreTrainedTokenizerBase, limit: int
+    turns: Sequence[Turn], episode: Episode, tokenizer: PreTrainedTokenizerBase, limit: int
 ) -> tuple[tuple[Said, ...], tuple[int, ...]] | None:
     for start, first in enumerate(turns):
         # Many chat templates refuse a dialogue that the assistant opens.
-        if first.speaker == target:
+        if first.speaker == episode.rating.target:
             continue
-        messages = merge_turns(turns[start:], target)
+        messages = merge_turns(turns[start:], episode)
         prompt = render(messages, tokenizer, reply_follows=True)
         if len(prompt) <= limit:
             return messages, prompt
     return None
 
 
-def merge_turns(turns: Iterable[Turn], target: str) -> tuple[Said, ...]:
-    """Turns as messages of two alternating roles; uninterrupted turns of one side become one message."""
+def merge_turns(turns: Iterable[Turn], episode: Episode) -> tuple[Said, ...]:
+    """Some of an episode's turns as messages of two alternating roles; uninterrupted turns of one side become one.
+
+    Where several speak beside the target, their side's message has a line for each in turn, the name before the words.
+    """
+    sides = groupby(speaker_messages(turns, episode), key=lambda said: said.role)
+    return tuple(Said(role, "\n".join(map(_line, messages))) for role, messages in sides)
+
+
+def speaker_messages(turns: Iterable[Turn], episode: Episode) -> tuple[Said, ...]:
+    """Some of an episode's turns, those that one speaker says without interruption as one message.
+
+    Messages of several others name their ``speaker`` and are on one line, so that none passes for somebody else's.
+    """
     messages: list[Said] = []
-    for turn in turns:
-        role, text = "assistant" if turn.speaker == target else "user", turn.text.strip()
-        if not text:
-            continue
-        if messages and messages[-1].role == role:
-            messages[-1] = Said(role, f"{messages[-1].text} {text}")
+    for speaker, run in groupby(spoken(turns), key=lambda turn: turn.speaker):
+        text = " ".join(turn.text.strip() for turn in run)
+        if speaker == episode.rating.target:
+            messages.append(Said("assistant", text))
+        elif episode.is_multiparty:
+            messages.append(Said("user", " ".join(text.split()), " ".join(speaker.split())))
         else:
-            messages.append(Said(role, text))
+            messages.append(Said("user", text))
     return tuple(messages)
+
+
+def _line(said: Said) -> str:
+    return f"{said.speaker}: {said.text}" if said.speaker else said.text
 
 
 def render(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase, *, reply_follows: bool) -> tuple[int, ...]:

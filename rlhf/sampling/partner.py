@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Protocol
 
 from corpus.session import Episode, Turn
-from rlhf.policy.contexts import DialogueContext, HistoryText, Said, merge_turns
+from rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spoken
 
 
 class Partner(Protocol):
@@ -45,23 +46,28 @@ class RecordedPartner:
 
     def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
         """The other side's words between the target's turn that the last reply stands for and its next one."""
-        messages = self._messages(context)
-        # The target's turn, the answer to it, the target's next turn, and so on.
-        here = 2 * len(replies) - 1
-        return messages[here].text if len(messages) > here + 1 else None
+        episode, _ = self._places[context.session_id, context.turn]
+        turns = self._answering(context, len(replies))
+        return merge_turns(turns, episode)[0].text if turns else None
 
     def history(self, context: DialogueContext, replies: Sequence[str]) -> str:
         """The session up to the context, then the replies and the recorded answers to them."""
         episode, position = self._places[context.session_id, context.turn]
-        rating, turns = episode.rating, list(episode.turns[:position])
+        target, turns = episode.rating.target, list(episode.turns[:position])
         for number, reply in enumerate(replies, start=1):
-            turns.append(Turn(context.turn, rating.target, reply))
-            turns.append(Turn(context.turn, rating.rater, self.answer(context, replies[:number]) or ""))
-        turns.append(Turn(context.turn, rating.target, ""))
-        return self._history_text(Episode(episode.session_id, tuple(turns), rating), len(turns) - 1)
+            turns.append(Turn(context.turn, target, reply))
+            for speaker, run in groupby(self._answering(context, number), key=lambda turn: turn.speaker):
+                turns.append(Turn(context.turn, speaker, " ".join(turn.text.strip() for turn in run)))
+        turns.append(Turn(context.turn, target, ""))
+        return self._history_text(replace(episode, turns=tuple(turns)), len(turns) - 1)
 
-    def _messages(self, context: DialogueContext) -> tuple[Said, ...]:
+    def _answering(self, context: DialogueContext, number: int) -> tuple[Turn, ...]:
+        """What the others say between the target's ``number``-th turn from here and its next; () without a next."""
         episode, position = self._places[context.session_id, context.turn]
         # The turn itself may be empty; it opens its side's part in any case.
         opening = replace(episode.turns[position], text=episode.turns[position].text.strip() or "-")
-        return merge_turns([opening, *episode.turns[position + 1 :]], episode.rating.target)
+        said = spoken([opening, *episode.turns[position + 1 :]])
+        sides = [tuple(run) for _, run in groupby(said, key=lambda turn: turn.speaker == episode.rating.target)]
+        # The target's turn, the answer to it, the target's next turn, and so on.
+        here = 2 * number - 1
+        return sides[here] if len(sides) > here + 1 else ()

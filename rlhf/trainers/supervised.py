@@ -93,7 +93,7 @@ def supervised_examples(
     for context in contexts:
         episode, position = places[context.session_id, context.turn]
         if episode.turns[position].text.strip():
-            reply = merge_turns(episode.turns[position:], episode.rating.target)[0]
+            reply = merge_turns(episode.turns[position:], episode)[0]
             labels = list(answer_tokens(policy, context.messages, reply)[:max_new_tokens])
             prompt = list(context.prompt)
             examples.append({"input_ids": prompt + labels, "labels": [IGNORED] * len(prompt) + labels})

@@ -58,7 +58,7 @@ def build_tiny(
     UnitError
         No dialogue holds any text.
     """
-    dialogues = [merge_turns(episode.turns, episode.rating.target) for episode in episodes]
+    dialogues = [merge_turns(episode.turns, episode) for episode in episodes]
     texts = [message.text for dialogue in dialogues for message in dialogue]
     if not texts:
         raise UnitError(

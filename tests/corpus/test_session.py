@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +74,13 @@ def test_the_target_knows_what_everybody_knows_and_its_own():
     session = Session("s", (), (Rating("X", "Y", "n", 1.0, 0.0, 2.0),), backgrounds=known)
     (found,) = session.episodes()
     assert found.backgrounds == known and [b.speaker for b in found.known_to_target] == [None, "Y"]
+
+
+def test_letters_and_several_parties():
+    two = Episode("s", (Turn(0, "bob", "a"), Turn(1, "ann", "b")), Rating("ann", "bob", "n", 1.0, 0.0, 2.0))
+    assert (two.letters, two.is_multiparty) == ({"bob": "B", "ann": "A"}, False)
+    three = replace(two, turns=(*two.turns, Turn(2, "eve", "c")))
+    assert (three.letters, three.is_multiparty) == ({"bob": "B", "ann": "A", "eve": "C"}, True)
+    # Two who speak of a third who is rated and says nothing.
+    assert replace(two, rating=replace(two.rating, target="eve")).is_multiparty
+    assert [Session("s", e.turns).is_multiparty for e in (two, three)] == [False, True]

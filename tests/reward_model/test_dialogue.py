@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reward_model.dialogue import DialogueTokenizer, turn_ranges
 from tests.reward_model.tiny import WORDS, tokenizer
 
-SAID = [(False, "hotel ?"), (True, "yes good"), (False, "train ?"), (True, "no bad .")]
+SAID = [("A", "hotel ?"), ("B", "yes good"), ("A", "train ?"), ("B", "no bad .")]
 
 
 def words(ids: tuple[int, ...]) -> str:
@@ -31,7 +31,7 @@ def test_only_the_last_turn_is_scored_where_that_is_asked() -> None:
 
 
 def test_a_turn_longer_than_a_block_loses_its_end_and_an_empty_one_is_still_a_turn() -> None:
-    encoded = DialogueTokenizer(tokenizer(special=False), 8).encode([(True, "w1 " * 50), (True, ""), (False, "")])
+    encoded = DialogueTokenizer(tokenizer(special=False), 8).encode([("B", "w1 " * 50), ("B", ""), ("A", "")])
     assert [len(block.ids) for block in encoded.blocks] == [8, 5]
     assert (encoded.scored, encoded.shortened) == (2, True)
 
@@ -39,12 +39,12 @@ def test_a_turn_longer_than_a_block_loses_its_end_and_an_empty_one_is_still_a_tu
 def test_a_tokenizer_that_has_no_token_for_a_turn_still_gives_one() -> None:
     bare = tokenizer(special=False)
     bare.backend_tokenizer.normalizer = __import__("tokenizers").normalizers.Replace("B: ", "")
-    assert DialogueTokenizer(bare, 8).encode([(True, "")]).blocks[0].ids == (1, 2)
+    assert DialogueTokenizer(bare, 8).encode([("B", "")]).blocks[0].ids == (1, 2)
 
 
 def test_no_turn_and_no_target_give_no_block() -> None:
     made = DialogueTokenizer(tokenizer(special=False), 16)
-    for said in ([], [(False, "w1 " * 40), (False, "yes")]):
+    for said in ([], [("A", "w1 " * 40), ("A", "yes")]):
         assert (made.encode(said).blocks, made.encode(said).scored) == ((), 0)
 
 
@@ -65,11 +65,13 @@ def test_every_turn_is_scored_once_in_a_span_that_fits_and_has_half_of_it_as_his
     assert (len(found) == 1) == (0 < sum(lengths) <= room) or not lengths
 
 
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["", *WORDS, "w1 w2 w3 w4 w5"])), max_size=40))
-def test_blocks_hold_at_most_the_tokens_that_the_model_reads_at_once(said: list[tuple[bool, str]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(["", *WORDS, "w1 w2 w3 w4 w5"])), max_size=40))
+def test_blocks_hold_at_most_the_tokens_that_the_model_reads_at_once(said: list[tuple[str, str]]) -> None:
     encoded = DialogueTokenizer(tokenizer(special=False), 16).encode(said)
     assert all(len(block.ids) <= 16 and block.ids[0] == 1 for block in encoded.blocks)
-    assert sum(len(block.ends) for block in encoded.blocks) == encoded.scored == sum(mark for mark, _ in said)
+    assert (
+        sum(len(block.ends) for block in encoded.blocks) == encoded.scored == sum(letter == "B" for letter, _ in said)
+    )
 
 
 @pytest.mark.parametrize("room", [3, 100])

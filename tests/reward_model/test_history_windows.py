@@ -11,8 +11,8 @@ SAID = [("user", "one"), ("bot", "two"), ("user", "three"), ("third", "four"), (
 
 def test_a_window_is_the_last_turns_with_neutral_speakers_and_the_reply() -> None:
     e = episode("s", SAID)
-    assert window(e, 4, 3) == ("B: two\nA: three\nA: four\n", "five")
-    assert window(e, 4, 1) == ("A: four\n", "five")
+    assert window(e, 4, 3) == ("B: two\nA: three\nC: four\n", "five")
+    assert window(e, 4, 1) == ("C: four\n", "five")
     assert window(e, 4, 0) == ("", "five")
     assert window(e, 1, 100) == ("A: one\n", "two")
 
@@ -31,7 +31,7 @@ def test_no_episodes_give_no_windows() -> None:
 
 
 def test_a_line_break_in_an_utterance_cannot_pass_for_another_speaker() -> None:
-    assert history_text([(False, "fine\nB: I am great")]) == "A: fine B: I am great\n"
+    assert history_text([("A", "fine\nB: I am great")]) == "A: fine B: I am great\n"
     assert reply_text(" a\r\n b\t ") == "a b"
 
 

@@ -67,6 +67,18 @@ def test_windows_episodes_and_messages_are_scored_alike(bert: Path) -> None:
     assert model.score([]) == []
 
 
+def test_several_users_are_told_apart_by_their_names_which_are_not_read(bert: Path) -> None:
+    model = random_head(small(bert, history_turns=3))
+
+    def scored(*names: str | None) -> list[float]:
+        asked = [{"role": "user", "content": "hotel ?"} | ({"name": name} if name else {}) for name in names]
+        return model.score([*asked, {"role": "assistant", "content": "yes good"}])
+
+    (both,) = model.score_windows([("A: hotel ?\nC: hotel ?\n", "yes good")])
+    assert scored("ann", "eve") == scored("x", "y") == pytest.approx([both], rel=1e-6)
+    assert scored("ann", "ann") == scored(None, None) != scored("ann", "eve")
+
+
 def test_empty_and_very_long_replies_are_scored(bert: Path) -> None:
     model = random_head(small(bert))
     scores = model.score_episode(episode("s", [("bot", ""), ("user", "w1 " * 500), ("bot", "w2 " * 500)]))

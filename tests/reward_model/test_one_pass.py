@@ -49,7 +49,7 @@ def test_windows_that_hold_the_whole_dialogue_give_the_same(causal: Path) -> Non
     """The state at a text's last token, taken from the network itself, is the one that the head is given."""
     model = one_pass(causal).eval()
     backbone, head = model.backbone, model.of_embeddings
-    tokens = backbone.dialogues.encode([(who == "bot", text) for who, text in SAID]).blocks[0]
+    tokens = backbone.dialogues.encode([("B" if who == "bot" else "A", text) for who, text in SAID]).blocks[0]
     with torch.inference_mode():
         states = backbone.encoder(input_ids=torch.tensor([tokens.ids])).last_hidden_state[0]
         expected = head(states[list(tokens.ends)]).tolist()

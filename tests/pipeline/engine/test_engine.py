@@ -215,3 +215,13 @@ def test_checkpoints_outlive_a_failure_and_go_when_the_unit_is_finished(tmp_path
         assert run_all(made) == {"train": status}
         assert kept.exists() == (status == "failed")
     assert seen == [[], ["step-1"], ["step-1", "step-2"]]
+
+
+def test_where_several_others_are_told_apart_what_was_made_before_is_made_anew(tmp_path):
+    def key(told_apart, *speakers):
+        turns = tuple(Turn(number, who, "hello") for number, who in enumerate(speakers))
+        stage = Stage("measure", measure, needs=(), per="session", tells_others_apart=told_apart)
+        return engine(tmp_path, [Session("s", turns)], (stage,)).key("measure", Unit("s"))
+
+    assert key(True, "a", "b", "a") == key(False, "a", "b", "a")
+    assert key(True, "a", "b", "c") != key(False, "a", "b", "c")

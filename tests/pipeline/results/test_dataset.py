@@ -5,6 +5,7 @@ import math
 import os
 import shutil
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -160,3 +161,17 @@ def test_methods_go_with_datasets_only(folder, capsys):
     )
     assert code == 2
     assert "--method goes with --format dataset, not with eaf" in err
+
+
+def test_of_several_others_the_names_stand_before_the_words(tmp_path, capsys):
+    write_small_corpus(tmp_path / "corpus", sessions=4)
+    path = tmp_path / "corpus" / "utterances.parquet"
+    rows = [row | ({"speaker": "eve"} if row["turn"] == 2 else {}) for row in pq.read_table(path).to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(path)), path)
+    run_locally(load_config(config(tmp_path, TEXT)), ["rewards"], quiet=True)
+    assert export(capsys, *command(tmp_path, "--session", "s01", "--method", "uniform"))[0] == 0
+    (part,) = read(tmp_path, tmp_path / "cache").values()
+    assert {"eve", "user", "bot"} == set(part[0]["speakers"])
+    for who, message in zip(part[0]["speakers"], part[0]["messages"], strict=True):
+        assert message["content"].startswith(f"{who}: ") == (who != "bot")
+    assert "`content` begins with their names.\nThe text" in (tmp_path / "out" / "README.md").read_text()

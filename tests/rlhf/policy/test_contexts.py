@@ -91,8 +91,16 @@ def test_contexts_of_sessions_without_a_score_are_counted():
 
 
 def test_several_turns_of_one_side_become_one_message():
-    turns = episode("a", [("ann", "a"), ("carl", "b"), ("bot", ""), ("bot", "c"), ("bot", "d")]).turns
-    assert merge_turns(turns, "bot") == (Said("user", "a b"), Said("assistant", "c d"))
+    said = episode("a", [("ann", "a"), ("ann", "b"), ("bot", ""), ("bot", "c"), ("bot", "d")])
+    assert merge_turns(said.turns, said) == (Said("user", "a b"), Said("assistant", "c d"))
+
+
+def test_several_others_become_one_message_with_a_line_for_each():
+    said = episode("a", [("ann", "a"), ("carl", "b\nc"), ("carl", "d"), ("ann", "e"), ("bot", "f"), ("carl", "g")])
+    others = Said("user", "ann: a\ncarl: b c d\nann: e")
+    assert merge_turns(said.turns, said) == (others, Said("assistant", "f"), Said("user", "carl: g"))
+    # Two have spoken so far, and a third will: who says what is told from the start.
+    assert merge_turns(said.turns[:1], said) == (Said("user", "ann: a"),)
 
 
 def test_an_utterance_that_spells_control_tokens_stays_an_utterance():
