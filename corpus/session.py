@@ -139,15 +139,16 @@ class Episode:
         Further utterances of the target before the reply are passed over: a reaction belongs to the whole floor.
         """
         start = position + 1
-        while start < len(self.turns) and not self._reacts(start):
+        while start < len(self.turns) and not self.is_listener(self.turns[start].speaker):
             start += 1
         stop = start
-        while stop < len(self.turns) and self._reacts(stop):
+        while stop < len(self.turns) and self.is_listener(self.turns[stop].speaker):
             stop += 1
         return tuple(range(start, stop))
 
-    def _reacts(self, position: int) -> bool:
-        speaker = self.turns[position].speaker
+    def is_listener(self, speaker: str) -> bool:
+        """Whether it is this speaker's words that tell how a turn was taken: the rater's, or anybody's but the target's
+        where the environment is the rater."""
         return speaker == self.rating.rater if self.has_rater else speaker != self.rating.target
 
     def reply_text(self, position: int) -> str:

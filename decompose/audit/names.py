@@ -16,7 +16,7 @@ def change_names(case: Case, seed: int) -> Case:
     renamed = changed.episode(episode)
     return replace(
         case,
-        session=replace(case.session, turns=renamed.turns, ratings=(renamed.rating,)),
+        session=replace(case.session, turns=renamed.turns, ratings=(renamed.rating,), backgrounds=renamed.backgrounds),
         descriptors=changed.descriptors(case.descriptors),
         renamed=changed,
     )

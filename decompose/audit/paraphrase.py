@@ -11,22 +11,24 @@ if TYPE_CHECKING:
     from decompose.audit.case import Case
 
 
-def paraphrase_of(prompt: str, rating_name: str) -> str | None:
+def paraphrase_of(prompt: str, rating_name: str, *, has_rater: bool = True) -> str | None:
     """The path of the prompt that asks the same as ``prompt`` does for this rating; None where there is none.
+
+    ``has_rater`` as `decompose.prompting.prompt.prompt_for` takes it.
 
     Raises
     ------
     InputError
         ``prompt`` cannot be used.
     """
-    path = FOLDER / "paraphrase" / f"{prompt_for(prompt, rating_name).path.stem}.txt"
-    ours = prompt_for(prompt, rating_name).path.parent == FOLDER
-    return str(path) if ours and path.is_file() else None
+    asked = prompt_for(prompt, rating_name, has_rater=has_rater).path
+    path = FOLDER / "paraphrase" / f"{asked.stem}.txt"
+    return str(path) if asked.parent == FOLDER and path.is_file() else None
 
 
 def paraphrase(case: Case, seed: int) -> Case:
     """Ask by the other wording."""
-    settings = case.settings
-    other = paraphrase_of(settings.llm.prompt, case.episode.rating.name)
+    settings, episode = case.settings, case.episode
+    other = paraphrase_of(settings.llm.prompt, episode.rating.name, has_rater=episode.has_rater)
     llm = settings.llm.model_copy(update={"prompt": other or settings.llm.prompt})
     return replace(case, settings=settings.model_copy(update={"llm": llm}))

@@ -85,8 +85,9 @@ def _with_words(turn: Turn, words: str) -> Turn:
 
 def _ends(case: Case) -> tuple[float, float]:
     """The ends of the scale that the prompt asks on; shares of the score have none, so its own scale has to do."""
-    prompt = prompt_for(case.settings.llm.prompt, case.episode.rating.name)
-    rating = case.episode.rating
+    episode = case.episode
+    prompt = prompt_for(case.settings.llm.prompt, episode.rating.name, has_rater=episode.has_rater)
+    rating = episode.rating
     return (
         rating.low if prompt.low is None else prompt.low,
         rating.high if prompt.high is None else prompt.high,

@@ -73,7 +73,7 @@ def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSet
 
 
 def _prompt(episode: Episode, settings: DecomposeSettings) -> Prompt:
-    return prompt_for(settings.llm.prompt, episode.rating.name)
+    return prompt_for(settings.llm.prompt, episode.rating.name, has_rater=episode.has_rater)
 
 
 def _revealed(disguised: Disguised, rationale: str | None) -> str | None:

@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
+from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from corpus.session import Episode
+from decompose.prompting.backgrounds import after_backgrounds, backgrounds_json
 from decompose.prompting.header import HEADER, Nothing, Units, meaning_of_null, units_and_scale
 from decompose.prompting.transcript import listener_descriptors, transcript_json
 from foundation.errors import InputError
@@ -27,13 +28,19 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[1] / "prompts"
 """Where our prompts are, and what they share."""
 
+_UNKNOWN_WITHOUT_RATER = "how {{ target }} was rated on {{ name }}"
+"""What a rating tells that has no question of its own, where nobody who takes part gave the score."""
+
 DEFAULT = "default"
 """The prompt whose wording follows the rating's name (``prompts/shared/wordings.toml``)."""
+
+WITHOUT_RATER = "quality"
+"""Its wording for a score that rules or a judge gave, and nobody who takes part."""
 
 BLANKS = frozenset(
     {
         *("rater", "target", "name", "question", "score", "given_score", "scale_low", "scale_high", "turned"),
-        *("behaviour", "low", "high", "transcript", "turns", "part"),
+        *("behaviour", "low", "high", "transcript", "turns", "part", "backgrounds"),
     }
 )
 """What a prompt's templates may use."""
@@ -88,7 +95,9 @@ class Prompt:
     ) -> tuple[ChatMessage, ...]:
         """The chat that asks for a value of every target turn, or of those of ``part``.
 
-        Without any descriptor of the rater the messages are those of the text-only question, byte for byte.
+        Without any descriptor of the rater the messages are those of the text-only question, byte for byte. What was
+        known before the first turn stands before the question, unless the prompt puts it elsewhere itself; where the
+        environment is the rater, those who talked with the target are named in its place.
 
         Raises
         ------
@@ -98,7 +107,7 @@ class Prompt:
         behaviour = listener_descriptors(episode, descriptors)
         rating = episode.rating
         names = {
-            "rater": data_json(rating.rater),
+            "rater": _raters(episode),
             "target": data_json(rating.target),
             "name": data_json(rating.name),
         }
@@ -106,7 +115,7 @@ class Prompt:
         asked = episode.target_turns if part is None else part.asked
         blanks = {
             **names,
-            "question": _question(rating.name, question, names),
+            "question": _question(episode, question, names),
             "score": _number(episode.score),
             "given_score": _number(rating.score),
             "scale_low": _number(rating.low),
@@ -118,6 +127,7 @@ class Prompt:
             "transcript": transcript_json(replace(episode, turns=episode.turns[shown]), behaviour),
             "turns": data_json(list(asked)),
             "part": part and _part_blanks(episode, part),
+            "backgrounds": backgrounds_json(episode),
         }
         try:
             system = str(_template(self.system).render(blanks)).strip()
@@ -127,6 +137,8 @@ class Prompt:
                 f"decompose.llm.prompt: {self.path} cannot be filled: {error}. Its blanks are "
                 f"{', '.join(sorted(BLANKS))}."
             ) from None
+        if not _uses_backgrounds(self.system + self.user):
+            user = after_backgrounds(user, str(blanks["backgrounds"]))
         return (ChatMessage("system", system), ChatMessage("user", user))
 
     def identity(self) -> str:
@@ -156,15 +168,19 @@ def load_prompt(name: str) -> Prompt:
     return Prompt(name, text.header.get("title", path.stem), units, low, high, null, text.system, text.user, path)
 
 
-def prompt_for(name: str, rating_name: str) -> Prompt:
+def prompt_for(name: str, rating_name: str, *, has_rater: bool = True) -> Prompt:
     """The prompt ``name`` in the wording for this rating: ``default`` follows what the rating means, others do not.
+
+    Where nobody who takes part gave the score (``has_rater``), it tells nobody's feeling: the utterances are judged.
 
     Raises
     ------
     InputError
         As `load_prompt`.
     """
-    return load_prompt(_wordings().get(rating_name, name) if name == DEFAULT else name)
+    if name != DEFAULT:
+        return load_prompt(name)
+    return load_prompt(_wordings().get(rating_name, name if has_rater else WITHOUT_RATER))
 
 
 def _wordings() -> dict[str, str]:
@@ -182,10 +198,19 @@ def _part_blanks(episode: Episode, part: DialoguePart) -> dict[str, str | int]:
     }
 
 
-def _question(name: str, question: str | None, names: dict[str, str]) -> str:
+def _raters(episode: Episode) -> str:
+    """Who gave the score, as JSON text; those who talked with the target where the environment did."""
+    if episode.has_rater:
+        return data_json(episode.rating.rater)
+    others = dict.fromkeys(turn.speaker for turn in episode.turns if episode.is_listener(turn.speaker))
+    *first, last = [data_json(speaker) for speaker in others] or ["nobody"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _question(episode: Episode, question: str | None, names: dict[str, str]) -> str:
     if question is None:
         known = tomllib.loads((FOLDER / "shared" / "questions.toml").read_text(encoding="utf-8"))
-        question = known.get(name, known["other"])
+        question = known.get(episode.rating.name, known["other"] if episode.has_rater else _UNKNOWN_WITHOUT_RATER)
     try:
         return str(_template(question).render(names))
     except TemplateError as error:
@@ -199,6 +224,11 @@ def _question(name: str, question: str | None, names: dict[str, str]) -> str:
 def _template(text: str) -> Any:
     # Compiling takes milliseconds, and a corpus asks thousands of times.
     return _environment().from_string(text)
+
+
+@cache
+def _uses_backgrounds(templates: str) -> bool:
+    return "backgrounds" in meta.find_undeclared_variables(_environment().parse(templates))
 
 
 @cache

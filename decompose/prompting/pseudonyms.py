@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from corpus.schema import DESCRIPTORS
-from corpus.session import Episode
+from corpus.session import Background, Episode
 
 ROLES = frozenset(
     {
@@ -75,13 +75,22 @@ class Renaming:
         return _WORD.sub(original, text)
 
     def episode(self, episode: Episode) -> Episode:
-        """``episode`` under the other names: speakers, texts, who rated whom."""
+        """``episode`` under the other names: speakers, texts, who rated whom, what was known before.
+
+        The environment that rates is nobody, and keeps its name.
+        """
         rating = episode.rating
+        rater = self.speaker(rating.rater) if episode.has_rater else rating.rater
         return replace(
             episode,
             turns=tuple(replace(t, speaker=self.speaker(t.speaker), text=self.text(t.text)) for t in episode.turns),
-            rating=replace(rating, rater=self.speaker(rating.rater), target=self.speaker(rating.target)),
+            rating=replace(rating, rater=rater, target=self.speaker(rating.target)),
+            backgrounds=tuple(self._background(known) for known in episode.backgrounds),
         )
+
+    def _background(self, known: Background) -> Background:
+        speaker = None if known.speaker is None else self.speaker(known.speaker)
+        return replace(known, speaker=speaker, text=self.text(known.text))
 
     def descriptors(self, table: pa.Table | None) -> pa.Table | None:
         """DESCRIPTORS rows of the session under the same names."""
@@ -104,7 +113,7 @@ def renaming(episode: Episode, names: Iterable[str] = (), *, roles: bool = False
     Parameters
     ----------
     episode : Episode
-        Whose speakers, rater and target get other names; no pseudonym occurs in its texts.
+        Whose speakers, rater and target get other names; no pseudonym occurs in its texts or backgrounds.
     names : iterable of str
         Names to replace in the texts besides those of the speakers.
     roles : bool
@@ -113,7 +122,8 @@ def renaming(episode: Episode, names: Iterable[str] = (), *, roles: bool = False
         Where in ``POOL`` to begin.
     """
     rating = episode.rating
-    people = dict.fromkeys([*(turn.speaker for turn in episode.turns), rating.rater, rating.target])
+    raters = [rating.rater] if episode.has_rater else []
+    people = dict.fromkeys([*(turn.speaker for turn in episode.turns), *raters, rating.target])
     opaque = [person for person in people if _is_opaque(person) or (roles and _is_role(person))]
     assigned = _assigned(episode, list(people), opaque, list(names), first)
     if len({assigned.speaker(person) for person in people}) < len(people):
@@ -127,7 +137,8 @@ def _assigned(episode: Episode, people: list[str], opaque: list[str], names: lis
     written: dict[str, str] = {}
     for word in [*spoken, *(word for name in names for word in _WORD.findall(name))]:
         written.setdefault(folded(word), word)
-    taken = {folded(word) for turn in episode.turns for word in _WORD.findall(turn.text)}
+    texts = [*(turn.text for turn in episode.turns), *(known.text for known in episode.backgrounds)]
+    taken = {folded(word) for text in texts for word in _WORD.findall(text)}
     taken |= {folded(word) for person in [*people, *names] for word in _WORD.findall(person)}
     free = _pseudonyms(taken, len(written) + len(opaque), first)
     return Renaming(

@@ -63,8 +63,8 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     backbone = frozen_backbone(settings.backbone, settings.max_tokens)
     episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]
     texts = [_line(turn.text) for turn in session.turns]
-    raters = {episode.rating.rater for episode in episodes}
-    spoken = [text if turn.speaker in raters else "" for text, turn in zip(texts, session.turns, strict=True)]
+    listening = [any(episode.is_listener(turn.speaker) for episode in episodes) for turn in session.turns]
+    spoken = [text if read else "" for text, read in zip(texts, listening, strict=True)]
     vectors = embed_texts(backbone, spoken)
     rows = [_Row.of(episode, position, texts, vectors) for episode in episodes for position in episode.target_positions]
     return _table(rows, vectors.shape[1])
@@ -81,7 +81,7 @@ class _Row:
     @classmethod
     def of(cls, episode: Episode, position: int, texts: Sequence[str], vectors: NDArray[np.float32]) -> _Row:
         replies = [i for i in episode.reply_positions(position) if texts[i]]
-        before = [i for i in range(position) if episode.turns[i].speaker == episode.rating.rater and texts[i]]
+        before = [i for i in range(position) if episode.is_listener(episode.turns[i].speaker) and texts[i]]
         embedding = vectors[replies].mean(axis=0) if replies else np.zeros(vectors.shape[1], np.float32)
         asked = float(np.max(_cosines(vectors[before], embedding), initial=0.0)) if replies else 0.0
         numbers = cues([texts[i] for i in replies], texts[position], [texts[i] for i in before], asked)

@@ -98,7 +98,10 @@ def test_its_identity_is_its_text_and_not_its_place(tmp_path):
         (GOOD.replace("{{ turns }}", "{{ turns | frobnicate }}"), r"\[user\] is no valid template: No filter named"),
         (GOOD.replace("shared/rules.txt", "shared/no.txt"), r"\[system\] is no valid template: .*shared/no.txt"),
         (GOOD.replace("shared/rules.txt", "../../settings.py"), r"\[system\] is no valid template"),
-        (GOOD.replace("{{ target }}", "{{ who }}"), r"\[user\] has unknown blanks who; known are behaviour, given"),
+        (
+            GOOD.replace("{{ target }}", "{{ who }}"),
+            r"\[user\] has unknown blanks who; known are backgrounds, behaviour",
+        ),
         (GOOD.replace("{{ turns }}", ""), r"\[user\] lacks the blanks \{\{ turns \}\}"),
         (GOOD.replace("{{ transcript }}", ""), r"\[user\] lacks the blanks \{\{ transcript \}\}"),
     ],
@@ -119,7 +122,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path, monkeypatch, name):
 
 def test_a_template_that_fails_while_it_is_filled_is_told(tmp_path):
     prompt = load_prompt(written(tmp_path, GOOD.replace("{{ turns }}", "{{ turns }}{{ 1 / 0 }}")))
-    with pytest.raises(InputError, match=r"mine\.txt cannot be filled: division by zero\. Its blanks are behaviour"):
+    with pytest.raises(InputError, match=r"mine\.txt cannot be filled: division by zero\. Its blanks are backgrounds"):
         prompt.messages(session().episodes()[0])
 
 

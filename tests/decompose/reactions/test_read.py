@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,3 +107,12 @@ def test_a_dialogue_of_five_thousand_turns(settings: ReactionSettings) -> None:
     said = tuple(turn for i in range(2500) for turn in (("bot", f"w{i % 40}"), ("user", f"w{i % 40} w{i % 7}")))
     found = arrange(read_session(session(said=said), "liked", settings), session(said=said).episodes())
     assert found.cues.shape == (2500, len(CUES)) and np.isfinite(found.cues).all()
+
+
+def test_to_a_target_whom_the_environment_scores_all_others_react(settings: ReactionSettings) -> None:
+    three = tuple(("other" if i == 2 else who, text) for i, (who, text) in enumerate(SAID))
+    scored = replace(session(said=three), ratings=(Rating("environment", "bot", "liked", 3.0, 1.0, 5.0),))
+    found = arrange(read_session(scored, "liked", settings), scored.episodes())
+    rated = arrange(read_session(session(), "liked", settings), session().episodes())
+    np.testing.assert_array_equal(found.embeddings, rated.embeddings)
+    np.testing.assert_array_equal(found.cues, rated.cues)
