@@ -1,25 +1,28 @@
 """How demo/llm_replies.jsonl was made: the demo's prompts out to text files, a real model's replies back in.
 
-    python -m demo.making.record_replies export BATCHES      prompts that have no recorded reply yet, ten a file,
-                                                             worded as the demo does and as LLM-GELI does
-    python -m demo.making.record_replies collect BATCHES --model FAMILY --date YYYY-MM-DD
-    python -m demo.making.record_replies export-audit FOLDER     the audit's requests, one file a perturbation
-    python -m demo.making.record_replies collect-audit FOLDER --model FAMILY --date YYYY-MM-DD
+    python -m demo.making.record_replies export FOLDER       prompts that have no recorded reply yet, one a file
+    python -m demo.making.record_replies collect FOLDER --model FAMILY --date YYYY-MM-DD
 
-A model is given one file at a time and nothing else: each holds the messages of ten requests, word for word as the
-chain sends them, and asks for one JSON reply a request. Its answers are put beside each batch as `NAME.replies.jsonl`,
-a line `{"request": N, "reply": {...}}` for each. The audit's files hold a line `{"key", "system", "user", "turns"}` a
-request, and its answers are `FOLDER/replies/NAME.jsonl` with a line `{"key", "text"}` each, the text as it was written.
-Nobody needs this to run the demo.
+Both first measure the films with every back-end for faces that the demo may take, in runs/recording, so that the face
+mesh has to be here (`apportion models fetch mesh`): what people are described as, and with it the prompts, may differ
+between them. A prompt that two back-ends share is asked once, and belongs to the first.
+
+FOLDER has a folder a set: `mesh-default` and `mesh-paper` (worded as the demo does, and as LLM-GELI does),
+`mesh-audit-repeat` and so on (a perturbation of the audit each), and the same for `haar`. A request is `KEY.txt` in it,
+the messages word for word as the chain sends them; its answer is `KEY.json` beside it, the JSON object that the request
+asks for and nothing else, kept as it was written. A model that answers sees one file at a time and nothing of the other
+sets. Nobody needs this to run the demo.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from decompose.audit.ask import audit_cases
 from decompose.judging.requests import session_requests
@@ -32,168 +35,174 @@ from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatRequest
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
+from pipeline.engine.engine import Engine
 from pipeline.engine.stage import Unit
+from pipeline.running.local import run_locally
 
 DEMO = Path(__file__).resolve().parents[1]
 RECORDING = DEMO / "llm_replies.jsonl"
-BATCH = 10
+MEASURED = DEMO.parent / "runs" / "recording"
+BACKENDS = ("mesh", "haar")
+"""What the demo's `detector = "auto"` can be."""
 WORDINGS = ("default", "paper")
 """The prompts that the demo's methods are recorded for: its own, and LLM-GELI's."""
-TASK = (
-    "Below are {count} independent requests, each with a system and a user message. Answer each one by itself, as if "
-    "it were the only one, from its own text alone. Give one line of JSON a request and nothing else: "
-    '{{"request": N, "reply": REPLY}} where REPLY is the JSON object that the request asks for.'
+AUDIT = "audit-"
+HOW = (
+    "real replies of {model}, which was given only the prompts, in files of up to 10 independent requests; up to fifty "
+    "of them shared one conversation, and the temperature that the requests name could not be set. Those of the audit: "
+    "one fresh conversation a perturbation, which was told nothing of the audit and read all requests of its "
+    "perturbation, so that replies to one perturbation are not independent of one another"
 )
 
 
-def requests(config: Config) -> dict[str, tuple[ChatRequest, tuple[int, ...]]]:
-    """Every request that the LLM methods of the demo make in any wording, by key, with the turns it asks for."""
-    found: dict[str, tuple[ChatRequest, tuple[int, ...]]] = {}
+@dataclass(frozen=True)
+class Asked:
+    """A request with the turns it asks for, and the set it belongs to."""
+
+    request: ChatRequest
+    turns: tuple[int, ...]
+    group: str
+
+    @property
+    def audits(self) -> bool:
+        """Whether it is a question of the audit."""
+        return f"-{AUDIT}" in self.group
+
+    @property
+    def label(self) -> str:
+        """What the recording calls it."""
+        subject = self.request.subject
+        return f"{subject}, audit: {self.group.partition(AUDIT)[2]}" if self.audits else subject
+
+
+def demo_with(detector: str, output: Path) -> Config:
+    """The demo's configuration with a back-end by name, its films measured in ``output``."""
+    config = load_config(DEMO / "demo.toml")
+    features = config.features.model_copy(update={"detector": detector})
+    config = config.model_copy(update={"output": output, "features": features})
+    run_locally(config, ["describe"], quiet=True)
+    return config
+
+
+def all_requests(measured: Path) -> dict[str, Asked]:
+    """Every request that the demo makes with any back-end, in any wording and in its audit, by key."""
+    found: dict[str, Asked] = {}
+    for detector in BACKENDS:
+        for asked in requests(demo_with(detector, measured / detector), detector):
+            found.setdefault(asked.request.key(), asked)
+    return found
+
+
+def requests(config: Config, detector: str) -> Iterator[Asked]:
+    """The requests of the LLM methods in every wording, then those of the audit."""
     for wording in WORDINGS:
         llm = config.decompose.llm.model_copy(update={"prompt": wording})
         decompose = config.decompose.model_copy(update={"llm": llm})
-        found.update(_requests(config.model_copy(update={"decompose": decompose})))
-    return found
+        yield from _judgements(config.model_copy(update={"decompose": decompose}), f"{detector}-{wording}")
+    yield from _audit(config, f"{detector}-{AUDIT}")
 
 
-def _requests(config: Config) -> dict[str, tuple[ChatRequest, tuple[int, ...]]]:
+def _judgements(config: Config, group: str) -> Iterator[Asked]:
     engine = open_engine(config)
-    found = {}
-    for name in config.decompose.methods:
-        method = METHODS[name]
+    for method in (METHODS[name] for name in config.decompose.methods):
         for session in engine.sessions.values() if method.asks else ():
-            described = engine.artifact("describe", Unit(session.session_id)) if method.uses_descriptors else None
-            if method.uses_descriptors and session.media and described is None:
-                raise InputError(f"{session.session_id} has no descriptors yet: run `apportion describe` first")
-            descriptors = described.table("descriptors") if described else None
+            descriptors = _descriptors(engine, session.session_id) if method.uses_descriptors else None
             for request, meta in session_requests(method, session, engine.config.rating, descriptors, config.decompose):
-                found[request.key()] = (request, meta.turns)
-    return found
+                yield Asked(request, meta.turns, group)
 
 
-def audit_requests(config: Config) -> dict[str, dict[str, tuple[ChatRequest, tuple[int, ...]]]]:
-    """Every request that the demo's audit makes, by perturbation and key, with the turns it asks for."""
+def _audit(config: Config, group: str) -> Iterator[Asked]:
     engine = open_engine(config)
-    found: dict[str, dict[str, tuple[ChatRequest, tuple[int, ...]]]] = {}
     for unit in engine.plan.units["audit"]:
-        session = engine.sessions[str(unit.session_id)]
-        described = engine.artifact("describe", Unit(session.session_id)) if session.media else None
-        if session.media and described is None:
-            raise InputError(f"{session.session_id} has no descriptors yet: run `apportion describe` first")
-        descriptors = described.table("descriptors") if described else None
-        method = METHODS[str(unit.method)]
-        asked = audit_cases(
-            str(unit.perturbation), method, session, engine.config.rating, descriptors, config.decompose
-        )
-        for case, _ in asked:
+        session, name, method = engine.sessions[str(unit.session_id)], str(unit.perturbation), METHODS[str(unit.method)]
+        descriptors = _descriptors(engine, session.session_id)
+        for case, _ in audit_cases(name, method, session, engine.config.rating, descriptors, config.decompose):
             for request in case.requests():
-                found.setdefault(str(unit.perturbation), {})[request.key()] = (request, case.episode.target_turns)
-    return found
+                yield Asked(request, case.episode.target_turns, f"{group}{name}")
 
 
-def export_audit(config: Config, folder: Path) -> None:
-    """Write the audit's requests without a recorded reply, one file a perturbation."""
-    answered = {entry["key"] for entry in _recorded()}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, requests_ in audit_requests(config).items():
-        lines = [
-            {"key": key, "system": request.messages[0].content, "user": request.messages[1].content, "turns": turns}
-            for key, (request, turns) in requests_.items()
-            if key not in answered
-        ]
-        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
-        print(f"{len(lines)} requests in {folder / name}.jsonl")
+def _descriptors(engine: Engine, session_id: str) -> pa.Table | None:
+    """What the rater is described as; None where nobody is recorded."""
+    if not engine.sessions[session_id].media:
+        return None
+    described = engine.artifact("describe", Unit(session_id))
+    if described is None:
+        raise InputError(f"{session_id} could not be described: run `apportion describe` on the demo to see why")
+    return described.table("descriptors")
 
 
-def collect_audit(config: Config, folder: Path, model: str, date: str) -> None:
-    """Add the replies to the audit's requests to the recording, as they were written; bad ones are told, and kept."""
-    known = {key: asked for found in audit_requests(config).values() for key, asked in found.items()}
-    entries = {entry["key"]: entry for entry in _recorded()}
-    for path in sorted((folder / "replies").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            answer = json.loads(line)
-            request, turns = known[answer["key"]]
-            try:
-                parse_reply(answer["text"], turns, None, None)
-            except ReplyMistakeError as mistake:
-                print(f"{path.name}: {request.subject}: {mistake}")
-            entry = {"key": answer["key"], "reply": answer["text"], "model": model, "date": date}
-            entries[answer["key"]] = {**entry, "label": f"{request.subject}, audit: {path.stem}"}
-    _write(entries, model)
-    print(f"{len(known.keys() & entries.keys())} of {len(known)} requests of the audit answered in {RECORDING}")
-
-
-def export(config: Config, folder: Path) -> None:
-    """Write the requests without a recorded reply, ten to a text file, with an index beside them."""
-    answered = {entry["key"] for entry in _recorded()}
-    missing = [(key, request) for key, (request, _) in requests(config).items() if key not in answered]
-    folder.mkdir(parents=True, exist_ok=True)
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
-        name = f"batch-{start // BATCH:02d}"
-        parts = [TASK.format(count=len(batch))]
-        for number, (_, request) in enumerate(batch):
-            messages = "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)
-            parts.append(f"===== request {number} =====\n{messages}")
-        (folder / f"{name}.txt").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-        (folder / f"{name}.keys.json").write_text(json.dumps([key for key, _ in batch]))
-    print(f"{len(missing)} requests in {folder}")
-
-
-def collect(config: Config, folder: Path, model: str, date: str) -> None:
-    """Check the replies as the chain will, and add them to the recording."""
-    known = requests(config)
-    audited = {key for found in audit_requests(config).values() for key in found}
-    entries = {entry["key"]: entry for entry in _recorded() if entry["key"] in known.keys() | audited}
-    for index in sorted(folder.glob("*.keys.json")):
-        keys = json.loads(index.read_text())
-        answers = index.with_name(index.name.replace(".keys.json", ".replies.jsonl"))
-        if not answers.is_file():
-            print(f"{answers.name} is still missing")
+def export(folder: Path, measured: Path = MEASURED, recording: Path = RECORDING) -> dict[str, int]:
+    """Write the requests without a recorded reply, one to a file, in a folder a set; returns how many by set."""
+    answered = _recorded(recording)
+    counts: dict[str, int] = {}
+    for key, asked in all_requests(measured).items():
+        if key in answered:
             continue
-        for line in answers.read_text(encoding="utf-8").splitlines():
-            answer = json.loads(line)
-            request, turns = known[keys[answer["request"]]]
-            reply = json.dumps(answer["reply"], ensure_ascii=False)
-            parse_reply(reply, turns, None, None)
-            key = request.key()
-            entries[key] = {"key": key, "reply": reply, "model": model, "date": date, "label": request.subject}
-    _write(entries, model)
-    print(f"{len(known.keys() & entries.keys())} of {len(known)} requests answered in {RECORDING}")
+        place = folder / asked.group
+        place.mkdir(parents=True, exist_ok=True)
+        messages = "\n\n".join(f"[{message.role}]\n{message.content}" for message in asked.request.messages)
+        (place / f"{key}.txt").write_text(f"{messages}\n", encoding="utf-8")
+        counts[asked.group] = counts.get(asked.group, 0) + 1
+    return counts
 
 
-def _write(entries: Mapping[str, Mapping[str, str]], model: str) -> None:
-    how = (
-        f"real replies of {model}, which was given only the prompts, in files of up to {BATCH} independent requests; "
-        "up to fifty of them shared one conversation, and the temperature that the requests name could not be set. "
-        "Those of the audit: one fresh conversation a perturbation, which was told nothing of the audit and read all "
-        "requests of its perturbation, so that replies to one perturbation are not independent of one another"
-    )
+def collect(folder: Path, model: str, date: str, measured: Path = MEASURED, recording: Path = RECORDING) -> list[str]:
+    """Add the replies in ``folder`` to the recording as they were written, and drop those that nothing asks for.
+
+    Returns what is amiss, a line each: requests without a reply, and replies to the audit that the chain cannot read;
+    those are kept, since the audit counts them.
+
+    Raises
+    ------
+    InputError
+        A reply that no request asked for, or one outside the audit that the chain cannot read.
+    """
+    known = all_requests(measured)
+    entries = {key: entry for key, entry in _recorded(recording).items() if key in known}
+    amiss = []
+    for path in sorted(folder.glob("*/*.json")):
+        asked, text = known.get(path.stem), path.read_text(encoding="utf-8").strip()
+        if asked is None:
+            raise InputError(f"{path}: no request has this key. Export the requests again.")
+        try:
+            parse_reply(text, asked.turns, None, None)
+        except ReplyMistakeError as mistake:
+            if not asked.audits:
+                raise InputError(f"{path}: {mistake}. Have it answered again.") from None
+            amiss.append(f"{path}: {mistake}")
+        entries[path.stem] = {"key": path.stem, "reply": text, "model": model, "date": date, "label": asked.label}
+    _write(entries, model, recording)
+    return [*amiss, *(f"no reply: {asked.group} {asked.label}" for key, asked in known.items() if key not in entries)]
+
+
+def _write(entries: Mapping[str, Mapping[str, str]], model: str, recording: Path) -> None:
     days = sorted({entry["date"] for entry in entries.values()})
-    lines = [asdict(RecordingHeader(model, "/".join(days), how)), *(entries[key] for key in sorted(entries))]
-    write_atomically(RECORDING, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    lines = [asdict(RecordingHeader(model, "/".join(days), HOW.format(model=model)))]
+    lines += [dict(entries[key]) for key in sorted(entries)]
+    write_atomically(recording, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
-def _recorded() -> list[dict[str, str]]:
-    if not RECORDING.is_file():
-        return []
-    return [json.loads(line) for line in RECORDING.read_text(encoding="utf-8").splitlines()[1:]]
+def _recorded(recording: Path) -> dict[str, dict[str, str]]:
+    if not recording.is_file():
+        return {}
+    entries = map(json.loads, recording.read_text(encoding="utf-8").splitlines()[1:])
+    return {entry["key"]: entry for entry in entries}
 
 
 def main() -> None:
     """Export prompts or collect replies."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("export", "collect", "export-audit", "collect-audit"))
+    parser.add_argument("action", choices=("export", "collect"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", default="", help="the model family that answered")
     parser.add_argument("--date", default="", help="the day that it answered")
     arguments = parser.parse_args()
-    config = load_config(DEMO / "demo.toml")
-    if arguments.action.startswith("export"):
-        {"export": export, "export-audit": export_audit}[arguments.action](config, arguments.folder)
-    else:
-        act = {"collect": collect, "collect-audit": collect_audit}[arguments.action]
-        act(config, arguments.folder, arguments.model, arguments.date)
+    if arguments.action == "export":
+        for group, count in export(arguments.folder).items():
+            print(f"{count} requests in {arguments.folder / group}")
+        return
+    for line in collect(arguments.folder, arguments.model, arguments.date):
+        print(line)
 
 
 if __name__ == "__main__":

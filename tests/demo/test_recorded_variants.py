@@ -20,13 +20,14 @@ VARIANTS = ("llm", "llm-multimodal")
 
 
 def config(output: Path) -> Config:
-    """The demo's own, but for the other methods, the audit, and a policy of one step."""
+    """The demo's own, but for the back-end by its name, the other methods, the audit, and a policy of one step."""
     demo = load_config(DEMO / "demo.toml")
     audit = demo.decompose.audit.model_copy(update={"sessions": 0})
     tiny = demo.align.tiny.model_copy(update={"warmup_steps": 1})
     return demo.model_copy(
         update={
             "output": output,
+            "features": demo.features.model_copy(update={"detector": "haar"}),
             "decompose": demo.decompose.model_copy(update={"methods": VARIANTS, "audit": audit}),
             "align": demo.align.model_copy(update={"steps": 1, "tiny": tiny}),
         }
