@@ -7,6 +7,7 @@ From the ground up: `options`, `sources` and `json_items` (what an importer is g
 name, its corpus written).
 """
 
-from corpus.importers.run import ImportReport, import_to
+from corpus.importers.run import import_to
+from corpus.placing import ImportReport
 
 __all__ = ["ImportReport", "import_to"]

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-
-from corpus.corpus import SCHEMAS, Corpus
-from corpus.rows import LeftOut, NewCorpus
-from corpus.tablefile import FORMATS, sort_rows
-from corpus.validate import Problem, validate
-from corpus.weak_ratings import weak_ratings
+from corpus.placing import ImportReport, check_free, place
+from corpus.rows import NewCorpus
 from foundation.errors import InputError
-from foundation.files import check_path, is_temporary, remove_leftovers, temporary_name, write_atomically
-from foundation.listing import some
+from foundation.files import check_path
 from foundation.nearest import did_you_mean
 
 Importer = Callable[[Path, Mapping[str, str]], NewCorpus]
@@ -30,43 +20,6 @@ KINDS: Mapping[str, str] = {
     for name in ("chat", "media", "candor", "uss", "conture", "esconv", "convokit", "soda")
 }
 ENTRY_POINTS = "apportion.importers"
-RECORD = "import.json"
-"""Says in the corpus folder where it came from, so that the same import may be run again and no other."""
-REPORT = "import_report.json"
-"""Says there what became of it: every session that was left out, and why."""
-
-
-@dataclass(frozen=True)
-class ImportReport:
-    """What an import brought: rows by table, notes, sessions left out, faults and warnings of the new corpus."""
-
-    kind: str
-    out: Path
-    rows: Mapping[str, int]
-    notes: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
-    problems: tuple[Problem, ...]
-    warnings: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values."""
-        return {
-            "kind": self.kind,
-            "corpus": str(self.out),
-            "rows": dict(self.rows),
-            "notes": list(self.notes),
-            "left_out": [{"session_id": item.session_id, "message": item.message} for item in self.left_out],
-            "problems": [str(problem) for problem in self.problems],
-            "warnings": list(self.warnings),
-        }
-
-    def __str__(self) -> str:
-        counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
-        lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
-        where = f"all are in {self.out / REPORT}"
-        lines += some("left out", [str(item) for item in self.left_out], where=where)
-        lines += some("problem", [str(problem) for problem in self.problems], where=where)
-        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
 
 def import_to(
@@ -89,36 +42,13 @@ def import_to(
         check_path(path)
     record = {"kind": kind, "source": os.path.realpath(src), "options": options}
     if not overwrite:
-        _check_free(out, src, record)
+        check_free(out, record, src)
     imported = importer(src, options)
     if imported.tables["sessions"].num_rows == 0:
         # All of them: no folder is there to keep what is not said.
         causes = "\n".join(f"left out: {item}" for item in imported.left_out)
         raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
-    tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in imported.tables.items()}
-    try:
-        remove_leftovers(out)
-        write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
-        if imported.files:
-            tables["media"] = _bring(imported.files, tables["media"], out)
-    except OSError as error:
-        raise _unwritable(out, error) from None
-    corpus = Corpus.of(out, tables)
-    corpus.write(out)
-    report = _report(kind, out, corpus, imported)
-    try:
-        text = json.dumps(report.to_json(), indent=1, sort_keys=True, ensure_ascii=False)
-        write_atomically(out / REPORT, text + "\n")
-    except OSError as error:
-        raise _unwritable(out, error) from None
-    return report
-
-
-def _unwritable(out: Path, error: OSError) -> InputError:
-    return InputError(
-        f"{out}: cannot be written ({error.strerror or error}). Free some space or name a folder you may write to, "
-        "and import again."
-    )
+    return place(kind, out, imported, record)
 
 
 def find_importer(kind: str) -> Importer:
@@ -151,79 +81,3 @@ def options_of(kind: str) -> Mapping[str, str]:
     """
     options: Mapping[str, str] = getattr(import_module(find_importer(kind).__module__), "OPTIONS", {})
     return options
-
-
-def _check_free(out: Path, src: Path, record: Mapping[str, Any]) -> None:
-    if not out.is_dir():
-        return
-    if (out / RECORD).is_file() and ((out / RECORD).stat().st_size or _has_tables(out)):
-        try:
-            same = json.loads((out / RECORD).read_text(encoding="utf-8")) == record
-        except ValueError:
-            same = False
-        if same:
-            return
-    elif _is_unused(out) or (_inside(src, out) and not _has_tables(out)):
-        return
-    raise InputError(
-        f"{out}: the folder is not empty and does not come from this import. "
-        "Name another folder, or ask to overwrite its tables."
-    )
-
-
-def _is_unused(out: Path) -> bool:
-    """Whether nothing lies there but what an import of ours left behind when it was stopped."""
-    return all(path.name == RECORD or is_temporary(path) for path in out.iterdir())
-
-
-def _inside(src: Path, out: Path) -> bool:
-    return Path(os.path.realpath(src)).is_relative_to(os.path.realpath(out))
-
-
-def _has_tables(out: Path) -> bool:
-    return any((out / f"{name}.{kind}").exists() for name in SCHEMAS for kind in FORMATS)
-
-
-def _bring(files: Mapping[str, Path], media: pa.Table, out: Path) -> pa.Table:
-    """Put the recordings where the media table can name them; returns the table with their final paths."""
-    root = out.resolve()
-    paths = {}
-    for name, file in files.items():
-        place = file.resolve()
-        if place.is_relative_to(root):
-            paths[name] = place.relative_to(root).as_posix()
-        else:
-            paths[name] = name
-            _link_or_copy(place, root / name)
-    named = [paths[path] for path in media.column("path").to_pylist()]
-    return media.set_column(media.schema.get_field_index("path"), media.schema.field("path"), pa.array(named))
-
-
-def _link_or_copy(file: Path, place: Path) -> None:
-    if place.exists() and place.samefile(file):
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(place.parent)
-    temporary = temporary_name(place)
-    try:
-        try:
-            os.link(file, temporary)
-        except OSError:  # Another disk, or a file system without links.
-            shutil.copyfile(file, temporary)
-        temporary.replace(place)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _report(kind: str, out: Path, corpus: Corpus, imported: NewCorpus) -> ImportReport:
-    problems = validate(corpus)
-    warnings = [str(problem) for problem in problems if problem.severity == "warning"]
-    return ImportReport(
-        kind,
-        out,
-        {name: table.num_rows for name, table in corpus.tables.items()},
-        imported.notes,
-        imported.left_out,
-        tuple(problem for problem in problems if problem.severity == "error"),
-        (*warnings, *weak_ratings(corpus, problems)),
-    )

@@ -58,7 +58,9 @@ def test_the_same_import_may_run_again_after_an_interruption(source, tmp_path):
 @pytest.mark.parametrize("change", [{"low": "0"}, {"name": "x"}])
 def test_another_import_does_not_replace_it_unasked(source, tmp_path, change):
     import_to("chat", source, tmp_path / "corpus", SCALE)
-    with pytest.raises(InputError, match=r"not empty and does not come from this import.*overwrite its tables"):
+    with pytest.raises(
+        InputError, match=r"not empty and does not come from this import or simulation.*overwrite its tables"
+    ):
         import_to("chat", source, tmp_path / "corpus", SCALE | change)
     import_to("chat", source, tmp_path / "corpus", SCALE | change, overwrite=True)
 

@@ -142,6 +142,7 @@ def test_sgd_whole(tmp_path):
         "ratings": 3540,
         "media": 0,
         "turn_labels": 42146,
+        "backgrounds": 0,
     }
     assert report.left_out == () and report.problems == ()
     corpus = Corpus.open(tmp_path / "sgd")
