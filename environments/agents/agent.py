@@ -1,0 +1,58 @@
+"""Who acts: the protocol of every agent, and scripts made of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from environments.core import Act, View
+
+
+class Agent(Protocol):
+    """One who acts when it is asked; keeps nothing between steps, so that an episode can be copied, resumed, replayed.
+
+    ``called`` names it in logs and corpora; ``paid`` says that an act costs money or a person's time, so that it is on
+    the disk before it is used.
+    """
+
+    @property
+    def called(self) -> str:
+        """What it is called in logs and corpora."""
+
+    @property
+    def paid(self) -> bool:
+        """Whether an act must never be asked for twice."""
+
+    def act(self, view: View) -> Act:
+        """What it does, from what it may know."""
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """An agent made of a function of its view.
+
+    >>> Scripted("silent", lambda view: Act("none")).paid
+    False
+    """
+
+    called: str
+    rule: Callable[[View], Act]
+    paid: bool = False
+
+    def act(self, view: View) -> Act:
+        """What the function says."""
+        return self.rule(view)
+
+
+@dataclass(frozen=True)
+class AnyLegal:
+    """An agent that draws one of the allowed kinds of acts, with the same chance each and words that say so."""
+
+    called: str = "random"
+    paid: bool = False
+
+    def act(self, view: View) -> Act:
+        """A kind of act at random."""
+        kind = view.draws.choice(view.legal)
+        return Act(kind, f"(random: {kind})")

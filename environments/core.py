@@ -1,0 +1,200 @@
+"""The environment of every simulated dialogue: an N-agent Dec-POMDP without any dependency (SOTOPIA, Appendix C.1).
+
+The state is the task and what was done so far; observations are text, made when somebody asks; the outcome is a vector
+for every agent. Time is in steps; agents may act by turns or at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any, ClassVar, Self
+
+from environments.acts import Act, ActError, Move, Step, in_order
+from environments.chance import Chance
+from foundation.errors import InputError
+from foundation.nearest import did_you_mean
+
+
+class View:
+    """What one agent may know when it acts; made for one step.
+
+    Nothing of it is computed before it is read: scripted agents seldom read ``text``.
+    """
+
+    __slots__ = ("_environment", "agent")
+
+    def __init__(self, environment: Environment, agent: str) -> None:
+        self._environment, self.agent = environment, agent
+
+    @property
+    def text(self) -> str:
+        """The observation in words."""
+        return self._environment.observe(self.agent)
+
+    @property
+    def facts(self) -> Any:
+        """The observation as data, of the environment's own form; holds nothing that ``text`` would not."""
+        return self._environment.facts(self.agent)
+
+    @property
+    def legal(self) -> tuple[str, ...]:
+        """Kinds of acts that are allowed."""
+        return self._environment.legal(self.agent)
+
+    @property
+    def step(self) -> int:
+        """Steps played so far."""
+        return len(self._environment.steps)
+
+    @property
+    def draws(self) -> Random:
+        """The agent's own random numbers of this step: the same in every replay and every copy."""
+        return Random(f"{self._environment.seed}/{self.agent}/{self.step}")
+
+
+class Environment(ABC):
+    """One task that agents play.
+
+    Parameters
+    ----------
+    agents : sequence of str
+        Their names, in the order of the seats; two at least, each once.
+
+    Raises
+    ------
+    InputError
+        Fewer than two agents, an empty name, or one name twice.
+    """
+
+    kind: ClassVar[str]
+    """What it is called, as in ``apportion simulate KIND``."""
+
+    def __init__(self, agents: Iterable[str]) -> None:
+        self.agents = tuple(agents)
+        if len(self.agents) < 2:
+            raise InputError(f"{self.kind}: {len(self.agents)} agents; a dialogue needs two at least")
+        for name in self.agents:
+            if not name.strip():
+                raise InputError(f"{self.kind}: an agent without a name; every agent needs one of its own")
+            if self.agents.count(name) > 1:
+                raise InputError(f"{self.kind}: two agents are called {name!r}; give each a name of its own")
+        self.reset(0)
+
+    def reset(self, seed: int | str) -> None:
+        """Begin anew; the same seed, agents and acts give the same episode."""
+        self.seed = seed
+        self.chance = Chance(seed)
+        self.steps: list[Step] = []
+        self._begin()
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody may act any more."""
+        return not self.acting()
+
+    @abstractmethod
+    def acting(self) -> tuple[str, ...]:
+        """Who acts in this step, in the order of the seats; several act at once, nobody: it is over."""
+
+    @abstractmethod
+    def legal(self, agent: str) -> tuple[str, ...]:
+        """The kinds of acts that ``agent`` may do now; empty when it is not its turn."""
+
+    @abstractmethod
+    def observe(self, agent: str) -> str:
+        """What ``agent`` knows now, in words; nothing in it depends on what is hidden from it."""
+
+    def facts(self, agent: str) -> Any:
+        """What ``agent`` knows now, as data, for scripted agents; nothing that `observe` would not tell."""
+        return None
+
+    def allowed(self, acts: Mapping[str, Act]) -> Step:
+        """The moves of one step, if the rules allow them; nothing is done.
+
+        Raises
+        ------
+        ActError
+            Somebody acts out of turn or not at all, or an act is not allowed.
+        """
+        moves = in_order(acts, self.acting())
+        for agent, act in moves:
+            legal = self.legal(agent)
+            if act.kind not in legal:
+                hint = did_you_mean(act.kind, legal, f"allowed now: {', '.join(legal)}")
+                raise ActError(f"step {len(self.steps)}: {agent!r} may not {act.kind!r}; {hint}")
+            self._check(agent, act)
+        return moves
+
+    def advance(self, moves: Step) -> None:
+        """Do moves that `allowed` has given for this very step."""
+        self._apply(moves)
+        self.steps.append(moves)
+
+    def step(self, acts: Mapping[str, Act]) -> None:
+        """Do what every agent whose turn it is does.
+
+        Raises
+        ------
+        ActError
+            As `allowed`; nothing was done then.
+        """
+        self.advance(self.allowed(acts))
+
+    def do(self, act: Act) -> None:
+        """`step` for the one agent whose turn it is."""
+        self.step(dict.fromkeys(self.acting()[:1], act))
+
+    @abstractmethod
+    def outcome(self) -> dict[str, dict[str, float | None]]:
+        """By agent and dimension what it has come to; None is not known (by these rules)."""
+
+    def scales(self) -> dict[str, tuple[float, float]]:
+        """By dimension of `outcome` the lowest and the highest value."""
+        return {}
+
+    def said(self, move: Move) -> str | None:
+        """The utterance that a move is in the corpus; None: it is none (an act that nobody hears)."""
+        return move.act.text or None
+
+    def backgrounds(self) -> list[tuple[str | None, str, str]]:
+        """What was known before the first step: (agent, None for what all know; kind; text), as the corpus' table."""
+        return []
+
+    def clone(self) -> Self:
+        """A copy that plays on by itself, in a few microseconds."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied.steps = self.steps.copy()
+        copied.chance = self.chance.copy()
+        copied._own()
+        return copied
+
+    def replay(self, seed: int | str, steps: Iterable[Step]) -> None:
+        """Begin anew and do again what a log holds.
+
+        Raises
+        ------
+        ActError
+            The log holds an act that these rules do not allow at its place.
+        """
+        self.reset(seed)
+        for moves in steps:
+            self.step(dict(moves))
+
+    def _begin(self) -> None:  # noqa: B027 - rules may keep nothing of their own
+        """Set what the rules keep besides `steps`; chance is ready."""
+
+    def _own(self) -> None:  # noqa: B027
+        """Copy what `_apply` changes in place, so that a clone and its origin share nothing that changes."""
+
+    def _check(self, agent: str, act: Act) -> None:  # noqa: B027
+        """Raise `ActError` for an act of an allowed kind that is not allowed."""
+
+    @abstractmethod
+    def _apply(self, moves: Step) -> None:
+        """Change what the rules keep; ``moves`` are allowed and are not in `steps` yet."""
+
+
+__all__ = ["Act", "ActError", "Environment", "Move", "Step", "View"]

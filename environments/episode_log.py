@@ -1,0 +1,158 @@
+"""The log of many episodes: JSON Lines, an act a line, from which every episode can be played again.
+
+The first line of an episode says what it is, the last how it ended; lines of episodes that are played at the same time
+may mix. A line that a kill has cut off is the last one, and is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from environments.core import Act, Move, Step
+from foundation.errors import InputError, UnitError
+from foundation.files import canonical_json
+
+
+@dataclass
+class LoggedEpisode:
+    """What a log holds of one episode.
+
+    ``opening`` is what `EpisodeLog.begin` was given; ``steps`` the moves so far; ``closing`` what `EpisodeLog.end` was
+    given, None where the episode has not ended.
+    """
+
+    opening: Mapping[str, Any]
+    steps: list[Step] = field(default_factory=list)
+    closing: Mapping[str, Any] | None = None
+
+
+class EpisodeLog:
+    """Appends to one log file; safe to use from many threads at once.
+
+    Parameters
+    ----------
+    path : Path
+        The file; `read_log` first, which cuts off what a kill has left.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab")
+        self._lock = threading.Lock()
+
+    def begin(self, episode: str, opening: Mapping[str, Any]) -> None:
+        """Write what an episode is."""
+        self._write({"episode": episode, "begin": opening}, sync=False)
+
+    def moves(self, episode: str, step: int, moves: Step, *, sync: bool) -> None:
+        """Write the moves of one step; with ``sync`` they are on the disk when this returns."""
+        acts = [[move.agent, *move.act.record()] for move in moves]
+        self._write({"episode": episode, "step": step, "acts": acts}, sync=sync)
+
+    def end(self, episode: str, closing: Mapping[str, Any]) -> None:
+        """Write how an episode ended."""
+        self._write({"episode": episode, "end": closing}, sync=False)
+
+    def sync(self) -> None:
+        """Bring everything written onto the disk."""
+        with self._lock:
+            self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.sync()
+        self._file.close()
+
+    def _write(self, line: Mapping[str, Any], *, sync: bool) -> None:
+        data = canonical_json(line).encode("utf-8", "surrogatepass") + b"\n"
+        with self._lock:
+            self._file.write(data)
+        if sync:
+            self.sync()
+
+
+def read_log(path: Path, *, mend: bool = False) -> dict[str, LoggedEpisode]:
+    """Read a log.
+
+    Parameters
+    ----------
+    path : Path
+        The file; a missing one holds nothing.
+    mend : bool
+        Cut the last line off the file where it has no end: somebody was killed while writing it.
+
+    Returns
+    -------
+    episodes : dict of str to LoggedEpisode
+        By id, in the order in which they began.
+
+    Raises
+    ------
+    InputError
+        A line that is damaged, by number.
+    """
+    if not path.exists():
+        return {}
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if mend and len(whole) < len(data):
+        with path.open("rb+") as file:
+            file.truncate(len(whole))
+    episodes: dict[str, LoggedEpisode] = {}
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            _take(json.loads(line.decode("utf-8", "surrogatepass")), episodes)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise InputError(
+                f"{path}: line {number}: no line of an episode log ({error}): {line[:120]!r}. "
+                "Delete the line and those after it to go on from there, or the file to begin anew"
+            ) from None
+    return episodes
+
+
+def _take(line: dict[str, Any], episodes: dict[str, LoggedEpisode]) -> None:
+    name = line["episode"]
+    if not isinstance(name, str):
+        raise ValueError("episode is not text")
+    if "begin" in line:
+        if name in episodes:
+            raise ValueError(f"episode {name!r} begins twice")
+        episodes[name] = LoggedEpisode(dict(line["begin"]))
+        return
+    if name not in episodes:
+        raise ValueError(f"episode {name!r} has not begun")
+    episode = episodes[name]
+    if episode.closing is not None:
+        raise ValueError(f"episode {name!r} has ended before")
+    if "end" in line:
+        episode.closing = dict(line["end"])
+        return
+    if line["step"] != len(episode.steps):
+        raise ValueError(f"step {line['step']!r} of episode {name!r} where step {len(episode.steps)} is expected")
+    episode.steps.append(tuple(Move(str(agent), Act.of(act)) for agent, *act in line["acts"]))
+
+
+def check_same(name: str, logged: LoggedEpisode, opening: Mapping[str, Any]) -> None:
+    """Refuse to go on with an episode that is another one in the log.
+
+    Raises
+    ------
+    UnitError
+        The log's episode was begun with other values.
+    """
+    for key in {**logged.opening, **opening}:
+        was, now = logged.opening.get(key), opening.get(key)
+        if was != now:
+            raise UnitError(
+                f"episode {name!r}: {key} is {now!r:.120}, and {was!r:.120} in the log; "
+                "give another folder, or the settings of before"
+            )
