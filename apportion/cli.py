@@ -21,6 +21,7 @@ from apportion.commands import init as init_commands
 from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
+from apportion.commands import simulate as simulate_commands
 from apportion.commands.in_order import CommandsInOrder
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
@@ -46,7 +47,13 @@ def cli() -> None:
 
 cli.add_section("Look around", (machine.doctor_command, runs.demo_command, probe_commands.probe_command))
 cli.add_section(
-    "Your data", (corpus_commands.import_command, corpus_commands.inspect_command, init_commands.init_command)
+    "Your data",
+    (
+        corpus_commands.import_command,
+        simulate_commands.simulate_group,
+        corpus_commands.inspect_command,
+        init_commands.init_command,
+    ),
 )
 cli.add_section("The whole chain", (runs.run_command, benchmark_commands.benchmark_command))
 cli.add_section("Its stages, one by one", stages.stage_commands())

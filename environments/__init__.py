@@ -1,5 +1,8 @@
 """Simulated dialogues: social games and scenarios, their rules, agents and judges; an episode becomes a corpus.
 
-From the ground up: `simulator` (what an environment lends to whoever plays its sessions on), `simulators` (which
-environment made a session). No environment of ours is here yet; packages bring theirs as entry points.
+From the ground up: `acts` (what an agent does), `chance` (random numbers of one episode), `core` (the environment:
+observations, legal acts, steps, outcome, clone, replay), `agents` (who acts), `play` (one episode to its end),
+`episode_log` (an act a line), `simulate` (many episodes, logged and gone on with), `to_corpus` (an episode as a
+session), `sotopia` (social episodes); `simulator` (what an environment lends to whoever plays its sessions on),
+`simulators` (which environment made a session: packages' own, as yet).
 """

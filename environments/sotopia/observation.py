@@ -1,0 +1,112 @@
+"""What an agent reads: its own part, what it may see of the others, and what was done (SOTOPIA, section 2.1).
+
+Everything that somebody else wrote stands as JSON text, so that no word of it can end its place or pose as an
+instruction. Others are called by their names only where these are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from environments.acts import Act
+from environments.sotopia.tasks import Task
+from environments.sotopia.terms import PHYSICAL, SeatAct, Terms
+from environments.sotopia.visibility import FIELDS, Visibility, seen, told
+from llm_client.prompts.data import data_json
+
+SPEAK, NON_VERBAL, NONE, LEAVE = "speak", "non-verbal communication", "none", "leave"
+KINDS = (SPEAK, NON_VERBAL, PHYSICAL, NONE, LEAVE)
+"""The five acts of section 2.2 and C.1."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one agent knows before the first act.
+
+    ``called`` says by seat what this agent calls each other; ``others`` by seat the fields of each that it sees, in the
+    same order (its own seat: everything); ``terms`` are its own side of what rules can check, for scripts.
+    """
+
+    seat: int
+    called: tuple[str, ...]
+    profiles: tuple[dict[str, object], ...]
+    context: str
+    goal: str
+    relationships: tuple[str, ...]
+    terms: Terms | None
+
+
+def part_of(task: Task, seat: int, rule: Visibility) -> Part:
+    """What the agent of one seat knows: nothing in it depends on a field that is hidden from it."""
+    own = task.characters[seat]
+    profiles, relationships, called = [], [], []
+    for other, character in enumerate(task.characters):
+        relationship = task.between(own, character)
+        visible = told(own, FIELDS) if other == seat else seen(character, relationship, rule)
+        profiles.append(visible)
+        relationships.append("" if other == seat else relationship.words)
+        called.append(str(visible.get("name", _unnamed(other, len(task.characters)))))
+    return Part(
+        seat, tuple(called), tuple(profiles), task.scenario.context, task.scenario.goal(seat), tuple(relationships),
+        task.scenario.terms and task.scenario.terms.side(seat),
+    )  # fmt: skip
+
+
+def _unnamed(seat: int, seats: int) -> str:
+    return "the other person" if seats == 2 else f"person {seat + 1}"
+
+
+def in_words(part: Part, acts: Sequence[SeatAct], most_acts: int, legal: Sequence[str]) -> str:
+    """The observation as text.
+
+    Parameters
+    ----------
+    part : Part
+        What the agent knew before.
+    acts : sequence of (int, Act)
+        What was done so far, each with the seat that did it.
+    most_acts : int
+        Acts after which the episode ends.
+    legal : sequence of str
+        The kinds of acts that the agent may do now; empty when it is not its turn.
+
+    Returns
+    -------
+    text : str
+        Lines of text.
+    """
+    lines = [f"Scenario: {data_json(part.context)}"]
+    if part.terms is not None and part.terms.deal is not None:
+        lines.append(
+            f"What binds: an offer is made by the {PHYSICAL} {data_json(part.terms.deal.binds())} and accepted by the "
+            f"{PHYSICAL} {data_json('accept')}. Words alone bind nobody; the first agreement stands."
+        )
+    lines.append(f"You are {data_json(part.profiles[part.seat])}")
+    for seat, profile in enumerate(part.profiles):
+        if seat != part.seat:
+            known = f"{data_json(profile)}" if profile else "you know nothing of this person"
+            lines.append(f"{part.called[seat]} (you: {part.relationships[seat]}): {known}")
+    lines += [f"Your goal: {data_json(part.goal)}", "The goals of others are unknown to you.", "What was done so far:"]
+    for number, (seat, act) in enumerate(acts):
+        lines.append(f"#{number} {'You' if seat == part.seat else part.called[seat]} {done(act)}")
+    if not acts:
+        lines.append("nothing yet")
+    if legal:
+        lines.append(f"It is your turn (act {len(acts) + 1} of {most_acts} at most). You may: {', '.join(legal)}.")
+    return "\n".join(lines)
+
+
+def done(act: Act) -> str:
+    """An act in words, what was said as JSON.
+
+    >>> done(Act("speak", "Hi!")), done(Act("none"))
+    ('said: "Hi!"', 'did nothing')
+    """
+    if act.kind == SPEAK:
+        return f"said: {data_json(act.text)}"
+    if act.kind == NONE:
+        return "did nothing"
+    if act.kind == LEAVE:
+        return "left the conversation"
+    return f"[{act.kind}] {data_json(act.text)}"

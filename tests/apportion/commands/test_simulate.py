@@ -1,0 +1,43 @@
+"""`apportion simulate`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+
+
+def run(*arguments: str) -> int:
+    try:
+        main(["simulate", "sotopia", *arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_episodes_become_a_corpus_and_the_next_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = str(tmp_path / "play")
+    arguments = (out, "--scenario", "used_bicycle", "--scenario", "drum_kit", "--pairs", "2")
+    assert run(*arguments) == 0
+    told = capsys.readouterr().out
+    assert "4 sessions" in told and "simulated" in told and f"next: apportion inspect {out}" in told
+    assert run(*arguments, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--agents", "concedin"), "did you mean 'conceding'?"),
+        (("--scenario", "bike"), "no scenario 'bike'"),
+        (("--pairs", "0"), "--pairs"),
+        (("--visibility", "all"), "--visibility"),
+        (("--agents", ","), "nothing to play"),
+    ],
+)
+def test_bad_input_ends_with_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
+) -> None:
+    assert run(str(tmp_path / "play"), *arguments) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "play").exists()

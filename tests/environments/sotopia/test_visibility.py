@@ -1,0 +1,149 @@
+"""Non-interference: what is hidden from an agent changes no byte that it reads, and what it may see is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.core import Act
+from environments.sotopia import bundled_tasks
+from environments.sotopia.characters import Character
+from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.published import read_published
+from environments.sotopia.tasks import Task
+from environments.sotopia.terms import OneNumber, Terms
+from environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
+from tests.shared import shared
+
+RULES: tuple[Visibility, ...] = ("paper", "released")
+CANARY = "CANARYBIRD"
+
+
+@cache
+def published() -> tuple[Task, ...]:
+    return tuple(read_published(shared("data/sotopia")).tasks.values())
+
+
+def read_by(task: Task, rule: Visibility, seat: int, *, acts: int = 3) -> tuple[str, str]:
+    """Every byte that one agent reads: the observation and the facts after some acts, without the names of seats."""
+    game = Sotopia(task, Rules(rule))
+    for number in range(acts):
+        game.do(Act("speak", f"sentence {number}"))
+    agent = game.agents[seat]
+    return game.observe(agent), repr(game.facts(agent))
+
+
+def with_field(task: Task, seat: int, field: str, value: Any) -> Task:
+    characters = list(task.characters)
+    before = characters[seat].name
+    characters[seat] = replace(characters[seat], **{field: value})
+    names = {before: characters[seat].name}
+    pairs = {frozenset(names.get(name, name) for name in pair): kind for pair, kind in task.relationships.items()}
+    return replace(task, characters=tuple(characters), relationships=pairs)
+
+
+def changed(field: str) -> Any:
+    return {"age": 33_333, "moral_values": (CANARY,), "schwartz_values": (CANARY,)}.get(field, CANARY)
+
+
+def hidden_changes(task: Task, rule: Visibility, seat: int) -> list[Task]:
+    """The task with each thing changed that the agent of ``seat`` may not know."""
+    changes = []
+    for other, character in enumerate(task.characters):
+        if other == seat:
+            continue
+        visible = VISIBLE[rule][task.between(task.characters[seat], character)]
+        changes += [with_field(task, other, field, changed(field)) for field in FIELDS if field not in visible]
+        changes.append(with_field(task, other, "secret_words", (CANARY,)))
+        goals = list(task.scenario.goals)
+        goals[other] = CANARY
+        changes.append(replace(task, scenario=replace(task.scenario, goals=tuple(goals))))
+    return changes
+
+
+def check(task: Task, rule: Visibility) -> None:
+    for seat, own in enumerate(task.characters):
+        text = read_by(task, rule, seat)
+        for other in hidden_changes(task, rule, seat):
+            assert read_by(other, rule, seat) == text
+        for other, character in enumerate(task.characters):
+            fields = FIELDS if other == seat else VISIBLE[rule][task.between(own, character)]
+            for field in fields:
+                if getattr(character, field) or field == "age":
+                    assert read_by(with_field(task, other, field, changed(field)), rule, seat) != text, field
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_our_own_tasks(rule: Visibility) -> None:
+    for task in bundled_tasks.tasks():
+        check(task, rule)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_sample_of_the_published_tasks(rule: Visibility) -> None:
+    for task in islice(published(), 0, None, 100):
+        check(task, rule)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES)
+def test_every_published_task(rule: Visibility) -> None:
+    for task in published():
+        check(task, rule)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_three_agents_who_know_each_other_differently(rule: Visibility) -> None:
+    characters = bundled_tasks.characters()[:3]
+    scenario = replace(bundled_tasks.scenarios()[8], goals=("first", "second", "third"))
+    kinds = (Relationship.STRANGER, Relationship.ACQUAINTANCE, Relationship.KNOW_BY_NAME, Relationship.FAMILY)
+    for kind in kinds:
+        pairs = {frozenset((characters[0].name, characters[1].name)): kind}
+        check(Task(scenario, characters, pairs), rule)
+
+
+def test_terms_of_others_are_hidden() -> None:
+    (task, *_) = bundled_tasks.tasks(only=bundled_tasks.scenarios()[:1])
+    terms = Terms(OneNumber((60.0, 999.0), (110.0, 1.0)), ((), (CANARY,)))
+    other = replace(task, scenario=replace(task.scenario, terms=terms))
+    assert read_by(task, "released", 0) == read_by(other, "released", 0)
+    assert read_by(task, "released", 1) != read_by(other, "released", 1)
+
+
+@given(st.text(max_size=60), st.sampled_from(FIELDS[5:]), st.sampled_from(RULES), st.sampled_from(Relationship))
+def test_no_text_ends_its_place(text: str, field: str, rule: Visibility, relationship: Relationship) -> None:
+    """Whatever a profile says, the observation has the lines that it has without it."""
+    one, other = bundled_tasks.characters()[:2]
+    scenario = replace(bundled_tasks.scenarios()[8], relationship=relationship)
+    value = (text,) if field.endswith("values") else text
+    lines = read_by(Task(scenario, (replace(one, **{field: value}), other)), rule, 0)[0].split("\n")
+    plain = read_by(Task(scenario, (one, other)), rule, 0)[0].split("\n")
+    assert len(lines) == len(plain)
+    assert [line.split(":")[0] for line in lines if line.startswith("#")] == [
+        line.split(":")[0] for line in plain if line.startswith("#")
+    ]
+
+
+def test_what_the_rules_of_the_paper_and_of_the_released_code_show() -> None:
+    for rule in RULES:
+        for kind in (Relationship.FRIEND, Relationship.ROMANTIC, Relationship.FAMILY):
+            assert VISIBLE[rule][kind] == ALL_BUT_SECRETS
+        assert VISIBLE[rule][Relationship.STRANGER] == ()
+        assert not any("secret" in fields for fields in VISIBLE[rule].values())
+    assert seen(Character("Ann"), Relationship.KNOW_BY_NAME, "released") == {"name": "Ann"}
+    assert seen(Character("Ann"), Relationship.KNOW_BY_NAME, "paper") == {}
+    assert {"age"} < set(VISIBLE["released"][Relationship.ACQUAINTANCE]) - set(
+        VISIBLE["paper"][Relationship.ACQUAINTANCE]
+    )
+
+
+def test_a_stranger_s_name_is_hidden_too() -> None:
+    (task, *_) = bundled_tasks.tasks(only=bundled_tasks.scenarios()[:1])
+    text = read_by(task, "released", 0)[0]
+    assert task.characters[1].name not in text and '#1 the other person said: "sentence 1"' in text

@@ -1,0 +1,36 @@
+"""Played episodes as a corpus."""
+
+from pathlib import Path
+
+from corpus.corpus import Corpus
+from corpus.validate import validate
+from environments.agents.agent import Scripted
+from environments.core import Act
+from environments.simulate import Played, simulate
+from environments.to_corpus import RATER, source_of, to_corpus
+from tests.environments.games import take
+from tests.environments.test_simulate import countdowns
+
+
+def test_an_episode_becomes_a_session_that_the_corpus_checks(tmp_path: Path) -> None:
+    simulated = simulate(countdowns(4, Scripted("taker", lambda view: take(1))))
+    made = to_corpus(simulated)
+    assert made.notes == ("style is not known: no rating in 8 cases",)
+    assert set(made.tables["ratings"]["rater"].to_pylist()) == {RATER}
+    assert made.tables["sessions"]["source"][0].as_py() == ("simulated: countdown, agents taker and taker, judge rules")
+    backgrounds = made.tables["backgrounds"].to_pylist()[:2]
+    assert [(row["speaker"], row["kind"], row["text"]) for row in backgrounds] == [
+        (None, "rules", "take 1 to 3"),
+        ("ann", "goal", "win"),
+    ]
+    Corpus.of(tmp_path, made.tables).write(tmp_path / "corpus")
+    assert validate(Corpus.open(tmp_path / "corpus")) == []
+
+
+def test_what_nobody_hears_is_no_utterance() -> None:
+    simulated = simulate(countdowns(1, Scripted("mixed", lambda view: take(1) if view.step % 2 else Act("pass"))))
+    played = simulated.played[0]
+    assert isinstance(played, Played)
+    heard = to_corpus(simulated).tables["utterances"]
+    assert heard.num_rows == sum(move.act.kind == "take" for moves in played.environment.steps for move in moves)
+    assert source_of(played, "x").endswith("judge x")
