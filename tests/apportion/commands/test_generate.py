@@ -299,7 +299,8 @@ def test_names_that_change_are_answered_for_by_place(capsys, policy, tmp_path) -
     assert len(rows) == 38 == document["contexts"] == document["unrated"]
     assert document["note"] == "1 session (soda-0003) without --target 'second'"
     three = {row["turn"]: row["context"] for row in rows if row["session_id"] == "soda-0002"}
-    assert sorted(three) == [1, 3] and three[1].startswith("user: ") and three[3].count("user: ") == 2
+    # Of three who speak, those beside the target are told apart.
+    assert sorted(three) == [1, 3] and three[1].startswith("user (Bob): ") and "\nuser (Ann): " in three[3]
     code, told, _ = run(capsys, policy, soda, "--split", "all", "--target", "first", "--out", tmp_path / "f.parquet")
     assert code == 0 and "(18 of sessions without a score)" in told
     alone = {row["session_id"] for row in pq.read_table(tmp_path / "f.parquet").to_pylist()}
