@@ -21,7 +21,8 @@ from corpus.session import Rating, Session, Turn
 from decompose.judging.llm import requests_for
 from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from decompose.settings import DecomposeSettings
-from features.words.phrases import LOOKS, VOICE_SCALES
+from features.emotions import EMOTIONS
+from features.words.phrases import VOICE_SCALES
 from llm_client.cost.prices import find_price, shipped_as_of
 from llm_client.cost.tokens import estimated_input_tokens, way_of_counting
 
@@ -48,7 +49,7 @@ def made_up(seed: int, turns: int, vocabulary: list[str]) -> Session:
 def described(session: Session) -> pa.Table:
     """Three phrases for each window of each turn."""
     chance = random.Random(session.session_id)
-    phrases = [scale.above for scale in VOICE_SCALES.values()] + [look.more for look in LOOKS.values()]
+    phrases = [scale.above for scale in VOICE_SCALES.values()] + [emotion.look.more for emotion in EMOTIONS]
     people = sorted({turn.speaker for turn in session.turns})
     rows = [
         {

@@ -96,7 +96,7 @@ UTTERANCE_FEATURES = _table(
 )
 DESCRIPTORS = _table(
     "descriptors",
-    {"session_id": TEXT, "turn": WHOLE, "person": TEXT, "window": TEXT, "text": TEXT},
+    {"session_id": TEXT, "turn": WHOLE, "person": TEXT, "window": TEXT, "text": TEXT, "detector": TEXT},
     ("session_id", "turn", "person", "window"),
     ("session_id", "turn", "person", "window", "text"),
 )

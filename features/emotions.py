@@ -23,13 +23,12 @@ class Look:
 class Emotion:
     """One of AffectNet's eight categories, as a network sees it in a picture of a face.
 
-    ``feature`` is the name in ``utterance_features``; ``signs`` what tells it in a face, in one line; ``look`` is None
-    where it is never told in words.
+    ``feature`` is the name in ``utterance_features``; ``signs`` what tells it in a face, in one line.
     """
 
     feature: str
     signs: str
-    look: Look | None
+    look: Look
 
 
 EMOTIONS = (
@@ -59,8 +58,11 @@ EMOTIONS = (
         "raised cheeks and corners of the mouth",
         Look("looks happy", "looks happier than usual", "looks less happy than usual"),
     ),
-    # Never told in words: it is what is left when nothing else is seen.
-    Emotion("neutral", "none of the others", None),
+    Emotion(
+        "neutral",
+        "none of the others",
+        Look("looks neutral", "looks more neutral than usual", "looks less neutral than usual"),
+    ),
     Emotion(
         "sadness",
         "inner brows raised, corners of the mouth down",

@@ -212,13 +212,52 @@ class DescriptorThresholds(Settings):
         description="Smile and gaze are told only where their share of the time differs from usual by this much.",
     )
     smile_fraction: float = Field(
-        default=0.5, ge=0.0, le=1.0, description="Smiling: at least this fraction of the time."
+        default=0.5, ge=0.0, le=1.0, description="Smiles half the time: from this fraction of the seen time on."
+    )
+    smile_most_fraction: float = Field(
+        default=0.75, ge=0.0, le=1.0, description="Smiles most of the time: from here on."
     )
     away_half_fraction: float = Field(
         default=0.4, ge=0.0, le=1.0, description="Looks away half the time: from here on."
     )
     away_most_fraction: float = Field(
         default=0.75, ge=0.0, le=1.0, description="Looks away most of the time: from here on."
+    )
+    eyes_closed_part_fraction: float = Field(
+        default=0.2, ge=0.0, le=1.0, description="Eyes closed part of the time (blinks not counted): from here on."
+    )
+    eyes_closed_most_fraction: float = Field(
+        default=0.5, ge=0.0, le=1.0, description="Eyes closed most of the time: from here on."
+    )
+    expression_half_fraction: float = Field(
+        default=0.4,
+        ge=0.0,
+        le=1.0,
+        description="Brows lowered or raised, mouth open half the time: from here on.",
+    )
+    expression_most_fraction: float = Field(
+        default=0.75, ge=0.0, le=1.0, description="Brows lowered or raised, mouth open most of the time."
+    )
+    throughout_fraction: float = Field(
+        default=0.9, ge=0.0, le=1.0, description="Smiles, looks away, ... throughout: from here on."
+    )
+    sure_coverage: float = Field(
+        default=0.8,
+        ge=0.0,
+        le=1.0,
+        description='Below this coverage, what is told of most of the time or throughout is told as "while seen".',
+    )
+    blink_change: float = Field(
+        default=10.0,
+        ge=0.0,
+        le=1000.0,
+        description="Blinks are told where they differ from usual by this many a minute, and by far_above_sd.",
+    )
+    louder_db: float = Field(
+        default=10.0,
+        ge=0.0,
+        le=100.0,
+        description="A voice is told as louder or quieter than the others', as recorded, from this many dB on.",
     )
     nod_count: int = Field(
         default=1, ge=1, le=1000, description="Nods and shakes of the head are told from this many in the window on."
@@ -234,6 +273,9 @@ class DescriptorThresholds(Settings):
         ge=0.0,
         le=1.0,
         description="Looks happy, sad, ...: mean probability from here on; below it, happier than usual.",
+    )
+    emotion_throughout: float = Field(
+        default=0.8, ge=0.0, le=1.0, description="Looks happy, sad, ... throughout: mean probability from here on."
     )
     voice_coverage: float = Field(
         default=0.1, ge=0.0, le=1.0, description="Voiced share a voice needs to be described."

@@ -16,7 +16,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from corpus.session import Episode
 from decompose.prompting.backgrounds import after_backgrounds, backgrounds_json
 from decompose.prompting.header import HEADER, Nothing, Units, meaning_of_null, units_and_scale
-from decompose.prompting.transcript import listener_descriptors, transcript_json
+from decompose.prompting.transcript import face_detector, listener_descriptors, transcript_json
 from foundation.errors import InputError
 from llm_client.prompts.data import data_json
 from llm_client.prompts.prompt_file import PromptKind
@@ -40,7 +40,7 @@ WITHOUT_RATER = "quality"
 BLANKS = frozenset(
     {
         *("rater", "target", "name", "question", "score", "given_score", "scale_low", "scale_high", "turned"),
-        *("behaviour", "low", "high", "transcript", "turns", "part", "backgrounds"),
+        *("behaviour", "seen_by", "low", "high", "transcript", "turns", "part", "backgrounds"),
     }
 )
 """What a prompt's templates may use."""
@@ -122,6 +122,7 @@ class Prompt:
             "scale_high": _number(rating.high),
             "turned": not rating.higher_is_better,
             "behaviour": bool(behaviour),
+            "seen_by": behaviour and _seen_by(episode, descriptors),
             "low": self.low if self.low is None else _number(self.low),
             "high": self.high if self.high is None else _number(self.high),
             "transcript": transcript_json(replace(episode, turns=episode.turns[shown]), behaviour),
@@ -196,6 +197,15 @@ def _part_blanks(episode: Episode, part: DialoguePart) -> dict[str, str | int]:
         "turns": len(episode.turns),
         "score": _number(share),
     }
+
+
+def _seen_by(episode: Episode, descriptors: pa.Table | None) -> str | None:
+    """What read the rater's face, in the prompts' words; None where none was read, or nobody knows by what."""
+    detector = face_detector(episode, descriptors)
+    if detector is None:
+        return None
+    known = tomllib.loads((FOLDER / "shared" / "detectors.toml").read_text(encoding="utf-8"))
+    return str(known.get(detector, detector))
 
 
 def _raters(episode: Episode) -> str:

@@ -31,6 +31,14 @@ def listener_descriptors(episode: Episode, descriptors: pa.Table | None) -> Mapp
     }
 
 
+def face_detector(episode: Episode, descriptors: pa.Table | None) -> str | None:
+    """The back-end that read the rater's face (``features.detector``); None where none was read or it is not known."""
+    for row in descriptors.to_pylist() if descriptors is not None else ():
+        if row["session_id"] == episode.session_id and row["person"] == episode.rating.rater and row.get("detector"):
+            return str(row["detector"])
+    return None
+
+
 def transcript_json(episode: Episode, behaviour: Mapping[tuple[int, str], str]) -> str:
     """The whole dialogue as a JSON list, one turn a line: number, speaker, text and what is known of the listener."""
     return "[\n" + ",\n".join(transcript_lines(episode, behaviour)) + "\n]"

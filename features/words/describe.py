@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from corpus.schema import DESCRIPTORS
 from corpus.session import Session
-from features.names import FEATURES, VOICE_FEATURES
+from features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
 from features.settings import DescriptorSettings, DescriptorThresholds
 from features.spans import DURING, REPLY
 from features.words.baseline import Baseline, Measure, baselines
 from features.words.figures import in_json, in_numbers
+from features.words.observed import Observed
 from features.words.phrases import in_words
 
 Cells = Mapping[tuple[int, str, str], Mapping[str, Measure]]
 """Measures by feature for every (turn, person, window)."""
 
 
-def describe_session(session: Session, utterance_features: pa.Table, settings: DescriptorSettings) -> pa.Table:
+OF_A_LISTENER = ("mouth_open",)
+"""Told in words only of who listens: an open mouth that speaks says nothing."""
+
+
+def describe_session(
+    session: Session, utterance_features: pa.Table, settings: DescriptorSettings, detector: str | None = None
+) -> pa.Table:
     """Say in words how each rater behaved during the target's turns and in their next reply.
 
-    Everything is relative to the rater's own mean and standard deviation over the session: the voice over their own
-    turns, the face over all turns. Behaviour that was not observed well enough (no face, no voice) is left out, and a
-    window of which nothing can be said has no row. As figures (``numeric``, ``json``) a reply to several turns of the
-    target has one row, at the last of them, which names them all. Only who rated whom is read from the ratings, never a
-    score.
+    What happened is told for itself ("smiles throughout") and beside the rater's own mean and standard deviation over
+    the session ("more than usual"): the voice over their own turns, the face over all turns. Behaviour that was not
+    observed well enough (no face, no voice) is left out, and a window of which nothing can be said has no row; a face
+    that is seen elsewhere in the session is told as not seen. A reply to several turns of the target has one row, at
+    the last of them, which names them all. ``detector`` is the back-end that found the faces
+    (``FeatureSettings.detector``; None where that is not known): not everything that each of them measures is told.
+    Only who rated whom is read from the ratings, never a score.
 
     Returns the ``descriptors`` table, ordered by turn, rater and window. Source: language descriptors and the focus
     on the listener of LLM-GELI section 5.1.
@@ -35,21 +45,64 @@ def describe_session(session: Session, utterance_features: pa.Table, settings: D
     cells = _cells(session.session_id, utterance_features)
     speakers = {turn.turn: turn.speaker for turn in session.turns}
     pairs = sorted({(r.rater, r.target) for r in session.ratings if r.rater != r.target})
-    usual = {rater: _usual(rater, cells, speakers, settings.thresholds) for rater in {rater for rater, _ in pairs}}
+    raters = {
+        rater: _Rater.of(rater, cells, speakers, settings.thresholds, _detector_of(session, rater, detector))
+        for rater in {rater for rater, _ in pairs}
+    }
     rows = []
     for turn in session.turns:
         for rater in (rater for rater, target in pairs if target == turn.speaker):
-            answered = () if settings.variant == "words" else _answered(session, turn.turn, rater)
+            answered = _answered(session, turn.turn, rater)
             for window in (DURING, REPLY):
                 if window == REPLY and answered and answered[-1] != turn.turn:
                     continue  # Told at the last turn that the reply answers.
-                measures = _usable(cells.get((turn.turn, rater, window), {}), settings.thresholds)
-                text = _render(measures, usual[rater], settings, answered if window == REPLY else ())
+                observed = raters[rater].in_window(cells.get((turn.turn, rater, window), {}), window)
+                text = _render(observed, settings, answered if window == REPLY else ())
                 if text is not None:
-                    rows.append((session.session_id, turn.turn, rater, window, text))
+                    rows.append((session.session_id, turn.turn, rater, window, text, raters[rater].detector))
     columns = zip(*rows, strict=True) if rows else [()] * len(DESCRIPTORS.arrow)
     arrays = [pa.array(list(c), field.type) for c, field in zip(columns, DESCRIPTORS.arrow, strict=True)]
     return pa.table(arrays, schema=DESCRIPTORS.arrow)
+
+
+@dataclass(frozen=True)
+class _Rater:
+    """What is usual for one rater, how loud the others are, whether their face is ever seen, and what found it."""
+
+    usual: Mapping[str, Baseline]
+    others_db: float | None
+    is_seen: bool
+    detector: str | None
+    thresholds: DescriptorThresholds
+
+    @classmethod
+    def of(
+        cls,
+        rater: str,
+        cells: Cells,
+        speakers: Mapping[int, str],
+        thresholds: DescriptorThresholds,
+        detector: str | None,
+    ) -> _Rater:
+        own = [cell for (_, person, _), cell in cells.items() if person == rater]
+        is_seen = any(_is_seen(cell, thresholds) for cell in own)
+        others_db = _others_db(rater, cells, speakers, thresholds)
+        return cls(_usual(rater, cells, speakers, thresholds), others_db, is_seen, detector, thresholds)
+
+    def in_window(self, cell: Mapping[str, Measure], window: str) -> Observed:
+        """What of ``cell`` (a window of this rater) was observed well enough."""
+        measures = _usable(cell, self.thresholds)
+        if window == REPLY:
+            measures = {name: measure for name, measure in measures.items() if name not in OF_A_LISTENER}
+        filmed = any(name in cell for name in FACE_FEATURES)
+        hidden = filmed and self.is_seen and not _is_seen(cell, self.thresholds)
+        return Observed(measures, self.usual, self.others_db, hidden, self.detector)
+
+
+def _detector_of(session: Session, person: str, detector: str | None) -> str | None:
+    """What found this person's face; None where nobody looked, or where their behaviour came with the corpus."""
+    kinds = {media.kind for media in session.media if media.speaker == person}
+    return detector if "video" in kinds and "features" not in kinds else None
 
 
 def _answered(session: Session, number: int, rater: str) -> tuple[int, ...]:
@@ -67,17 +120,12 @@ def _answered(session: Session, number: int, rater: str) -> tuple[int, ...]:
     return tuple(together) if number in together and len(together) > 1 else ()
 
 
-def _render(
-    measures: Mapping[str, Measure],
-    usual: Mapping[str, Baseline],
-    settings: DescriptorSettings,
-    answered: Sequence[int],
-) -> str | None:
+def _render(observed: Observed, settings: DescriptorSettings, answered: Sequence[int]) -> str | None:
     if settings.variant == "numeric":
-        return in_numbers(measures, usual, answered)
+        return in_numbers(observed.measures, observed.usual, answered)
     if settings.variant == "json":
-        return in_json(measures, usual, answered)
-    return in_words(measures, usual, settings.thresholds)
+        return in_json(observed.measures, observed.usual, answered)
+    return in_words(observed, settings.thresholds, answered)
 
 
 def _cells(session_id: str, table: pa.Table) -> dict[tuple[int, str, str], dict[str, Measure]]:
@@ -92,14 +140,32 @@ def _cells(session_id: str, table: pa.Table) -> dict[tuple[int, str, str], dict[
 def _usual(
     person: str, cells: Cells, speakers: Mapping[int, str], thresholds: DescriptorThresholds
 ) -> dict[str, Baseline]:
-    """The person's baselines: the voice while they have the floor, the face all the time."""
+    """The person's baselines: the voice while they have the floor, an open mouth while not, the rest always."""
     utterances = []
     for (turn, who, window), cell in cells.items():
         if who == person and window == DURING:
             speaking = speakers.get(turn) == person
+            passed = OF_A_LISTENER if speaking else VOICE_FEATURES
             measures = _usable(cell, thresholds)
-            utterances.append({name: m for name, m in measures.items() if speaking or name not in VOICE_FEATURES})
+            utterances.append({name: m for name, m in measures.items() if name not in passed})
     return baselines(utterances, thresholds.baseline_utterances)
+
+
+def _others_db(
+    person: str, cells: Cells, speakers: Mapping[int, str], thresholds: DescriptorThresholds
+) -> float | None:
+    """Mean loudness of everybody else's turns, dB; None where too few were heard."""
+    levels = []
+    for (turn, who, window), cell in cells.items():
+        if who != person and window == DURING and speakers.get(turn) == who:
+            measure = _usable(cell, thresholds).get("intensity_db")
+            levels += [measure.mean] if measure is not None and measure.mean is not None else []
+    return sum(levels) / len(levels) if len(levels) >= thresholds.baseline_utterances else None
+
+
+def _is_seen(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> bool:
+    """Whether the face was seen well enough for anything to be told of it."""
+    return any(name not in VOICE_FEATURES for name in _usable(cell, thresholds))
 
 
 def _usable(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> dict[str, Measure]:

@@ -16,9 +16,10 @@ DIGITS = {
 """Decimal places by feature; ``OTHER_DIGITS`` for the rest, which are fractions, probabilities and per cent."""
 OTHER_DIGITS = 2
 
-
 SAID_BY = {"log_energy_db": "intensity_db", **{rate: count for count, rate in RATES.items()}}
 """Figures that say again what another one says: they are told only where that one is unknown."""
+NOTHING = (*COUNTED, "eyes_closed", "blinks_per_min", "frown", "brow_raise", "mouth_open")
+"""Figures that are not told where they are zero: most of the time nothing of the kind happens."""
 
 
 def in_numbers(
@@ -26,9 +27,9 @@ def in_numbers(
 ) -> str | None:
     """The figures as text, such as ``f0_hz 212.3 (+1.4 sd); nod_yes 2; smile 0.40 (-0.3 sd)``.
 
-    ``measures`` holds only what was observed well enough; a feature without a baseline has no ``sd``. Nods that did not
-    happen and what another figure says already are left out. ``answers`` are the turns that a reply answers, where they
-    are several: ``answers turns 3, 4; f0_hz ...``. None says that there is nothing to tell.
+    ``measures`` holds only what was observed well enough; a feature without a baseline has no ``sd``. What did not
+    happen (``NOTHING``) and what another figure says already are left out. ``answers`` are the turns that a reply
+    answers, where they are several: ``answers turns 3, 4; f0_hz ...``. None says that there is nothing to tell.
     """
     parts = []
     for name, mean in _told(measures, list(measures)):
@@ -65,8 +66,13 @@ def _told(measures: Mapping[str, Measure], names: Sequence[str]) -> Iterator[tup
     """Those of ``names`` that are worth telling, with their means."""
     known = {name: measure.mean for name, measure in measures.items() if measure.mean is not None}
     for name in names:
-        if name in known and SAID_BY.get(name) not in known and not (name in COUNTED and round(known[name]) == 0):
+        if name in known and SAID_BY.get(name) not in known and not _is_nothing(name, known[name]):
             yield name, known[name]
+
+
+def _is_nothing(name: str, mean: float) -> bool:
+    digits = 0 if name in COUNTED else DIGITS.get(name, OTHER_DIGITS)
+    return name in NOTHING and round(mean, digits) == 0
 
 
 def _rounded(value: float, digits: int) -> float:

@@ -64,7 +64,12 @@ def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from features.words.describe import describe_session
 
     measured = inputs.required("features", "utterance_features")
-    return Outputs({"descriptors": describe_session(inputs.session, measured, config.describe)})
+    detector = chosen_detector(config.features)
+    return Outputs({"descriptors": describe_session(inputs.session, measured, config.describe, detector)})
+
+
+def _describe_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    return {**settings_of(config.describe), "detector": chosen_detector(config.features)}
 
 
 FEATURES = Stage(
@@ -85,7 +90,8 @@ DESCRIBE = Stage(
     needs=("features",),
     per="session",
     help="Put the rater's behaviour into words, turn by turn.",
-    version=2,
-    settings=lambda config, unit: settings_of(config.describe),
+    version=3,
+    reads=("turns", "ratings", "media"),
+    settings=_describe_settings,
     applies=has_media,
 )

@@ -50,10 +50,10 @@ def splits(**names: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SPLITS.arrow)
 
 
-def descriptors(*rows: tuple[int, str, str, str], session_id: str = "s1") -> pa.Table:
+def descriptors(*rows: tuple[int, str, str, str], session_id: str = "s1", detector: str | None = None) -> pa.Table:
     """Rows of (turn, person, window, text)."""
     named = [
-        {"session_id": session_id, "turn": turn, "person": person, "window": window, "text": text}
+        {"session_id": session_id, "turn": turn, "person": person, "window": window, "text": text, "detector": detector}
         for turn, person, window, text in rows
     ]
     return pa.Table.from_pylist(named, schema=DESCRIPTORS.arrow)

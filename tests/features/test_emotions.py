@@ -11,8 +11,9 @@ def test_the_emotions_are_affectnets_eight_in_the_order_of_their_columns():
     assert [emotion.feature for emotion in EMOTIONS] == list(EMOTION_FEATURES) == names
 
 
-def test_only_a_neutral_face_is_never_told():
-    assert [emotion.feature for emotion in EMOTIONS if emotion.look is None] == ["neutral"]
+def test_every_face_has_words_of_its_own():
+    words = [phrase for emotion in EMOTIONS for phrase in (emotion.look.plain, emotion.look.more, emotion.look.less)]
+    assert len(set(words)) == 3 * len(EMOTIONS)
 
 
 def test_the_page_gives_every_emotion_its_signs():

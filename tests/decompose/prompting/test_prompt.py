@@ -1,10 +1,14 @@
+import tomllib
 from dataclasses import replace
+from typing import get_args
 
+import pyarrow as pa
 import pytest
 
 from corpus.session import Rating
 from decompose.prompting import prompt as prompt_module
 from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for
+from features.face.choice import Backend
 from foundation.errors import InputError
 from tests.decompose.sessions import descriptors, of_length, session
 
@@ -30,6 +34,29 @@ def test_a_description_is_shown_and_explained(name):
     assert '"listener_during": "smiles widely"' in user.content
     assert '"listener_during" describes "USER" while' in user.content
     assert "listener" not in load_prompt(name).messages(EPISODE)[1].content
+
+
+@pytest.mark.parametrize("folder", [".", "paraphrase"])
+@pytest.mark.parametrize("name", ["attribution", "default", "paper", "quality"])
+def test_what_may_be_taken_as_certain_of_the_behaviour_is_told(name, folder):
+    asked = load_prompt(str(prompt_module.FOLDER / folder / f"{name}.txt"))
+    told = (1, "USER", "during", "smiles throughout"), (1, "SYSTEM", "during", "nods")
+
+    def user(detector: str | None) -> str:
+        return asked.messages(EPISODE, descriptors(*told, detector=detector))[1].content
+
+    for words in ("measured", "program", "microphones", '"as usual"', '"face not seen"', '"while seen"', "brows"):
+        assert words in user("mesh")
+        assert words not in asked.messages(EPISODE)[1].content
+    found = tomllib.loads((prompt_module.FOLDER / "shared" / "detectors.toml").read_text())
+    for detector in get_args(Backend):
+        assert found.pop(detector) in user(detector)
+    assert not found
+    assert "one of a package" in user("one of a package")
+    assert ("of the face" in user("mesh")) and "points on the face" not in user(None)
+    # What read somebody else's face is not told of the rater's.
+    other = descriptors((1, "USER", "during", "smiles")), descriptors((1, "SYSTEM", "during", "x"), detector="mesh")
+    assert "(a mesh)" not in asked.messages(EPISODE, pa.concat_tables(other))[1].content
 
 
 @pytest.mark.parametrize("name", ["attribution", "default", "paper", "quality"])

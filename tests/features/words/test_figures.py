@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from features.names import FEATURES
 from features.words.baseline import Baseline, Measure
-from features.words.figures import SAID_BY, in_json, in_numbers
+from features.words.figures import NOTHING, SAID_BY, in_json, in_numbers
 from features.words.phrases import COUNTED
 
 USUAL = {"f0_hz": Baseline(200.0, 10.0), "jitter_local": Baseline(0.02, 0.002), "smile": Baseline(0.3, 0.2)}
@@ -43,6 +43,12 @@ def test_nods_that_did_not_happen_are_left_out_and_a_smile_of_nothing_is_told():
     assert in_json({"nod_yes": Measure(0.0, 1.0)}, {}, (1, 2)) is None
 
 
+def test_what_hardly_ever_happens_is_left_out_where_it_did_not():
+    measures = {name: Measure(0.001, 1.0) for name in ("eyes_closed", "blinks_per_min")}
+    assert in_numbers(measures, {}) is None
+    assert in_json({**measures, "eyes_closed": Measure(0.25, 1.0)}, {}) == '{"eyes_closed":{"mean":0.25}}'
+
+
 def test_a_reply_to_several_turns_names_them():
     measures = {"nod_yes": Measure(2.0, 1.0)}
     assert in_numbers(measures, {}, (3, 4)) == "answers turns 3, 4; nod_yes 2"
@@ -75,6 +81,7 @@ def test_json_has_a_key_for_what_was_observed_whatever_the_order(means, known, c
     assert in_json(dict(shuffled), usual) == text
     found = {} if text is None else json.loads(text)
     observed = [name for name in FEATURES if means.get(name) is not None]
-    zero = [name for name in COUNTED if name in observed and round(means[name]) == 0]
+    places = {**dict.fromkeys(COUNTED, 0), "blinks_per_min": 1}
+    zero = [name for name in NOTHING if name in observed and round(means[name], places.get(name, 2)) == 0]
     assert list(found) == [name for name in observed if name not in zero and SAID_BY.get(name) not in observed]
     assert all(("sd_from_usual" in v) == (n in known) for n, v in found.items() if isinstance(v, dict))
