@@ -14,9 +14,16 @@ from foundation.settings import Settings
 
 AutoDetector = Literal["haar", "mesh"]
 """What `auto` can be."""
-MESH_SETTINGS = ("mesh_rate_hz", "iris_rate_hz", "smile_level", "eyes_closed_opening", "gaze_angle_deg")
+MESH_SETTINGS = (
+    "head_rate_hz",
+    "mesh_rate_hz",
+    "iris_rate_hz",
+    "smile_level",
+    "eyes_closed_opening",
+    "gaze_angle_deg",
+)
 """Settings that only the back-end `mesh` reads."""
-MESH_DEFINITIONS = 2
+MESH_DEFINITIONS = 3
 """Grows when the mesh's points come to tell something else; what other back-ends measured stays what it is."""
 
 
@@ -156,6 +163,12 @@ class FeatureSettings(PresetSettings):
     )
     mesh_rate_hz: float = Field(
         default=5.0, gt=0.0, le=60.0, description="With mesh: how often a second the points of the face are found."
+    )
+    head_rate_hz: float = Field(
+        default=15.0,
+        gt=0.0,
+        le=60.0,
+        description="With mesh: pictures looked at a second where video_rate_hz is less; nods of 4.5 Hz need 15.",
     )
     iris_rate_hz: float = Field(
         default=2.5,

@@ -43,3 +43,9 @@ def missing_mesh(settings: FeatureSettings) -> str | None:
         f"(fewer smiles and glances, no closed eyes). Get it with `apportion models fetch {MESH}` and run again, or "
         'set detector = "haar".'
     )
+
+
+def picture_rate_hz(settings: FeatureSettings) -> float:
+    """Pictures that are looked at a second: the mesh tells fast nods, too, and needs more of them."""
+    mesh = chosen_detector(settings) == "mesh"
+    return max(settings.video_rate_hz, settings.head_rate_hz) if mesh else settings.video_rate_hz

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from features.face.clock import Clock, hold_s
 from features.face.detector import FaceDetector
 from features.face.gaze import gaze_log_ratio, on_screen
+from features.face.nods import HeadEvents, head_events
 from features.face.seen import Seen
 from features.face.smile import smile_score
+from features.face.swings import HeadPath
 from features.face.told import Told
 from features.series import Span, sampled, smoothed
 from features.settings import FeatureSettings
@@ -30,6 +33,10 @@ class Expressions(Protocol):
 
     def told(self) -> Told:
         """What the face showed over the whole recording."""
+        ...
+
+    def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
+        """Nods and shakes in the paths of the head."""
         ...
 
 
@@ -78,6 +85,10 @@ class ScoredExpressions:
             {"gaze_on_screen": sampled(moments, gaze, held_s), "smile": sampled(moments, smiles, held_s)},
             {"smile_score": sampled(moments, scores, held_s), raw: sampled(moments, looks, held_s)},
         )
+
+    def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
+        """See ``Expressions.head_events``."""
+        return head_events(paths, self._settings)
 
     def _scores(self, seen: Seen) -> tuple[float, float]:
         """Smile score and where the eyes look; NaN where no face is seen."""

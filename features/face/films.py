@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpus.session import Media
+from features.face.choice import picture_rate_hz
 from features.face.measures import FaceMeasures, FaceMeter
 from features.recording.channel import parse_channel
 from features.recording.media import open_recording
@@ -79,7 +80,7 @@ def _measure(
                 f"{path}: no picture in the file that the media table gives as video "
                 f"(it holds {recording.holds()}). Name a video, or change the row's kind to audio."
             )
-        for picture in read_pictures(recording, streams[number], settings.video_rate_hz, settings.thrifty_decoding):
+        for picture in read_pictures(recording, streams[number], picture_rate_hz(settings), settings.thrifty_decoding):
             if go_on is not None and not go_on(picture.time_s):
                 break
             for meter in meters.values():

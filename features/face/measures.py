@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from features.face.choice import named
+from features.face.choice import named, picture_rate_hz
 from features.face.clock import Clock, hold_s
 from features.face.detector import open_detector
 from features.face.expressions import open_expressions
 from features.face.face import Face
-from features.face.nods import HeadEvents, head_events
+from features.face.nods import HeadEvents
 from features.face.seen import Seen
 from features.face.swings import HeadPath
 from features.face.told import Told
@@ -99,12 +99,13 @@ class FaceMeter:
         for seen in self._tracker.finish():
             self._note(seen)
         times = [time_s for time_s, _ in self._faces]
-        held_s = hold_s(times, self._settings.video_rate_hz)
+        held_s = hold_s(times, picture_rate_hz(self._settings))
         seen_series = sampled(times, [math.nan if face is None else 1.0 for _, face in self._faces], held_s)
         paths = self._paths()
         told = self._expressed()
         traces = told.traces | self._traced(paths, held_s)
-        return FaceMeasures(told.series, traces, head_events(paths, self._settings), seen_series, told.blinks)
+        events = self._expressions.head_events(paths)
+        return FaceMeasures(told.series, traces, events, seen_series, told.blinks)
 
     def _note(self, seen: Seen) -> None:
         time_s = seen.picture.time_s + self._offset_s

@@ -2,5 +2,5 @@
 
 From the ground up: `crop` (an upright square of a picture), `networks` (what OpenCV runs), `points` (a face's 468),
 `canonical` and `head_pose`, `eyes`, `smile`, `gaze` (a definition each), `detector` (finds and follows faces),
-`reading` (one picture's behaviour), `expressions` (over time).
+`reading` (one picture's behaviour), `nods` (by the head's path and pose), `expressions` (over time).
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from features.face.clock import Clock, hold_s
 from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import blinks
 from features.face.mesh.gaze import on_screen
+from features.face.mesh.nods import Poses, posed_events
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
+from features.face.nods import HeadEvents
 from features.face.seen import Seen
+from features.face.swings import HeadPath
 from features.face.told import Told
 from features.series import Span, sampled, smoothed
 from features.settings import FeatureSettings
@@ -52,7 +55,8 @@ class MeshExpressions:
         """See ``Expressions.told``; ``eyes_closed`` is 1 or 0, and 0 in a blink; it is not there without the iris.
 
         Traces: ``smile_score`` and ``mouth_opening``; ``head_yaw_deg``, ``head_pitch_deg``, ``head_roll_deg``; of the
-        looks at the eyes ``eye_opening``, ``blink`` (1 within one), ``gaze_yaw_deg`` and ``gaze_confidence``.
+        looks at the eyes ``eye_opening``, ``blink`` (1 within one), ``gaze_yaw_deg``,
+        ``gaze_lift_deg`` and ``gaze_confidence``.
         """
         settings = self._settings
         times = [time_s for time_s, _, _ in self._at]
@@ -73,6 +77,12 @@ class MeshExpressions:
         }
         return Told(eyes.series | {"smile": sampled(times, smiles, held_s)}, traces, eyes.blinks)
 
+    def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
+        """See ``Expressions.head_events``."""
+        times = np.array([time_s for time_s, _, _ in self._at], dtype=np.float64)
+        poses = Poses(times, self._values(lambda told: told.pose.yaw), self._values(lambda told: told.pose.pitch))
+        return posed_events(paths, poses, self._settings)
+
     def _eyes(self) -> Told:
         """On screen or not, closed or not, and what it is decided from; without the iris by the head alone.
 
@@ -84,20 +94,20 @@ class MeshExpressions:
         at = [(time_s, told) for time_s, eyes, told in self._at if eyes or not with_eyes]
         times = [time_s for time_s, _ in at]
         held_s = hold_s(times, rate_hz)
-        rows = [(t.gaze, t.pose.pitch, t.confidence, t.eyes.opening) for _, t in at]
-        yaws, pitches, confidence, opening = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+        rows = [(t.gaze, t.pose.pitch, t.confidence, t.eyes.opening, t.eyes.lifted) for _, t in at]
+        yaws, pitches, confidence, opening, lifts = np.array(rows, dtype=np.float64).reshape(-1, 5).T
         closed = np.where(np.isfinite(opening), (opening < settings.eyes_closed_opening).astype(float), np.nan)
         short = blinks(times, closed)
         blinking = np.where(np.isfinite(closed), _within(times, short), np.nan)
         sure = (confidence >= LEAST_CONFIDENCE) & (closed != 1.0)
         yaws = np.where(sure, yaws, np.nan)
         span_s = float(np.isfinite(yaws).sum()) / rate_hz
-        decided = on_screen(yaws, pitches, span_s, settings.gaze_angle_deg)
+        decided = on_screen(yaws, pitches, lifts, span_s, settings.gaze_angle_deg)
         series = {"gaze_on_screen": decided}
         traces = {"gaze_yaw_deg": yaws, "gaze_confidence": confidence}
         if with_eyes:
             series |= {"eyes_closed": np.where(blinking == 1.0, 0.0, closed)}
-            traces |= {"eye_opening": opening, "blink": blinking}
+            traces |= {"eye_opening": opening, "blink": blinking, "gaze_lift_deg": lifts}
         held = [{name: sampled(times, v, held_s) for name, v in values.items()} for values in (series, traces)]
         return Told(held[0], held[1], tuple(short))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from features.face.face import Face
 from features.face.mesh.canonical import CANONICAL
 from features.face.mesh.crop import Crop
-from features.face.mesh.eyes import NO_EYES, Eyes, blinks, eye_opening, iris_turn
+from features.face.mesh.eyes import NO_EYES, Eyes, blinks, eye_opening, iris_lift, iris_turn
 from features.face.mesh.gaze import gaze_confidence, gaze_yaw, on_screen
 from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
 from features.face.mesh.points import FacePoints, crop_of_face
@@ -125,6 +125,16 @@ def test_opening_and_turn_of_an_eye():
     assert iris_turn(outline(0.3), np.array([10 + 30 * 0.465, 19.0])) == pytest.approx(0.0)
     assert iris_turn(outline(0.3), np.array([10 + 30 * 0.665, 19.0])) == pytest.approx(30.0)
     assert iris_turn(outline(0.3), np.array([10.0, 19.0])) == pytest.approx(-90.0)
+    assert iris_lift(outline(0.3), np.array([25.0, 20 - 30 * 0.072])) == pytest.approx(0.0)
+    assert iris_lift(outline(0.3), np.array([25.0, 20 - 30 * 0.272])) == pytest.approx(30.0)
+    assert iris_lift(outline(0.3), np.array([25.0, 40.0])) == pytest.approx(-90.0)
+
+
+def test_eyes_that_look_up_in_a_still_head_are_away_and_those_of_a_bowed_head_are_not():
+    still, lifts = np.zeros(4), np.array([0.0, 7.0, -30.0, math.nan])
+    assert on_screen(still, still, lifts, 60.0, 15.0).tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert on_screen(still, still + 20.0, lifts, 60.0, 15.0).tolist() == [1.0] * 4
+    assert on_screen(still, still - 20.0, lifts, 60.0, 15.0).tolist() == [1.0, 0.0, 1.0, 1.0]  # a raised head
 
 
 def test_blinks_are_short():
@@ -156,14 +166,14 @@ def test_confidence_falls_with_what_speaks_against_it():
 def test_the_screen_is_at_the_camera_unless_somebody_looks_about():
     level = np.zeros(100)
     aside = np.full(100, 30.0)
-    assert on_screen(aside, level, 60.0, 15.0).tolist() == [0.0] * 100  # A median that is no screen.
+    assert on_screen(aside, level, level, 60.0, 15.0).tolist() == [0.0] * 100  # A median that is no screen.
     about = np.where(np.arange(100) < 80, 12.0, -20.0)
-    assert on_screen(about, level, 10.0, 15.0)[0] == 1.0
+    assert on_screen(about, level, level, 10.0, 15.0)[0] == 1.0
     wide = np.where(np.arange(100) < 80, 18.0, -20.0)
-    assert on_screen(wide, level, 10.0, 15.0)[0] == 0.0  # too short for a middle of one's own
-    assert on_screen(wide, level, 60.0, 15.0)[[0, 99]].tolist() == [1.0, 0.0]
-    assert on_screen(level, np.full(100, 45.0), 60.0, 15.0)[0] == 0.0
-    assert on_screen(level, np.full(100, -35.0), 60.0, 15.0)[0] == 0.0
-    unknown = on_screen(np.array([math.nan, 0.0]), np.array([0.0, math.nan]), 60.0, 15.0)
+    assert on_screen(wide, level, level, 10.0, 15.0)[0] == 0.0  # too short for a middle of one's own
+    assert on_screen(wide, level, level, 60.0, 15.0)[[0, 99]].tolist() == [1.0, 0.0]
+    assert on_screen(level, np.full(100, 45.0), level, 60.0, 15.0)[0] == 0.0
+    assert on_screen(level, np.full(100, -35.0), level, 60.0, 15.0)[0] == 0.0
+    unknown = on_screen(np.array([math.nan, 0.0]), np.array([0.0, math.nan]), np.zeros(2), 60.0, 15.0)
     assert np.isnan(unknown).all()
-    assert np.isnan(on_screen(np.array([math.nan, 0.0]), np.zeros(2), 1.0, 15.0)).tolist() == [True, False]
+    assert np.isnan(on_screen(np.array([math.nan, 0.0]), np.zeros(2), np.zeros(2), 1.0, 15.0)).tolist() == [True, False]

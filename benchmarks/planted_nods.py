@@ -1,0 +1,187 @@
+"""Nods and shakes planted in real faces, and what is found in films of people who speak and do not nod.
+
+Run: python benchmarks/planted_nods.py FILM [FILM ...] [--still FILM ...] [--detector NAME ...]
+
+Every film shows one face. Its first `LOOP_S` seconds, played to and fro, are the ground on which the head turns: the
+pixels of an ellipsoid about the face move as those of a head that turns about its neck (a nod) or about itself (a
+shake), the rest of the picture stays. A film named by --still is played as it is and should hold no nod. Nothing is
+kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# A file beside this one is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import av
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.session import Media, Session
+from features.extract import observe
+from features.face.detector import open_detector
+from features.face.face import Face
+from features.face.measures import FaceMeasures
+from features.recording.video import Picture
+from features.series import Span
+from features.settings import FeatureSettings
+
+Frame = NDArray[np.uint8]
+RATES_HZ = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5)
+DEGREES = (6.0, 9.0, 12.0)
+"""From one end to the other."""
+CYCLES = (2, 3, 4)
+PAUSE_S = 1.6
+LOOP_S = 2.0
+LARGEST_PX = 640
+NECK = 0.72
+"""From the face's surface back to the axis of a nod (the joint of the head), in face heights: 11 of 15 cm; and half the
+depth of the head, which is that of a shake."""
+DEPTH = 0.5
+EASE = 0.25
+"""Cycles in which the head gets going, and comes to rest."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A head that goes to and fro: ``kind``, from when to when in seconds, half its range in degrees, rate."""
+
+    kind: str
+    span: Span
+    degrees: float
+    hz: float
+
+    def angle(self, time_s: float) -> float:
+        """Degrees at ``time_s``; a nod begins downwards."""
+        start_s, end_s = self.span
+        if not start_s <= time_s < end_s:
+            return 0.0
+        ease = min(1.0, min(time_s - start_s, end_s - time_s) * self.hz / EASE)
+        return self.degrees * ease * math.sin(2 * math.pi * self.hz * (time_s - start_s))
+
+
+def plan(kind: str) -> list[Planted]:
+    """All sizes, rates and numbers of cycles, one after the other."""
+    planned, clock_s = [], 1.0
+    for number, (hz, degrees) in enumerate(itertools.product(RATES_HZ, DEGREES)):
+        length_s = CYCLES[(number + number // 3) % len(CYCLES)] / hz
+        planned.append(Planted(kind, (clock_s, clock_s + length_s), degrees / 2, hz))
+        clock_s += length_s + PAUSE_S
+    return planned
+
+
+def frames_of(path: Path) -> tuple[list[Frame], float]:
+    """The first seconds of a film, BGR, not larger than `LARGEST_PX`, and its rate."""
+    frames: list[Frame] = []
+    with av.open(str(path)) as container:
+        rate = float(container.streams.video[0].average_rate or 25)
+        for frame in container.decode(video=0):
+            if len(frames) >= LOOP_S * rate:
+                break
+            image = frame.to_ndarray(format="bgr24")
+            shrink = min(1.0, LARGEST_PX / max(image.shape[:2]))
+            image = cv2.resize(image, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
+            frames.append(np.asarray(image[: image.shape[0] // 2 * 2, : image.shape[1] // 2 * 2], dtype=np.uint8))
+    return frames, rate
+
+
+def face_of(frame: Frame) -> Face:
+    """The largest face."""
+    luma = np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+    return open_detector(FeatureSettings(detector="mesh")).find(Picture(0.0, luma), luma, None)[0]
+
+
+def turned(frame: Frame, face: Face, kind: str, degrees: float) -> Frame:
+    """``frame`` with the head at ``face`` turned by ``degrees`` down (a nod) or to the right (a shake)."""
+    height, width = frame.shape[:2]
+    y, x = np.mgrid[:height, :width].astype(np.float32)
+    across, down = (x - face.centre[0]) / (0.62 * face.side), (y - face.centre[1]) / (0.85 * face.side)
+    inside = np.clip(1.0 - across**2 - down**2, 0.0, 1.0)
+    surface = np.sqrt(inside) * DEPTH
+    # The head's edge fades into the room.
+    near = np.clip(np.sqrt(inside) / 0.6, 0.0, 1.0)
+    lever = near * (NECK - DEPTH + surface) if kind == "nod_yes" else surface
+    shift = (math.tan(math.radians(degrees)) * face.side * lever).astype(np.float32)
+    from_x, from_y = (x, y - shift) if kind == "nod_yes" else (x - shift, y)
+    return np.asarray(cv2.remap(frame, from_x, from_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.uint8)
+
+
+def planted_film(path: Path, planned: Sequence[Planted], target: Path) -> None:
+    """Write the film of ``path``'s first seconds, to and fro, with everything planned."""
+    frames, rate = frames_of(path)
+    face = face_of(frames[0])
+    there_and_back = itertools.cycle([*range(len(frames)), *range(len(frames) - 2, 0, -1)])
+    with av.open(str(target), "w") as container:
+        video = container.add_stream("libx264", rate=round(rate))
+        video.height, video.width = frames[0].shape[:2]
+        video.pix_fmt, video.thread_count, video.options = "yuv420p", 1, {"crf": "20", "preset": "ultrafast"}
+        for number in range(round((planned[-1].span[1] + 1.0) * round(rate))):
+            time_s = number / round(rate)
+            image = frames[next(there_and_back)]
+            for event in planned:
+                if event.span[0] <= time_s < event.span[1]:
+                    image = turned(image, face, event.kind, event.angle(time_s))
+            container.mux(video.encode(av.VideoFrame.from_ndarray(image, format="bgr24")))
+        container.mux(video.encode())
+
+
+def measured(path: Path, detector: str) -> FaceMeasures:
+    """What is seen in one film."""
+    session = Session("s", (), (), (Media("seen", "video", path.name),))
+    face = observe(session, path.parent, FeatureSettings(detector=detector, emotion_model="none"))["seen"].face
+    assert face is not None
+    return face
+
+
+def missed(planned: Sequence[Planted], found: Sequence[Span]) -> Iterator[Planted]:
+    """The planted events that meet no found one."""
+    for event in planned:
+        if not any(min(event.span[1], b) > max(event.span[0], a) for a, b in found):
+            yield event
+
+
+def main(films: Sequence[Path], still: Sequence[Path], detector: str) -> None:
+    """Print what is found, film by film, and over all."""
+    print(f"\n{detector}")
+    for kind in ("nod_yes", "nod_no"):
+        planned, hits, total, other = plan(kind), 0, 0, 0
+        for film in films:
+            with tempfile.TemporaryDirectory() as folder:
+                target = Path(folder) / f"{film.stem}.mp4"
+                planted_film(film, planned, target)
+                events = measured(target, detector).events
+            right, wrong = (events.yes, events.no) if kind == "nod_yes" else (events.no, events.yes)
+            lost = list(missed(planned, right))
+            hits, total, other = hits + len(planned) - len(lost), total + len(planned), other + len(wrong)
+            told = ", ".join(f"{2 * e.degrees:g} deg {e.hz:g} Hz" for e in lost)
+            print(f"  {kind} in {film.name}: {len(planned) - len(lost)} of {len(planned)}; missed: {told or 'none'}")
+        print(f"  {kind}: recall {hits / total:.3f} ({total} planted); {other} of the other kind")
+    seconds, nods = 0.0, 0
+    for film in still:
+        face = measured(film, detector)
+        seconds += float((face.seen.ends_s - face.seen.starts_s)[np.isfinite(face.seen.values)].sum())
+        nods += len(face.events.yes)
+        shown = [tuple(round(edge, 1) for edge in span) for span in face.events.yes]
+        print(f"  {film.name}: nods {shown}, shakes {len(face.events.no)}")
+    if still:
+        print(f"  {nods} nods in {seconds:.0f} s of faces without any")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("films", type=Path, nargs="*")
+    parser.add_argument("--still", type=Path, action="append", default=[], help="a film of somebody who does not nod")
+    parser.add_argument("--detector", action="append", choices=("mesh", "haar"))
+    given = parser.parse_args()
+    for name in given.detector or ["mesh", "haar"]:
+        main(given.films, given.still, name)

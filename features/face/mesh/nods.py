@@ -1,0 +1,129 @@
+"""Nods and shakes by the swings of a head whose turn is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from features.face.nods import HeadEvents
+from features.face.swings import Axis, HeadPath, join
+from features.series import Span
+from features.settings import FeatureSettings
+from foundation.arrays import Floats
+
+SWING, USUAL_SWING = 0.35, 0.45
+"""Least size of each swing of a nod, and of its median swing, in ``nod_range``: 0.045 face heights are about 3 degrees
+of a head that turns about its neck (70 degrees a face height in a film of a nodding child). Heads that speak stay
+below (docs/features.md)."""
+LONGEST_SWING_S = 0.45
+"""From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
+al., 1983); what is slower is a look there and back."""
+UNDER_WAY = 0.15
+"""A swing begins when this share of its way is gone, and ends when this share is left: heads rest between swings."""
+TURNED_DEG = 2.0
+"""Change of yaw or pitch from look to look (root mean square) from which on the pose tells the axis: the networks' own
+unrest is 0.3 to 1.8 degrees."""
+FEWEST_LOOKS = 3
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Looks at one head's turn: ``times_s`` [F], ``yaw`` and ``pitch`` [F] float64 in degrees, NaN where unknown."""
+
+    times_s: Floats
+    yaw: Floats
+    pitch: Floats
+
+    def along(self, axis: Axis, span: Span) -> bool | None:
+        """Whether the head turned more along ``axis`` than across in ``span``; None where it hardly turned at all."""
+        inside = (self.times_s >= span[0]) & (self.times_s <= span[1]) & np.isfinite(self.yaw)
+        if int(inside.sum()) < FEWEST_LOOKS:
+            return None
+        yaw, pitch = (float(np.sqrt(np.mean(np.diff(angles[inside]) ** 2))) for angles in (self.yaw, self.pitch))
+        if max(yaw, pitch) < TURNED_DEG:
+            return None
+        return pitch >= yaw if axis == "y" else yaw > pitch
+
+
+def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSettings) -> HeadEvents:
+    """All nods and shakes in the paths of a person's head: ``nod_crossings`` + 1 swings in a row, to and fro.
+
+    Three swings, with the default: down, up and down again. A single dip, down and up, is none: people who speak make
+    many. Every swing goes ``SWING`` times ``nod_range``, half of them ``USUAL_SWING`` times, and takes at most
+    ``LONGEST_SWING_S``. The swings are those of the followed face, because the points are found too rarely for a nod of
+    4 Hz and the networks' pitch moves with a mouth that speaks; which axis they belong to, the pose tells: a head that
+    nods on a body that sways moves aside, too. Where the head hardly turned (``TURNED_DEG``), the path must go
+    ``nod_axis_ratio`` times as far along as across.
+    """
+    return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
+
+
+@dataclass(frozen=True)
+class Swing:
+    """One way, up or down: from ``start_s`` to ``end_s``, ``size`` in face heights."""
+
+    start_s: float
+    end_s: float
+    size: float
+
+
+def swings_in_a_row(times_s: Floats, values: Floats, smallest: float) -> Iterator[list[Swing]]:
+    """Each longest row of ways to and fro, at least ``smallest`` of ``values`` [F] (face heights) and fast enough."""
+    row: list[Swing] = []
+    halfway_s = -np.inf
+    for first, last in pairwise(turning_points(values, smallest)):
+        began_s, middle_s, ended_s = _way(times_s[first : last + 1], values[first : last + 1])
+        fast = ended_s - began_s <= LONGEST_SWING_S
+        if row and not (fast and middle_s - halfway_s <= LONGEST_SWING_S):
+            yield row
+            row = []
+        row += [Swing(began_s, ended_s, abs(float(values[last] - values[first])))] if fast else []
+        halfway_s = middle_s
+    if row:
+        yield row
+
+
+def _way(times_s: Floats, values: Floats) -> tuple[float, float, float]:
+    """When a way from the first of ``values`` [F] to the last began, was half gone and ended, without the rests."""
+    gone = (values - values[0]) / (values[-1] - values[0])
+    end = int(np.argmax(gone >= 1 - UNDER_WAY))
+    begin = int(np.flatnonzero(gone[:end] <= UNDER_WAY)[-1])
+    climbed = np.maximum.accumulate(gone[begin : end + 1])
+    began, middle, ended = np.interp((UNDER_WAY, 0.5, 1 - UNDER_WAY), climbed, times_s[begin : end + 1]).tolist()
+    return began, middle, ended
+
+
+def turning_points(values: Floats, smallest: float) -> list[int]:
+    """Indices at which ``values`` [F] turn, peaks and valleys by turns, each ``smallest`` at least from the next."""
+    turns: list[int] = []
+    low = high = 0
+    rising: bool | None = None
+    for index, value in enumerate(values.tolist()):
+        low = index if value < values[low] else low
+        high = index if value > values[high] else high
+        if rising is not True and value - values[low] >= smallest:
+            turns.append(low)
+            rising, high = True, index
+        elif rising is not False and values[high] - value >= smallest:
+            turns.append(high)
+            rising, low = False, index
+    return [*turns, high if rising else low] if turns else []
+
+
+def _along(paths: Sequence[HeadPath], axis: Axis, poses: Poses, settings: FeatureSettings) -> tuple[Span, ...]:
+    events: list[Span] = []
+    for path in paths:
+        along, across = (path.x, path.y) if axis == "x" else (path.y, path.x)
+        for row in swings_in_a_row(path.times_s, along, SWING * settings.nod_range):
+            span = row[0].start_s, row[-1].end_s
+            usual = float(np.median([swing.size for swing in row]))
+            if len(row) <= settings.nod_crossings or usual < USUAL_SWING * settings.nod_range:
+                continue
+            inside = (path.times_s >= span[0]) & (path.times_s <= span[1])
+            told = poses.along(axis, span)
+            enough = float(np.ptp(along[inside])) >= settings.nod_axis_ratio * float(np.ptp(across[inside]))
+            events += [span] if (enough if told is None else told) else []
+    return join(events)

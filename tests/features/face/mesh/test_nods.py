@@ -1,0 +1,86 @@
+"""Nods and shakes by swings, on paths whose answer is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.face.mesh.nods import Poses, posed_events, turning_points
+from features.face.swings import HeadPath
+from features.settings import FeatureSettings
+
+SETTINGS = FeatureSettings(detector="mesh")
+TIMES = np.arange(0.0, 8.0, 1 / 15)
+STILL = np.zeros_like(TIMES)
+LOOKS = np.arange(0.0, 8.0, 0.2)
+
+
+def poses(yaw: float = 0.0, pitch: float = 0.0) -> Poses:
+    """A head that turns so many degrees to and fro from look to look."""
+    sign = np.where(np.arange(len(LOOKS)) % 2, 0.5, -0.5)
+    return Poses(LOOKS, yaw * sign, pitch * sign)
+
+
+def found(x=STILL, y=STILL, turned=None, **settings):
+    chosen = FeatureSettings(detector="mesh", **settings)
+    events = posed_events([HeadPath(TIMES, x, y)], turned or poses(), chosen)
+    return len(events.yes), len(events.no)
+
+
+def waves(hz: float, cycles: float, size: float, start_s: float = 2.0):
+    """``size`` face heights from one end to the other."""
+    inside = (start_s <= TIMES) & (start_s + cycles / hz > TIMES)
+    return np.where(inside, size / 2 * np.sin(2 * math.pi * hz * (TIMES - start_s)), 0.0)
+
+
+@pytest.mark.parametrize("hz", [1.5, 2.0, 3.0, 4.0, 4.5])
+@pytest.mark.parametrize("cycles", [2, 3, 4])
+def test_a_head_that_goes_to_and_fro_nods_or_shakes_once(hz, cycles):
+    assert found(y=waves(hz, cycles, 0.12)) == (1, 0)
+    assert found(x=waves(hz, cycles, 0.12)) == (0, 1)
+
+
+@given(st.floats(0.1, 0.4), st.floats(0.3, 1.5))
+def test_a_single_dip_is_no_nod(size, length_s):
+    dip = np.where(np.abs(TIMES - 3) < length_s / 2, size * np.cos(math.pi * (TIMES - 3) / length_s) ** 2, 0.0)
+    assert found(y=dip) == (0, 0)
+
+
+def test_what_is_slow_or_small_is_none():
+    assert found(y=waves(0.8, 4, 0.3)) == (0, 0)
+    assert found(y=waves(2.0, 4, 0.03)) == (0, 0)
+    assert found(y=waves(2.0, 4, 0.03), nod_range=0.05) == (1, 0)
+
+
+def test_crossings_say_how_many_swings_are_needed():
+    assert found(y=waves(2.0, 2, 0.12), nod_crossings=6) == (0, 0)
+    assert found(y=waves(2.0, 5, 0.12), nod_crossings=6) == (1, 0)
+
+
+def test_the_pose_tells_the_axis_and_without_it_the_path():
+    y, x = waves(2.0, 3, 0.1), waves(2.0, 3, 0.12)
+    assert found(x, y) == (0, 0)
+    assert found(x, y, poses(yaw=3.0, pitch=6.0)) == (1, 0)
+    assert found(x, y, poses(yaw=6.0, pitch=3.0)) == (0, 1)
+    assert found(x, y, poses(yaw=1.0, pitch=1.5)) == (0, 0)  # the networks' own unrest
+    assert found(x, y, Poses(LOOKS, LOOKS * math.nan, LOOKS * math.nan)) == (0, 0)
+    assert found(x / 3, y) == (1, 0)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=0, max_size=60), st.floats(0.05, 0.5))
+def test_turning_points_are_peaks_and_valleys_by_turns(values, smallest):
+    turns = turning_points(np.array(values), smallest)
+    ways = np.diff([values[index] for index in turns])
+    assert turns == sorted(set(turns))
+    assert (np.abs(ways) >= smallest).all()
+    assert (ways[1:] * ways[:-1] < 0).all()
+    assert bool(turns) == (len(values) > 0 and float(np.ptp(values)) >= smallest)
+
+
+def test_a_path_too_short_has_nothing():
+    assert posed_events([], poses(), SETTINGS).yes == ()
+    assert posed_events([HeadPath(TIMES[:1], STILL[:1], STILL[:1])], poses(), SETTINGS).no == ()
