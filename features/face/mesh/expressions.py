@@ -10,6 +10,7 @@ from features.face.clock import Clock, hold_s
 from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import blinks
 from features.face.mesh.gaze import on_screen
+from features.face.mesh.mouth import asked_of_a_smile
 from features.face.mesh.nods import Poses, posed_events
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
 from features.face.nods import HeadEvents
@@ -63,13 +64,15 @@ class MeshExpressions:
         held_s = hold_s(times, settings.mesh_rate_hz)
         scores = self._values(lambda told: told.smile)
         level = smoothed(times, scores, SMILE_SMOOTH_S)
-        smiles = np.where(np.isfinite(level), (level >= settings.smile_level).astype(float), np.nan)
+        openings = self._values(lambda told: told.mouth)
+        enough = settings.smile_level + asked_of_a_smile(times, openings)
+        smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
         eyes = self._eyes()
         traces = eyes.traces | {
             name: sampled(times, values, held_s)
             for name, values in (
                 ("smile_score", scores),
-                ("mouth_opening", self._values(lambda told: told.mouth)),
+                ("mouth_opening", openings),
                 ("head_yaw_deg", self._values(lambda told: told.pose.yaw)),
                 ("head_pitch_deg", self._values(lambda told: told.pose.pitch)),
                 ("head_roll_deg", self._values(lambda told: told.pose.roll)),

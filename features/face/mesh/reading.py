@@ -10,9 +10,10 @@ from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
 from features.face.mesh.gaze import gaze_confidence, gaze_yaw
 from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
+from features.face.mesh.mouth import mouth_opening
 from features.face.mesh.networks import mesh_networks
 from features.face.mesh.points import RIGHT_EYE
-from features.face.mesh.smile import mouth_opening, smile_score
+from features.face.mesh.smile import smile_score
 from features.recording.video import Picture
 
 MOUTH_HIDDEN = 50.0

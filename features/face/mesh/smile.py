@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
+from features.face.mesh.mouth import LIPS
 from features.face.mesh.points import MOUTH_CORNERS, FacePoints
 
-LIPS = (13, 14)
-"""Middle of the upper and of the lower lip, inner edges."""
 LIDS = (((159, 145), (158, 153), (160, 144)), ((386, 374), (385, 380), (387, 373)))
 EYES = ((33, 133), (263, 362))
 WIDTH = (0.545, 0.73)
@@ -35,11 +34,6 @@ def smile_score(face: FacePoints) -> float:
     lift = float((face.points[list(MOUTH_CORNERS)].mean(axis=0) - middle) @ face.up()) / face.eye_distance
     mouth = math.sqrt(_share(across, WIDTH) * _share(lift, LIFT))
     return MOUTH_SHARE * mouth + (1 - MOUTH_SHARE) * mouth * _share(_opening(face), NARROW)
-
-
-def mouth_opening(face: FacePoints) -> float:
-    """Distance of the lips' inner edges, in eye distances."""
-    return face.apart(*LIPS) / face.eye_distance
 
 
 def _opening(face: FacePoints) -> float:
