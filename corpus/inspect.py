@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass
 from statistics import quantiles
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus.checks.scores import outside_scale
 from corpus.corpus import Corpus
 from corpus.histogram import Bin, draw, histogram
+from corpus.labellers import is_computed
 from corpus.moments import mean, spread, total
 from corpus.session import Rating, Session
 from corpus.validate import validate
@@ -46,7 +48,7 @@ class RatingSummary:
 class LabelSummary:
     """One name of turn labels; ``off_scale`` of them lie outside of their scale and are no part of the mean.
 
-    ``mean`` is None where no label has a value that counts.
+    ``mean`` is None where no label has a value that counts; ``by`` is what computed them, None where people gave them.
     """
 
     name: str
@@ -54,6 +56,7 @@ class LabelSummary:
     sessions: int
     off_scale: int
     mean: float | None
+    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -159,16 +162,28 @@ def _rating(name: str, ratings: Sequence[Rating], rows: int, off_scale: int) -> 
 
 
 def _labels(corpus: Corpus) -> tuple[LabelSummary, ...]:
-    off_scale = outside_scale(corpus.turn_labels, "value")
-    strays = Counter(corpus.turn_labels.filter(off_scale).column("name").to_pylist())
-    groups = corpus.turn_labels.filter(pc.invert(off_scale)).group_by("name", use_threads=False)
+    annotators = corpus.turn_labels.column("annotator").to_pylist()
+    computed = pa.array([by if is_computed(by) else None for by in annotators], pa.string())
+    table = corpus.turn_labels.append_column("by", computed)
+    off_scale = outside_scale(table, "value")
+    strays = Counter((row["name"], row["by"]) for row in table.filter(off_scale).select(["name", "by"]).to_pylist())
+    groups = table.filter(pc.invert(off_scale)).group_by(["name", "by"], use_threads=False)
     counts = groups.aggregate([("value", "count"), ("session_id", "count_distinct"), ("value", "mean")])
     return tuple(
         LabelSummary(
-            row["name"], row["value_count"], row["session_id_count_distinct"], strays[row["name"]], row["value_mean"]
+            row["name"],
+            row["value_count"],
+            row["session_id_count_distinct"],
+            strays[row["name"], row["by"]],
+            row["value_mean"],
+            row["by"],
         )
-        for row in sorted(counts.to_pylist(), key=lambda row: str(row["name"]))
+        for row in sorted(counts.to_pylist(), key=lambda row: (str(row["name"]), row["by"] or ""))
     )
+
+
+def _by(annotator: str | None) -> str:
+    return "" if annotator is None else f" ({annotator}, nobody judged them)"
 
 
 def _oddities(sessions: Sequence[Session]) -> Iterable[Oddity]:
@@ -234,7 +249,8 @@ def render(inspection: Inspection, where: str = "") -> str:
         ]
     lines += [""] * bool(i.labels)
     lines += [
-        f"turn labels {label.name!r}: {label.labels:,} on {label.sessions:,} sessions{_strays(label.off_scale)}"
+        f"turn labels {label.name!r}{_by(label.by)}: {label.labels:,} on {label.sessions:,} sessions"
+        + _strays(label.off_scale)
         + ("" if label.mean is None else f", mean {label.mean:.2f}")
         for label in i.labels
     ]

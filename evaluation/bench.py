@@ -51,7 +51,7 @@ class Bench:
         settings: EvaluationSettings,
         frames: pa.Table | None = None,
     ) -> Bench:
-        """Read faces and labels (tables of the corpus, None where there are none) on their turns."""
+        """Read faces and ``labels`` (of people, or of one computation) on their turns; None where there are none."""
         if not aligned.held.episodes:
             return cls(aligned, NO_EPISODES, NO_EPISODES, settings)
         return cls(
@@ -109,15 +109,22 @@ class Bench:
         return {**figures, "global_loss": NO_UNITS, "sum_residual": NO_UNITS, **no_units}
 
     def _of_turns(self, values: Floats) -> Figures:
-        held, faces, labels, settings = self.aligned.held, self.faces, self.labels, self.settings
+        held, faces, settings = self.aligned.held, self.faces, self.settings
         return {
             "local_difference": faces
             if isinstance(faces, Missing)
             else local_difference(held, values, faces, settings),
-            "spearman": labels
-            if isinstance(labels, Missing)
-            else agreement.within_session(held, values, labels, settings),
-            "auc": labels if isinstance(labels, Missing) else agreement.pooled_auc(held, values, labels, settings),
+            **self.agreement(values),
+        }
+
+    def agreement(self, values: Floats) -> Figures:
+        """How far values [shape=(K, N)] order the turns as the labels do."""
+        held, labels, settings = self.aligned.held, self.labels, self.settings
+        if isinstance(labels, Missing):
+            return {"spearman": labels, "auc": labels}
+        return {
+            "spearman": agreement.within_session(held, values, labels, settings),
+            "auc": agreement.pooled_auc(held, values, labels, settings),
         }
 
     def face_counts(self) -> FaceCounts | Missing:

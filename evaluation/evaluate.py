@@ -32,11 +32,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus.labellers import peoples_labels
 from corpus.session import Episode
 from evaluation import baselines
 from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.caution import cautions
+from evaluation.computed import computed_agreements
 from evaluation.consistency import consistency
 from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from evaluation.figure import Estimate, Missing
@@ -89,7 +91,7 @@ def evaluate(
     utterance_features : pa.Table or None
         For the local difference; None without recordings.
     turn_labels : pa.Table or None
-        For the agreement with people; None where nobody judged turns.
+        For the agreement with people and, apart from it, with what was computed; None where there are none.
     samples : pa.Table or None
         SAMPLES schema, of all splits; None where no method was asked more than once.
     frames : pa.Table or None
@@ -118,21 +120,24 @@ def evaluate(
     held = HeldOut.of(test)
     if not held.episodes:
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
+    judged = None if turn_labels is None else peoples_labels(turn_labels)
     rests = rests_on(unjudged, unjudged_locally, training, test)
     partial = [name for name, episodes_ in unjudged.items() if episodes_]
     of_some = pc.is_in(rewards["method"], pa.array(partial, pa.string()))
     everywhere = rewards.filter(pc.invert(of_some))
     scored, decomposed = AlignedValues.of(scores, held), AlignedValues.of(everywhere, held)
-    bench = Bench.of(scored, utterance_features, turn_labels, settings, frames)
+    bench = Bench.of(scored, utterance_features, judged, settings, frames)
     models = _models(bench, offsets)
     known = [episode.score for episode in training]
     constant = _baselines(bench, bench.model, known)
-    of_decomposers = Bench.of(decomposed, utterance_features, turn_labels, settings, frames)
+    of_decomposers = Bench.of(decomposed, utterance_features, judged, settings, frames)
     decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets, residuals)
     decompositions = list(_summarise(of_decomposers, decomposers, constant[baselines.MEAN]))
+    of_some_alone = []
     for name in partial:  # On the episodes that it could judge, which are not the others'.
         own = AlignedValues.of(rewards.filter(pc.field("method") == name), held)
-        alone = Bench.of(own, utterance_features, turn_labels, settings, frames)
+        of_some_alone.append(own)
+        alone = Bench.of(own, utterance_features, judged, settings, frames)
         figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets, residuals)
         decompositions += _summarise(alone, figures, constant[baselines.MEAN])
     undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
@@ -157,6 +162,7 @@ def evaluate(
         warnings=cautions(held, scored, decomposed, _without(models, own_units), constant[baselines.MEAN], settings),
         settings=settings,
         consistency=() if samples is None else consistency(samples),
+        computed=computed_agreements(turn_labels, scored, (decomposed, *of_some_alone), settings),
     )
 
 

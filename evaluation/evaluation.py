@@ -92,6 +92,30 @@ class OneAnnotator:
 
 
 @dataclass(frozen=True)
+class MethodAgreement:
+    """How far one method orders the turns as some labels do."""
+
+    method: str
+    spearman: Figure
+    auc: Figure
+
+
+@dataclass(frozen=True)
+class ComputedAgreement:
+    """Agreement with labels that were computed and that nobody gave; ``by`` is their annotator, ``computed:…``.
+
+    ``comparisons`` are of the figures ``computed_spearman`` and ``computed_auc``, among ``reward_models`` or
+    ``decompositions``.
+    """
+
+    by: str
+    counts: AgreementCounts | Missing
+    reward_models: tuple[MethodAgreement, ...]
+    decompositions: tuple[MethodAgreement, ...]
+    comparisons: tuple[PairedDifference, ...]
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Everything that ``evaluation.json`` holds; methods and baselines are sorted by name.
 
@@ -100,7 +124,8 @@ class Evaluation:
     ``rests`` tells which methods had nothing to judge by in some sessions: the row of such a one among the
     decompositions is of other sessions than the rest, and is compared with none. ``own_units`` are the methods whose
     rewards are in other units than the score's; ``notes`` are what a reader has to know of the methods, as whoever
-    called the evaluation says it.
+    called the evaluation says it. ``agreement``, ``one_annotator``, ``human`` and the methods' Spearman and AUC are of
+    people's labels alone; ``computed`` has those of computed ones, each kind by itself.
     """
 
     rating: str
@@ -120,6 +145,7 @@ class Evaluation:
     own_units: tuple[str, ...] = ()
     rests: tuple[RestsOn, ...] = ()
     notes: tuple[str, ...] = ()
+    computed: tuple[ComputedAgreement, ...] = ()
 
     @property
     def partial(self) -> frozenset[str]:
@@ -127,9 +153,14 @@ class Evaluation:
         return frozenset(rests.method for rests in self.rests if rests.part == "all")
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN."""
+        """The document of ``evaluation.json``: plain JSON values, keys sorted, no NaN.
+
+        ``computed`` is no key of it where the corpus has no computed labels.
+        """
         text = json.dumps(_adapter().dump_python(self, mode="json"), sort_keys=True, allow_nan=False)
         document: dict[str, Any] = json.loads(text)
+        if not self.computed:
+            del document["computed"]
         return document
 
     @classmethod

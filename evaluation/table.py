@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.agreement import AgreementCounts
 from evaluation.consistency import Consistency
-from evaluation.evaluation import Evaluation, MethodFigures
+from evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.local_difference import rule_of
 from foundation.numbers import fixed
@@ -25,10 +26,13 @@ TITLES = {
     "slope": "Slope",
     "intercept": "Intercept",
     "calibration_error": "Calibration error",
+    "computed_spearman": "Spearman (computed)",
+    "computed_auc": "AUC (computed)",
 }
-"""Fields of ``MethodFigures`` and what their columns are called."""
+"""Fields of ``MethodFigures``, figures of the agreement with computed labels, and what their columns are called."""
 MODEL_COLUMNS = ("global_loss", "below_mean", "local_difference", "spearman", "auc")
 CALIBRATION_COLUMNS = ("slope", "intercept", "calibration_error")
+COMPUTED_COLUMNS = ("computed_spearman", "computed_auc")
 DECOMPOSITION_COLUMNS = ("sum_residual", "local_difference", "spearman", "auc")
 CONSISTENCY_HEADER = (
     "Method",
@@ -50,6 +54,8 @@ MEANING = {
     "their word; below 1 they are too far apart.",
     "calibration_error": "Calibration error: mean |given - predicted| of bins of predicted scores, each weighing as "
     "many sessions as it holds; chance alone makes it larger than 0.",
+    "computed_spearman": "Spearman, AUC (computed): with computed labels in the place of people's; nobody judged these "
+    "turns.",
 }
 Row = tuple[str, Mapping[str, Figure]]
 
@@ -85,6 +91,8 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
         tables.append(_grid(title, DECOMPOSITION_COLUMNS, divided, own))
     tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted, own))
+    for computed in evaluation.computed:
+        tables += _computed_grids(computed, evaluation.counts)
     if evaluation.consistency:
         tables.append(_consistency_grid(evaluation.consistency))
     return tuple(tables)
@@ -117,12 +125,8 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             "units of the labels, so that its sign compares with the other rows, not its size."
         )
     if not isinstance(agreement, Missing):
-        a, turns = agreement, settings.labelled_turns
-        notes.append(
-            f"People: labels {a.label!r}. Spearman over {a.episodes} sessions (left out: {a.few} with fewer than "
-            f"{turns} labelled turns, {a.constant} with one label throughout). AUC over {a.above} turns above and "
-            f"{a.below} below the {a.middle_is}."
-        )
+        notes.append(f"People: {_rests_on_labels(agreement, settings.labelled_turns)}")
+    notes += [_computed_note(computed, settings.labelled_turns) for computed in evaluation.computed]
     shown_methods = {row[0] for grid in figures_only for row in grid.rows}
     if own := [name for name in evaluation.own_units if name in shown_methods]:
         notes.append(
@@ -167,6 +171,39 @@ def read(evaluation: Evaluation | Mapping[str, Any]) -> Evaluation:
     return evaluation if isinstance(evaluation, Evaluation) else Evaluation.from_json(evaluation)
 
 
+def _computed_grids(computed: ComputedAgreement, counts: HeldOutCounts) -> list[Grid]:
+    """Reward models and decompositions beside labels that nobody gave."""
+    groups = (
+        ("Reward models", computed.reward_models, _basis(counts.scored_sessions, counts.scored_episodes)),
+        ("Decompositions", computed.decompositions, _basis(counts.decomposed_sessions, counts.decomposed_episodes)),
+    )
+    return [
+        _grid(
+            f"{title} and labels of {computed.by}: {basis}",
+            COMPUTED_COLUMNS,
+            [(row.method, {"computed_spearman": row.spearman, "computed_auc": row.auc}) for row in rows],
+            (),
+        )
+        for title, rows, basis in groups
+        if rows
+    ]
+
+
+def _computed_note(computed: ComputedAgreement, turns: int) -> str:
+    counts = computed.counts
+    if isinstance(counts, Missing):
+        return f"{computed.by}: {counts.reason}."
+    return f"{computed.by}, which nobody judged: {_rests_on_labels(counts, turns)}"
+
+
+def _rests_on_labels(counts: AgreementCounts, turns: int) -> str:
+    return (
+        f"labels {counts.label!r}. Spearman over {counts.episodes} sessions (left out: {counts.few} with fewer than "
+        f"{turns} labelled turns, {counts.constant} with one label throughout). AUC over {counts.above} turns above "
+        f"and {counts.below} below the {counts.middle_is}."
+    )
+
+
 def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
     def percent(share: float | None) -> str:
         return NONE if share is None else f"{share:.1%}"
@@ -189,7 +226,7 @@ def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
 
 
 def _row(figures: MethodFigures) -> Row:
-    return figures.method, {column: getattr(figures, column) for column in TITLES}
+    return figures.method, {column: getattr(figures, column) for column in TITLES if column not in COMPUTED_COLUMNS}
 
 
 def _basis(sessions: int, episodes: int) -> str:

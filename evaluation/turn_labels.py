@@ -1,4 +1,4 @@
-"""People's labels of single turns, on the held-out target turns."""
+"""Labels of single turns on the held-out target turns: people's, or those that were computed in one way."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_labels(table: pa.Table | None, held: HeldOut, settings: EvaluationSetti
     Parameters
     ----------
     table : pa.Table or None
-        ``turn_labels``; None or empty where nobody judged turns.
+        Rows of ``turn_labels`` of people, or of one computation; None or empty where there are none.
     """
     if table is None or table.num_rows == 0:
         return Missing("the corpus has no labels of turns by people")

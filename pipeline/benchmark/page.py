@@ -6,7 +6,7 @@ import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
+from evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, PairedDifference
 from evaluation.figure import Estimate
 from evaluation.table import TITLES, render_markdown
 from foundation.numbers import fixed
@@ -45,6 +45,8 @@ def _paired(evaluation: Evaluation) -> list[str]:
             rows = [row for c in evaluation.comparisons if (row := _row(c, group, figure, best)) is not None]
             if rows:
                 blocks.append(_table(f"{title}: {TITLES[figure]} of `{_cell(best)}` less", rows))
+    for computed in evaluation.computed:
+        blocks += _paired_with(computed)
     if not blocks:
         return []
     note = (
@@ -53,6 +55,20 @@ def _paired(evaluation: Evaluation) -> list[str]:
         "is best partly by chance."
     )
     return ["## Paired differences", note, *blocks]
+
+
+def _paired_with(computed: ComputedAgreement) -> list[str]:
+    """The same for the agreement with labels that were computed."""
+    blocks = []
+    for group, title in GROUPS.items():
+        rows_of = {row.method: row for row in getattr(computed, group)}
+        for figure in dict.fromkeys(c.figure for c in computed.comparisons if c.among == group):
+            field = figure.removeprefix("computed_")
+            values = {m: e.value for m, row in rows_of.items() if isinstance(e := getattr(row, field), Estimate)}
+            best = max(values, key=lambda name: (values[name], name))
+            rows = [row for c in computed.comparisons if (row := _row(c, group, figure, best)) is not None]
+            blocks.append(_table(f"{title}, {_cell(computed.by)}: {TITLES[figure]} of `{_cell(best)}` less", rows))
+    return blocks
 
 
 def _decompositions(evaluation: Evaluation) -> tuple[MethodFigures, ...]:
@@ -99,13 +115,12 @@ def _turns(shown: ShownSession, picture: str, own_units: Collection[str], constr
         units = f"They have the same sum whatever the method, so that their order is what differs.{aside}"
     else:
         units = "They are each method's own numbers as they come: nothing makes them sum to the score."
-    header = ["turn", f"what {shown.target} said", *(["people"] if _judged(shown) else []), *methods]
+    header = ["turn", f"what {shown.target} said", *shown.labels, *methods]
     lines = []
     for i, turn in enumerate(shown.turns):
-        label = shown.people[i]
-        people = [] if not _judged(shown) else ["–" if label is None else f"{label:.2f}"]
+        judged = ["–" if labels[i] is None else f"{labels[i]:.2f}" for labels in shown.labels.values()]
         rewards = [fixed(shown.rewards[method][i], 3, sign=True) for method in methods]
-        lines.append([str(turn), _shortened(shown.texts[i]), *people, *rewards])
+        lines.append([str(turn), _shortened(shown.texts[i]), *judged, *rewards])
     rows = [header, ["---"] * len(header), *lines]
     table = "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
     return [
@@ -115,10 +130,6 @@ def _turns(shown: ShownSession, picture: str, own_units: Collection[str], constr
         f"![rewards of one session by every method]({picture})",
         table,
     ]
-
-
-def _judged(shown: ShownSession) -> bool:
-    return any(label is not None for label in shown.people)
 
 
 def _shortened(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.benchmark.session import ShownSession
@@ -17,18 +18,17 @@ WIDTH_IN, REWARDS_IN, PEOPLE_IN, DPI = 10.0, 4.0, 1.4, 110
 
 
 def picture(shown: ShownSession) -> bytes:
-    """A PNG: each method's rewards over the target turns, above people's mean label where there is one."""
+    """A PNG: each method's rewards over the target turns, above people's mean label and computed ones, if any."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    judged = any(label is not None for label in shown.people)
-    heights = [REWARDS_IN, *([PEOPLE_IN] if judged else [])]
+    heights = [REWARDS_IN, *[PEOPLE_IN] * len(shown.labels)]
     figure = Figure(figsize=(WIDTH_IN, sum(heights) + 0.5), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     _rewards(panels[0], shown)
-    if judged:
-        _people(panels[1], shown)
+    for panel, (whose, labels) in zip(panels[1:], shown.labels.items(), strict=True):
+        _labels(panel, whose, labels)
     panels[-1].set_xticks(range(len(shown.turns)), [str(turn) for turn in shown.turns])
     panels[-1].set_xlabel(f"turn of {shown.target}", parse_math=False)
     buffer = io.BytesIO()
@@ -47,8 +47,8 @@ def _rewards(axes: Axes, shown: ShownSession) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
 
-def _people(axes: Axes, shown: ShownSession) -> None:
-    known = [(i, label) for i, label in enumerate(shown.people) if label is not None]
+def _labels(axes: Axes, whose: str, labels: Sequence[float | None]) -> None:
+    known = [(i, label) for i, label in enumerate(labels) if label is not None]
     axes.plot([i for i, _ in known], [label for _, label in known], color="#444444", marker="s", markersize=3)
-    axes.set_ylabel("people")
+    axes.set_ylabel(whose.replace(" (", "\n("), parse_math=False)
     axes.grid(color="#e4e4e4")

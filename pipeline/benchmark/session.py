@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus.labellers import computed_labels, peoples_labels
 from corpus.session import Episode
 from pipeline.engine.engine import Engine
 
@@ -22,7 +23,8 @@ class ShownSession:
     """T target turns of one episode.
 
     ``rewards`` has each method's T rewards (mean over seeds, units of the score), ``people`` the mean human label of
-    each turn, None where nobody judged it (and for all turns where the corpus has no labels).
+    each turn, None where nobody judged it (and for all turns where the corpus has no labels); ``computed`` has the
+    labels that nobody gave, by what computed them.
     """
 
     session_id: str
@@ -32,10 +34,20 @@ class ShownSession:
     texts: tuple[str, ...]
     rewards: Mapping[str, tuple[float, ...]]
     people: tuple[float | None, ...]
+    computed: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> dict[str, tuple[float | None, ...]]:
+        """T labels by whose they are: ``people`` where they judged any turn, then what was computed."""
+        judged = any(label is not None for label in self.people)
+        return ({"people": self.people} if judged else {}) | dict(self.computed)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self)
+        """Plain JSON values; ``computed`` is left out where nothing was."""
+        document = asdict(self)
+        if not self.computed:
+            del document["computed"]
+        return document
 
 
 def shown_session(engine: Engine, asked: str | None) -> ShownSession | None:
@@ -92,12 +104,9 @@ def _values(rewards: pa.Table, episode: Episode, methods: Sequence[str]) -> dict
 
 
 def _shown(engine: Engine, episode: Episode, values: Mapping[str, tuple[float, ...]]) -> ShownSession:
-    labels = engine.corpus.turn_labels
-    name = engine.config.evaluate.label
-    judged: dict[int, list[float]] = {}
-    for row in labels.filter(pc.equal(labels["session_id"], episode.session_id)).to_pylist():
-        if name is None or row["name"] == name:
-            judged.setdefault(row["turn"], []).append(row["value"])
+    labels, name = engine.corpus.turn_labels, engine.config.evaluate.label
+    here = labels.filter(pc.equal(labels["session_id"], episode.session_id))
+    named = here if name is None else here.filter(pc.equal(here["name"], name))
     return ShownSession(
         session_id=episode.session_id,
         target=episode.rating.target,
@@ -105,5 +114,14 @@ def _shown(engine: Engine, episode: Episode, values: Mapping[str, tuple[float, .
         turns=episode.target_turns,
         texts=tuple(" ".join(episode.turns[i].text.split()) for i in episode.target_positions),
         rewards=values,
-        people=tuple(statistics.fmean(judged[turn]) if turn in judged else None for turn in episode.target_turns),
+        people=_labelled(peoples_labels(named), episode),
+        computed={f"{by} ({what})": _labelled(of, episode) for (by, what), of in computed_labels(named).items()},
     )
+
+
+def _labelled(labels: pa.Table, episode: Episode) -> tuple[float | None, ...]:
+    """The mean label of each of the T target turns, None where there is none."""
+    values: dict[int, list[float]] = {}
+    for turn, value in zip(labels["turn"].to_pylist(), labels["value"].to_pylist(), strict=True):
+        values.setdefault(turn, []).append(value)
+    return tuple(statistics.fmean(values[turn]) if turn in values else None for turn in episode.target_turns)

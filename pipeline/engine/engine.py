@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.corpus import Corpus
+from corpus.labellers import is_computed
 from corpus.session import Session
 from foundation.errors import ApportionError, InputError, StoppedError, UnitError
 from foundation.files import canonical_json, digest, write_atomically
@@ -140,6 +141,9 @@ class Engine:
             content["others"] = "apart"
         if stage.turn_labels:
             content["turn_labels"] = _table_digest(self.corpus, set(self.sessions))
+            if any(map(is_computed, self.corpus.turn_labels["annotator"].to_pylist())):
+                # What was evaluated while they counted as people's is evaluated anew.
+                content["computed_labels"] = "apart"
         key = self._keys[(name, unit)] = digest(content)
         return key
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from corpus.schema import REWARDS
 from corpus.session import Episode
-from evaluation.evaluation import PairedDifference
+from evaluation.evaluation import Evaluation, PairedDifference
 from evaluation.table import TITLES, Grid, footnotes, grids, read
 from pipeline.report.bars import colour_class
 from pipeline.report.curves import stage_charts
@@ -118,7 +118,7 @@ def render_report(inputs: ReportInputs) -> str:
         "missing": [(title, clean(why, CAUSE_LIMIT)) for title, why in inputs.missing.items()],
         "grids": [_with_minus(grid) for grid in grids(evaluation)] if evaluation else [],
         "footnotes": footnotes(evaluation) if evaluation else (),
-        "comparisons": [_comparison(comparison) for comparison in evaluation.comparisons] if evaluation else [],
+        "comparisons": _comparisons(evaluation) if evaluation else [],
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
         "sessions": session_views(inputs.episodes, rewards, inputs.splits, inputs.descriptors, colours),
         "training": stage_charts(inputs.histories, colours, inputs.unfinished),
@@ -168,7 +168,15 @@ def _with_minus(grid: Grid) -> Grid:
     return replace(grid, rows=tuple((name, *(cell.replace("-", "−") for cell in cells)) for name, *cells in grid.rows))
 
 
-def _comparison(comparison: PairedDifference) -> tuple[str, ...]:
+def _comparisons(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """Rows of the table of paired differences; those by computed labels say which, and come last."""
+    rows = [_comparison(comparison) for comparison in evaluation.comparisons]
+    for computed in evaluation.computed:
+        rows += [_comparison(comparison, f" {clean(computed.by, 60)}") for comparison in computed.comparisons]
+    return rows
+
+
+def _comparison(comparison: PairedDifference, by: str = "") -> tuple[str, ...]:
     """A row: the two methods, figure, group, their difference, its interval."""
     difference = comparison.difference
     interval = "–"
@@ -177,7 +185,7 @@ def _comparison(comparison: PairedDifference) -> tuple[str, ...]:
     among = "decompositions" if comparison.among == "decompositions" else "reward models"
     return (
         f"{clean(comparison.method, 60)} − {clean(comparison.against, 60)}",
-        TITLES[comparison.figure],
+        f"{TITLES[comparison.figure]}{by}",
         among,
         signed(difference.value),
         interval,

@@ -136,6 +136,27 @@ def test_values_off_their_scale_are_named_and_in_no_figure():
     assert "turn labels 'q': 1 on 1 sessions (1 off the scale is left out of all figures), mean 1.00" in text
 
 
+def test_computed_labels_are_told_apart_from_peoples_of_the_same_name():
+    label = {"session_id": "a", "turn": 1, "name": "q", "low": 0.0, "high": 2.0}
+    corpus = corpus_of(
+        "c",
+        sessions=[session("a")],
+        utterances=turns("a", "XY"),
+        turn_labels=[
+            label | {"annotator": "1", "value": 2.0},
+            label | {"annotator": "computed:rollouts", "value": 1.0},
+            label | {"annotator": "computed:rules", "value": 0.0},
+        ],
+    )
+    found = inspect(corpus)
+    assert [(label.by, label.mean) for label in found.labels] == [
+        (None, 2.0), ("computed:rollouts", 1.0), ("computed:rules", 0.0)
+    ]  # fmt: skip
+    text = render(found)
+    assert "turn labels 'q': 1 on 1 sessions, mean 2.00" in text
+    assert "turn labels 'q' (computed:rollouts, nobody judged them): 1 on 1 sessions, mean 1.00" in text
+
+
 def test_the_largest_numbers_have_figures_too():
     values = [
         rating(id_, score=score, low=-1.7e308, high=1.7e308) for id_, score in zip("ab", (1e308, -1e308), strict=True)

@@ -214,6 +214,7 @@ def label(**change):
         ({"value": float("nan")}, "value", "nan is not a number"),
         ({"low": 2.0, "value": 2.0}, "low", "low 2 is not below high 2"),
         ({"name": None}, "name", "no value"),
+        ({"annotator": "computed:"}, "annotator", "'computed:' does not say what computed the label"),
     ],
 )
 def test_turn_labels(change, column, words):

@@ -11,8 +11,8 @@ from corpus.corpus import Corpus
 from corpus.session import Media, Rating, Session, Turn
 from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings
-from evaluation.evaluation import Evaluation, PairedDifference
-from evaluation.figure import Estimate
+from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
+from evaluation.figure import Estimate, Missing
 from foundation.errors import InputError
 from pipeline.assembly import open_engine
 from pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
@@ -184,6 +184,27 @@ def test_any_number_of_methods_and_any_text_can_be_drawn_and_written(people):
     text = page(EVALUATION, basis, one, PICTURE)
     assert "<script" not in text and "[x](http" not in text
     assert ("people" in text.split("turn by turn")[1]) == (people[0] is not None)
+
+
+def test_computed_labels_stand_beside_peoples_and_say_what_computed_them():
+    one = replace(shown((1.0, None)), computed={f"computed:{EVIL} (value)": (None, -0.5)})
+    assert list(one.labels) == ["people", f"computed:{EVIL} (value)"] and "computed" not in shown().to_json()
+    assert one.to_json()["computed"] == one.computed and picture(one) != picture(shown((1.0, None)))
+    table = page(EVALUATION, BASIS, one, PICTURE).split("turn by turn")[1]
+    assert "| people | computed:" in table and "| – | -0.50 |" in table and "<script" not in table
+
+
+def test_paired_differences_of_the_agreement_with_computed_labels_have_tables_of_their_own():
+    first, second = (row.method for row in EVALUATION.reward_models[:2])
+    rows = tuple(
+        MethodAgreement(name, Estimate(value, 0.0, 1.0, 9), Missing("no turns"))
+        for name, value in ((first, 0.2), (second, 0.7))
+    )
+    difference = PairedDifference("reward_models", "computed_spearman", first, second, Estimate(-0.5, -0.6, -0.4, 9))
+    truth = ComputedAgreement("computed:rollouts", Missing("x"), rows, (), (difference,))
+    text = page(replace(EVALUATION, computed=(truth,)), BASIS, None, PICTURE)
+    told = text.split(f"computed:rollouts: Spearman (computed) of `{second}` less")[1]
+    assert f"| {first} | +0.500 [0.400, 0.600] |" in told
 
 
 def test_what_is_in_units_of_its_own_is_not_the_best_and_is_told():

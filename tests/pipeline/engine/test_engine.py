@@ -2,12 +2,14 @@
 
 import errno
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
 from corpus.corpus import Corpus
+from corpus.schema import TURN_LABELS
 from corpus.session import Rating, Session, Turn
 from foundation.errors import InputError, UnitError
 from pipeline.engine.engine import Engine
@@ -225,3 +227,17 @@ def test_where_several_others_are_told_apart_what_was_made_before_is_made_anew(t
 
     assert key(True, "a", "b", "a") == key(False, "a", "b", "a")
     assert key(True, "a", "b", "c") != key(False, "a", "b", "c")
+
+
+def test_an_evaluation_with_computed_labels_is_made_anew_and_others_keep_their_keys(tmp_path, monkeypatch):
+    contents = []
+    monkeypatch.setattr("pipeline.engine.engine.digest", lambda content: contents.append(content) or "key")
+
+    def parts(*annotators):
+        rows = [{"session_id": "s1", "turn": 0, "annotator": by, "name": "q", "value": 1.0} for by in annotators]
+        made = engine(tmp_path, [session("s1")], (replace(STAGES[0], turn_labels=True),))
+        made.corpus = Corpus.of(tmp_path, {"turn_labels": pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow)})
+        made.key("measure", Unit("s1"))
+        return set(contents[-1])
+
+    assert parts("ann", "computed:rules") - parts("ann", None) == {"computed_labels"}

@@ -14,6 +14,8 @@ import pytest
 
 from corpus.schema import DESCRIPTORS, REWARDS
 from corpus.session import Episode, Turn
+from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
+from evaluation.figure import Estimate, Missing
 from pipeline.report.bars import colour_class
 from pipeline.report.page import ReportInputs, Sample, render_report
 from pipeline.report.sessions import MethodStrip, session_views
@@ -317,3 +319,14 @@ def test_a_run_without_an_evaluation_or_rewards_says_why(inputs: ReportInputs) -
     assert "No evaluation. left out: until = 'rewards'" in text and "No rewards. failed: <no disk>" in text
     assert "evaluation" not in found.ids and "No session has rewards." in text and "Policy (up to a failure)" in text
     assert f"Rating {inputs.rating}" in text
+
+
+def test_paired_differences_by_computed_labels_say_whose_they_are():
+    inputs = made_up_inputs()
+    found = Evaluation.from_json(inputs.evaluation)
+    difference = PairedDifference("decompositions", "computed_auc", "llm", "rrd", Estimate(0.1, 0.05, 0.2, 9))
+    row = MethodAgreement("llm", Missing("no turns"), Estimate(0.6, 0.5, 0.7, 9))
+    truth = ComputedAgreement("computed:<rules>", Missing("nobody"), (), (row,), (difference,))
+    page = render_report(replace(inputs, evaluation=replace(found, computed=(truth,)).to_json()))
+    assert "AUC (computed) computed:&lt;rules&gt;" in page
+    assert "Decompositions and labels of computed:&lt;rules&gt;" in page
