@@ -7,12 +7,12 @@ library's client sees to redirects, cookies and logins, of which there are none 
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_client.live.body import ENCODINGS, keeper_of_bodies, library_of
 from llm_client.live.consent import header_from
+from llm_client.live.transport import Transport
 from llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
@@ -44,12 +44,7 @@ class Post:
         import openai
 
         self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
-        self._transport: Any = self._library.AsyncHTTPTransport(
-            verify=transport["verify"],
-            proxy=transport["proxy"],
-            trust_env=transport["trust_env"],
-            limits=openai.DEFAULT_CONNECTION_LIMITS,
-        )
+        self._transport = Transport(self._library, transport, openai.DEFAULT_CONNECTION_LIMITS)
         self._hold_body = keeper_of_bodies(settings.max_reply_bytes)
         self._url = self._library.URL(f"{settings.url.rstrip('/')}/chat/completions")
         named = {header: header_from(variable) for variable, header in ACCOUNT.items()}
@@ -64,7 +59,6 @@ class Post:
             }
         )
         self._extensions = {"timeout": transport["timeout"].as_dict()}
-        self._broken = (self._library.RequestError, ssl.SSLError, *_unmapped())
 
     async def __call__(self, body: Mapping[str, Any]) -> Any:
         """The response to ``body``, read to its end.
@@ -84,7 +78,7 @@ class Post:
             response = await self._send(request)
         except self._library.TimeoutException as error:
             raise openai.APITimeoutError(request=request) from error
-        except self._broken as error:
+        except self._library.RequestError as error:
             raise openai.APIConnectionError(request=request) from error
         if not response.is_success:
             raise _status_error(response)
@@ -97,7 +91,7 @@ class Post:
             await self._hold_body(response)
             await response.aread()
         except BaseException:
-            await response.aclose()  # Else a try that was given up keeps its connection.
+            await response.stream.aclose()  # Else a try that was given up keeps its connection.
             raise
         return response
 
@@ -129,10 +123,3 @@ def _status_error(response: Any) -> APIStatusError:
     words = body.get("message") if isinstance(body, dict) else None
     message = f"Error code: {response.status_code}" + (f" - {words}" if isinstance(words, str) and words else "")
     return as_status(response.status_code, message, response, body)
-
-
-def _unmapped() -> tuple[type[Exception], ...]:
-    """What the HTTP library lets through of the library below it."""
-    import anyio
-
-    return (anyio.EndOfStream,)

@@ -108,6 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     openai: OpenAIServer
     protocol_version = "HTTP/1.1"
+    # Else the body of an answer waits for an acknowledgement of its head, 40 ms on a connection in use.
+    disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"] or 0))
