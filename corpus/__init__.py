@@ -10,11 +10,11 @@
 
 From the ground up: `letters` (who speaks, without names), `session` (one conversation as values), `schema` (every
 table's columns), `labellers` (whose turn labels are), `jsontext`, `textfile`, `csvfile` and `tablefile` (files read
-strictly), `rows` (a corpus that is being made), `moments`, `header_clock` (when a recording begins and ends), `corpus`
-(the folder of tables), `targets` (whose turns count in a session), `people`, `presets` (published shares), `settings`,
-`personsplit` and `splits` (who is learned from), `power`, `problem`, `checks` and `validate` (what is wrong in it),
-`histogram`, `weak_ratings` and `inspect` (what it can tell), `placing` (a corpus that was made, written), `importers`
-(other people's formats).
+strictly), `rows` (a corpus that is being made), `moments`, `header_clock` (when a recording begins and ends),
+`corpus` (the folder of tables), `targets` (whose turns count in a session), `people`, `presets` (published shares),
+`sotopia_eval` (published scales), `settings`, `personsplit` and `splits` (who is learned from), `power`, `problem`,
+`checks` and `validate` (what is wrong in it), `histogram`, `weak_ratings` and `inspect` (what it can tell), `placing`
+(a corpus that was made, written), `importers` (other people's formats).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

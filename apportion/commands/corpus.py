@@ -56,6 +56,7 @@ def import_command(
       esconv    ESConv's JSON or JSONL
       convokit  a ConvoKit corpus folder
       soda      SODA dialogues (no scores)
+      sotopia   published episodes of SOTOPIA (simulated)
     """
     from corpus.importers import import_to
 

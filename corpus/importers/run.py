@@ -17,7 +17,7 @@ from foundation.nearest import did_you_mean
 Importer = Callable[[Path, Mapping[str, str]], NewCorpus]
 KINDS: Mapping[str, str] = {
     name: f"corpus.importers.{name}"
-    for name in ("chat", "media", "candor", "uss", "conture", "esconv", "convokit", "soda")
+    for name in ("chat", "media", "candor", "uss", "conture", "esconv", "convokit", "soda", "sotopia")
 }
 ENTRY_POINTS = "apportion.importers"
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from corpus.sotopia_eval import RANGES
 from environments.core import Act, ActError, Environment, Move, Step
-from environments.sotopia.observation import KINDS, LEAVE, NONE, Part, in_words, part_of
-from environments.sotopia.rules_judge import RANGES, judge_by_rules
+from environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, done, in_words, part_of
+from environments.sotopia.rules_judge import judge_by_rules
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import SeatAct
 from environments.sotopia.visibility import Visibility
@@ -90,10 +91,10 @@ class Sotopia(Environment):
         return dict(RANGES)
 
     def said(self, move: Move) -> str | None:
-        """The words of an act; gestures and deeds with their kind before them, as the released episodes have it."""
-        if move.act.kind in (NONE, LEAVE):
-            return None
-        return move.act.text if move.act.kind == "speak" else f"[{move.act.kind}] {move.act.text}"
+        """The words of an act; every act but speech with its kind before it, as imported episodes have it."""
+        if move.act.kind == SPEAK:
+            return move.act.text
+        return f"[{move.act.kind}] {move.act.text or done(move.act)}"
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The scenario for all; goal and profile for each agent alone."""

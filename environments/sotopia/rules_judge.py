@@ -7,19 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from corpus.sotopia_eval import RANGES
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import Agreement, SeatAct, agreement, gave_away
-
-RANGES: dict[str, tuple[float, float]] = {
-    "GOAL": (0.0, 10.0),
-    "BEL": (0.0, 10.0),
-    "KNO": (0.0, 10.0),
-    "SEC": (-10.0, 0.0),
-    "REL": (-5.0, 5.0),
-    "SOC": (-10.0, 0.0),
-    "FIN": (-5.0, 5.0),
-}
-"""The seven dimensions in the order of section 3, each with its range."""
 
 
 def judge_by_rules(task: Task, acts: Sequence[SeatAct]) -> list[dict[str, float | None]]:

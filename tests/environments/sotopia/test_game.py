@@ -70,7 +70,7 @@ def test_what_is_said_and_known_goes_to_the_corpus() -> None:
     assert [game.said(move) for moves in game.steps for move in moves] == [
         "Hm.",
         "[physical action] opens the door",
-        None,
+        "[none] did nothing",
     ]
     rows = game.backgrounds()
     assert rows[0] == (None, "scenario", TASK.scenario.context)

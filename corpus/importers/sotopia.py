@@ -1,0 +1,185 @@
+"""Published episodes of SOTOPIA: social dialogues of two language models, scored by a third in seven dimensions.
+
+JSON Lines of Sotopia-RL's archive: ``scenario``, ``agents_background``, ``social_goals``, ``social_interactions``,
+``rewards``, and in the older files ``raw_messages``, which hold every act.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.importers.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
+from corpus.importers.options import check_options
+from corpus.importers.sources import numbered, source_files, stem
+from corpus.importers.tally import Tally
+from corpus.jsontext import identifier, number
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
+from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
+from foundation.errors import InputError, UnitError
+
+LICENCE = "licence: treat SOTOPIA's data as CC BY-SA 4.0, Sotopia-RL's as Apache-2.0; simulated, no person spoke"
+RATER, ENVIRONMENT = "environment", "Environment"
+NEAR = 1e-9
+"""How far an overall score may lie from the mean of the seven."""
+_TAG = re.compile(r"</?(?:extra_info|strategy_hint|clarification_hint)>")
+_SILENT = "did nothing"
+_UNSAID = {_SILENT: "[none] did nothing", "left the conversation": "[leave] left the conversation"}
+
+
+@dataclass(frozen=True)
+class _Released:
+    """One episode as the file has it: acts as (speaker, words as the released code renders them)."""
+
+    scenario: str
+    backgrounds: Mapping[str, str]
+    goals: Mapping[str, str]
+    acts: list[tuple[str, str]]
+    scores: dict[str, dict[str, float]]
+    judge: str
+    agents: str
+
+
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+    """Sessions rated by ``environment`` in seven dimensions and ``overall``, the judging model as annotator.
+
+    Parameters
+    ----------
+    src : Path
+        A file of episodes (JSON Lines, plain or gzip), or a folder of them.
+    options : Mapping
+        None are known.
+
+    Raises
+    ------
+    InputError
+        Nothing there can be read as episodes.
+    """
+    check_options("sotopia", options, ())
+    rows, left_out, tally = CorpusRows(), [], Tally()
+    ids: set[str] = set()
+    for path in source_files(src, (".jsonl",)):
+        items = json_items(path)
+        if not any("social_interactions" in item.found for item in items):
+            raise InputError(f"{path}: no episodes of SOTOPIA, which have social_interactions.{first_fault(items)}")
+        for position, item in enumerate(items):
+            session_id = numbered(f"sotopia-{stem(path)}", position)
+            try:
+                session_id = "sotopia-" + identifier(item.value().get("episode_id", session_id), "episode_id")
+                if session_id in ids:
+                    raise UnitError(f"the episode_id {session_id!r} is there already. Give each one of its own.")
+                _session(rows, session_id, _released(item.value()), tally)
+                ids.add(session_id)
+            except UnitError as error:
+                left_out.append(LeftOut(session_id, f"{path.name}, {item.place}: {error}"))
+    return NewCorpus(rows.tables(), (LICENCE, *tally.notes()), tuple(left_out))
+
+
+def _released(item: Mapping[str, Any]) -> _Released:
+    try:
+        backgrounds = {str(name): str(text) for name, text in item["agents_background"].items()}
+        names = list(backgrounds)
+        if len(names) < 2:
+            raise UnitError(f"{len(names)} agents")
+        models = item.get("experiment_model_name_pairs")
+        return _Released(
+            str(item["scenario"]),
+            backgrounds,
+            {name: _TAG.sub("", str(item["social_goals"][name])) for name in names},
+            _raw_acts(item["raw_messages"], names) if "raw_messages" in item else _acts(item, names),
+            {name: _scores(scores) for name, scores in zip(names, item["rewards"], strict=True)},
+            models[0] if models else "not named",
+            " and ".join(models[1:]) if models else "not named",
+        )
+    except SHAPE_ERRORS as error:
+        raise not_in_shape("SOTOPIA", error) from None
+
+
+def _scores(scores: Mapping[str, Any]) -> dict[str, float]:
+    """The seven dimensions and their mean, which is checked."""
+    found = {ours: number(scores[theirs], theirs) for theirs, ours in RELEASED_NAMES.items()}
+    overall = number(scores["overall_score"], "overall_score")
+    mean = sum(found.values()) / len(found)
+    if abs(overall - mean) > NEAR:
+        raise UnitError(f"overall_score is {overall}, and the mean of the seven dimensions {mean}.")
+    return {**found, OVERALL: overall}
+
+
+def _raw_acts(messages: list[list[list[str]]], names: list[str]) -> list[tuple[str, str]]:
+    """What agents sent to the environment; whose turn it is not sends "did nothing", which is dropped.
+
+    Agents take turns: in step t it is the turn of agent t mod N, and only its act is one.
+    """
+    acts = []
+    for step, sent in enumerate(messages):
+        for sender, receiver, words in sent:
+            if receiver == ENVIRONMENT and sender == names[step % len(names)]:
+                acts.append((sender, words))
+    return acts
+
+
+def _acts(item: Mapping[str, Any], names: list[str]) -> list[tuple[str, str]]:
+    """Acts from the text of all, which leaves out who did nothing: agents act by turns, so a gap is such an act.
+
+    A paragraph that begins with a name and an act begins an act, others go on with the one before; empty ones at the
+    end are acts of doing nothing, too.
+    """
+    begins = re.compile(
+        rf"(?P<name>{'|'.join(re.escape(name) for name in names)}):? "
+        r"(?P<act>said: |did nothing|left the conversation|\[non-verbal communication\] |\[action\] )"
+    )
+    acts: list[tuple[str, str]] = []
+    paragraphs = str(item["social_interactions"]).split("\n\n")
+    silent_end = len(paragraphs) - len(str(item["social_interactions"]).rstrip("\n").split("\n\n"))
+    for paragraph in paragraphs[: len(paragraphs) - silent_end]:
+        begun = begins.match(paragraph)
+        if begun is not None:
+            acts += _silent(names, len(acts), begun["name"])
+            acts.append((begun["name"], paragraph[begun.start("act") :]))
+        elif acts and paragraph.strip():
+            acts[-1] = (acts[-1][0], f"{acts[-1][1]}\n\n{paragraph}")
+        elif paragraph.strip():
+            raise UnitError(f"social_interactions begins with {paragraph[:60]!r}, which is no act of {names}")
+    for _ in range(silent_end):
+        acts.append((names[len(acts) % len(names)], _SILENT))
+    return acts
+
+
+def _silent(names: list[str], done: int, acting: str) -> list[tuple[str, str]]:
+    """The acts of doing nothing between the last act and that of ``acting``, when agents act by turns."""
+    missing: list[tuple[str, str]] = []
+    while names[(done + len(missing)) % len(names)] != acting:
+        missing.append((names[(done + len(missing)) % len(names)], _SILENT))
+    return missing
+
+
+def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: Tally) -> None:
+    if not episode.acts:
+        raise UnitError("nobody does anything.")
+    source = f"simulated: sotopia, agents {episode.agents}, judge {episode.judge}"
+    rows.session(session_id, source, language="en")
+    for turn, (name, act) in enumerate(episode.acts):
+        rows.utterance(session_id, turn, name, _words(act))
+    rows.background(session_id, "scenario", episode.scenario)
+    speakers = {name for name, _ in episode.acts}
+    for name in episode.backgrounds:
+        if name not in speakers:
+            tally.add("agents of whom no act is told, left out with their goals and scores", session_id, 1, name)
+            continue
+        rows.background(session_id, "goal", episode.goals[name], name)
+        rows.background(session_id, "profile", episode.backgrounds[name], name)
+        for dimension, score in episode.scores[name].items():
+            scale = RANGES.get(dimension, OVERALL_RANGE)
+            rows.rating(session_id, (RATER, name), dimension, score, scale, annotator=episode.judge)
+
+
+def _words(act: str) -> str:
+    """The utterance that an act is: what was said without its quotation marks, every other act with its kind."""
+    if act.strip() in _UNSAID:
+        return _UNSAID[act.strip()]
+    if act.startswith("said: "):
+        return act.removeprefix("said: ").strip().removeprefix('"').removesuffix('"')
+    return act.replace("[action]", "[physical action]", 1)
