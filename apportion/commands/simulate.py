@@ -9,8 +9,6 @@ from typing import get_args
 
 import click
 
-from apportion.commands.progress import shown_progress
-
 
 @click.group("simulate")
 def simulate_group() -> None:
@@ -49,6 +47,7 @@ def simulate_sotopia_command(
     Every ordered pair of --agents plays every task. GOAL, FIN and SEC are scored where a scenario's rules can tell;
     that is not SOTOPIA-EVAL. The log lies beside the tables (episodes.jsonl): the same command goes on after a kill.
     """
+    from apportion.commands.progress import shown_progress
     from environments.sotopia.game import Rules
     from environments.sotopia.simulation import Choice, plans_of, simulate_sotopia
     from environments.sotopia.visibility import Visibility
