@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
-from decompose.judging.sessions import nothing_to_play
 from decompose.methods import Method
 from environments.simulator import Playable
 from environments.simulators import identity_of, maker_of, open_session
@@ -42,6 +41,8 @@ def check_simulators(before: BeforeRun) -> Iterator[str]:
     simulating = sorted({method_of(unit).name for unit in before.units if method_of(unit).simulates})
     if not simulating:
         return
+    from decompose.judging.sessions import nothing_to_play
+
     judged = {str(unit.session_id) for unit in before.units if method_of(unit).simulates}
     unmade = [name for name in sorted(judged) if maker_of(before.sessions[name], before.root) is None]
     for name in simulating:
