@@ -67,10 +67,10 @@ FRAME_TABLE = table(
 DESCRIPTOR_TABLE = table(
     DESCRIPTORS,
     [
-        (0, "bob", "during", "nods"),
-        (2, "bob", "reply", "smiling"),
-        (3, "bob", "reply", "smiling"),
-        (5, "bob", "during", "of a turn without times"),
-        (0, "bob", "later", "of a window that is not known"),
+        (0, "bob", "during", "nods", "haar"),
+        (2, "bob", "reply", "smiling", "haar"),
+        (3, "bob", "reply", "smiling", "haar"),
+        (5, "bob", "during", "of a turn without times", None),
+        (0, "bob", "later", "of a window that is not known", None),
     ],
 )
