@@ -57,7 +57,14 @@ class Renaming:
         for old, new in self.ids.items():
             if len(old) >= _SHORTEST_LITERAL and any(letter.isdigit() for letter in old):
                 text = text.replace(old, new)
-        return _WORD.sub(lambda found: _cased(found[0], self.words.get(folded(found[0]))), text)
+        # A shorter id stands in for a name where others speak of its bearer; a bare number means many things.
+        short = {folded(old): new for old, new in self.ids.items() if _is_short_id(old)}
+
+        def replaced(found: re.Match[str]) -> str:
+            word = folded(found[0])
+            return short[word] if word in short else _cased(found[0], self.words.get(word))
+
+        return _WORD.sub(replaced, text)
 
     def speaker(self, speaker: str) -> str:
         """The id that stands for the id ``speaker``."""
@@ -165,6 +172,12 @@ def _is_opaque(person: str) -> bool:
     """Neither a name nor a role: something with digits in it that can be looked up in a list of people."""
     words = _WORD.findall(person)
     return any(any(letter.isdigit() for letter in word) and not _is_number(word) for word in words)
+
+
+def _is_short_id(person: str) -> bool:
+    """A word of letters and digits (P0412) that is too short to be looked for within others."""
+    mixed = any(letter.isdigit() for letter in person) and any(letter.isalpha() for letter in person)
+    return mixed and len(person) < _SHORTEST_LITERAL and _WORD.fullmatch(person) is not None
 
 
 def _is_number(word: str) -> bool:

@@ -131,8 +131,10 @@ def _message(turn: Turn, episode: Episode) -> dict[str, str]:
     user, assistant = TRAINING_ROLES
     if turn.speaker == episode.rating.target:
         return {"role": assistant, "content": turn.text}
-    # Chat templates know one user: of several, who speaks has to stand in the words.
-    return {"role": user, "content": f"{turn.speaker}: {turn.text}" if episode.is_multiparty else turn.text}
+    if not episode.is_multiparty:
+        return {"role": user, "content": turn.text}
+    # Chat templates know one user: of several, who speaks has to stand in the words, on a line that nobody else fakes.
+    return {"role": user, "content": f"{turn.speaker}: {' '.join(turn.text.split())}"}
 
 
 def _splits(run: RunFolder) -> dict[str, str]:

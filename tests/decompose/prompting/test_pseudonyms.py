@@ -53,8 +53,14 @@ def test_ids_that_can_be_looked_up_go_as_a_whole(speaker):
     found = names_for(talk((speaker, "bea")))
     assert found.speaker(speaker) in POOL
     assert found.back(f"{found.speaker(speaker)} agreed") == f"{speaker} agreed"
-    if len(speaker) > 5:
-        assert speaker not in found.text(f"I am {speaker}.")
+    assert speaker not in found.text(f"I am {speaker}.")
+
+
+def test_a_short_id_of_letters_and_digits_is_found_where_it_stands_alone_and_a_bare_number_is_not():
+    found = names_for(talk(("P0412", "77")))
+    said = found.text("Ask p0412, P0412's friend or P04123 about 77 things.")
+    new = found.speaker("P0412")
+    assert said == f"Ask {new}, {new}'s friend or P04123 about 77 things."
 
 
 def test_further_names_can_be_given_whatever_they_are():
