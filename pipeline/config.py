@@ -25,6 +25,8 @@ from foundation.presets import PresetSettings
 from foundation.settings import Place, Settings, problems
 from llm_client.prompts.prompt_file import is_path
 from reward_model.settings import RewardModelSettings
+from rlhf.anchoring import consented, found_from
+from rlhf.anchoring import shown as shown_choices
 from rlhf.policy.loading import is_folder_name
 from rlhf.settings import AlignSettings
 
@@ -149,8 +151,8 @@ class Config(Settings):
     def with_llm(self, **changes: Any) -> Config:
         """A copy with other settings of the language model (the command line's --send-to, --pseudonyms)."""
         given = {name: value for name, value in changes.items() if value is not None}
-        llm = self.decompose.llm.model_copy(update=given)
-        return self.model_copy(update={"decompose": self.decompose.model_copy(update={"llm": llm})})
+        decompose = self.decompose.model_copy(update={"llm": self.decompose.llm.model_copy(update=given)})
+        return self.model_copy(update={"decompose": decompose, "align": consented(self.align, given.get("send_to"))})
 
     def with_audit(self, sessions: int | None = None) -> Config:
         """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
@@ -343,6 +345,7 @@ def _anchored(config: Config, base: Path) -> Config:
     decompose = config.decompose.model_copy(update={"intensity": intensity})
     config = config.model_copy(update={"decompose": decompose})
     config = config.with_prompt_file(base).with_policy(base).with_reward_model(base)
+    config = config.model_copy(update={"align": found_from(config.align, base)})
     return config.model_copy(update={"corpus": absolute(config.corpus), "output": absolute(config.output), "run": run})
 
 
@@ -373,6 +376,7 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
     if config.align.reward_model is not None:
         shown["align"]["reward_model"] = config.align.reward_model.name
+    shown["align"] |= shown_choices(config.align)
     if Path(config.align.policy).is_absolute():
         shown["align"]["policy"] = Path(config.align.policy).name
     chosen = {"until": config.run.until, "skip": list(config.run.skip)}

@@ -10,9 +10,10 @@ from foundation.errors import InputError, errors_called
 from foundation.progress import Progress, silent
 from rlhf.alignment import align_here
 from rlhf.launch.parent import align_together
+from rlhf.named import REWARD_MODEL
 from rlhf.preflight import check_alignment
 from rlhf.training.job import Job
-from rlhf.training.reward import reward_of
+from rlhf.training.reward import lent_reward
 from rlhf.training.run import Watcher
 
 
@@ -49,11 +50,11 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     """
     with errors_called(job.called):
         check_alignment(job.settings)
-        if job.reward_model is None and job.settings.algorithm != "sft":
+        if job.reward_model is None and job.settings.reward == REWARD_MODEL and job.settings.algorithm != "sft":
             raise InputError(
                 f"{job.settings.algorithm} raises a reward, and there is no reward model. Give the folder of one, or "
                 "take sft, which needs none."
             )
         if job.settings.processes > 1:
             return align_together(job, progress, watch)
-        return align_here(job, reward_of(job.reward_model, job.settings.device), progress=progress, watch=watch)
+        return align_here(job, lent_reward(job), progress=progress, watch=watch)

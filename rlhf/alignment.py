@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import torch
@@ -34,7 +35,7 @@ from rlhf.policy.writing import write_policy
 from rlhf.ppo.checkpoints import Checkpoints
 from rlhf.ppo.ppo import PPO
 from rlhf.sampling.before_after import compare_replies
-from rlhf.sampling.partner import Partner, RecordedPartner
+from rlhf.sampling.partner import Partner
 from rlhf.settings import AlignSettings
 from rlhf.training.checkpoint_folders import StepFolders
 from rlhf.training.isolation import own_randomness, quiet_transformers
@@ -73,17 +74,15 @@ def align_here(
     with own_randomness(job.seed), quiet_transformers(), memory_advice(settings.placement, _what_to_lower(settings)):
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
         policy = _policy(learned_from, run)
-        answered = learned_from if settings.algorithm == "sft" else parts["policy"]
-        contexts = _contexts(answered, policy, reward.history, settings)
+        answered = learned_from if settings.algorithm == "sft" else (job.prompts or parts["policy"])
+        contexts = _contexts(answered, policy, reward.history, settings, last_alone=answered is job.prompts)
         if not contexts.contexts:
-            raise UnitError(
-                f"{contexts}, in {len(answered)} episodes{_of_split(settings)}, or raise max_context_tokens."
-            )
+            raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
         unseen = _contexts(parts["test"], policy, reward.history, settings)
         shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
         base_weights = policy.model.num_parameters()
-        partner = RecordedPartner(answered, reward.history) if settings.reply_turns > 1 else None
-        model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
+        with _partner(job, answered, reward.history) as partner:
+            model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
         samples = compare_replies(policy, model, shown, reward, settings)
         facts = PolicyFacts(
             base=policy.name,
@@ -140,10 +139,28 @@ def _what_to_lower(settings: AlignSettings) -> str:
     )
 
 
-def _of_split(settings: AlignSettings) -> str:
-    if settings.algorithm == "sft":
-        return " outside the test sessions. Add sessions"
-    return " of the split 'policy'. Give that split more sessions"
+def _answered(job: Job) -> str:
+    if job.settings.algorithm == "sft":
+        return "episodes outside the test sessions. Add sessions"
+    if job.prompts:
+        return "prompts. Give prompts that say something"
+    return "episodes of the split 'policy'. Give that split more sessions"
+
+
+@contextmanager
+def _partner(job: Job, answered: Sequence[Episode], history: HistoryText) -> Iterator[Partner | None]:
+    """The other side of the dialogues, by the name in the settings; None where a response is one turn."""
+    if job.settings.reply_turns == 1:
+        yield None
+        return
+    named = job.settings.partner_by
+    partner: Partner = named.make(job, named.checked(job.settings.partner_settings), answered, history)
+    try:
+        yield partner
+    finally:
+        close = getattr(partner, "close", None)
+        if close is not None:
+            close()
 
 
 def _policy(episodes: Sequence[Episode], run: Run) -> Policy:
@@ -174,7 +191,11 @@ def _dialogues(episodes: Sequence[Episode], policy: Policy, settings: AlignSetti
 
 
 def _contexts(
-    episodes: Sequence[Episode], policy: Policy, history_text: HistoryText, settings: AlignSettings
+    episodes: Sequence[Episode],
+    policy: Policy,
+    history_text: HistoryText,
+    settings: AlignSettings,
+    last_alone: bool = False,
 ) -> ContextSet:
     return make_contexts(
         episodes,
@@ -183,4 +204,5 @@ def _contexts(
         context_turns=settings.context_turns,
         max_context_tokens=settings.max_context_tokens,
         most=settings.episode_contexts,
+        last_alone=last_alone,
     )

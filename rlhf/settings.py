@@ -4,43 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
+from foundation.errors import InputError
 from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
+from rlhf.alarm_settings import AlarmSettings
+from rlhf.algorithms import READ_BY, Algorithm
+from rlhf.named import PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
 from rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
 
 TINY_LR = 3e-3
 TINY_KL = 0.3
-
-Algorithm = Literal["ppo", "grpo", "rloo", "sft"]
-ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-
-_SAMPLING: tuple[Algorithm, ...] = ("ppo", "grpo", "rloo")
-READ_BY: dict[str, tuple[Algorithm, ...]] = {
-    "reward_clip": _SAMPLING,
-    "score_norm": _SAMPLING,
-    "clip": _SAMPLING,
-    "kl_coefficient": _SAMPLING,
-    "inner_epochs": _SAMPLING,
-    "reply_turns": ("ppo", "grpo"),
-    "reward_at": ("ppo", "grpo"),
-    "alarms": _SAMPLING,
-    "group": ("grpo", "rloo"),
-    "generation": ("grpo", "rloo"),
-    **dict.fromkeys(
-        (
-            "gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target",
-            "length_buckets", "pretrain_batch", "pretrain_coefficient", "target_kl", "value_clip",
-            "value_coefficient", "value_lr",
-        ),
-        ("ppo",),
-    ),
-}  # fmt: skip
-"""Settings that not every algorithm reads, and which do."""
-
 
 ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
 MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
@@ -103,39 +80,14 @@ class TinySettings(Settings):
     warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
 
 
-class AlarmSettings(Settings):
-    """When a run is stopped because the policy games its reward; 0 turns an alarm off."""
-
-    patience: int = Field(default=3, ge=1, description="steps in a row that a limit is passed before the run stops")
-    max_kl: float = Field(default=50.0, ge=0, description="KL blow-up: nats a reply from the policy at the start")
-    length_factor: float = Field(
-        default=4.0, ge=0, description="length drift: replies that many times longer or shorter than in the first step"
-    )
-    repetition_rise: float = Field(
-        default=0.4, ge=0, le=1, description="repetition: rise of the share of token pairs that a reply says again"
-    )
-    sameness_rise: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="sameness: rise of the share of a reply's token pairs that a reply to another context has, too",
-    )
-    entropy_share: float = Field(
-        default=0.1, ge=0, lt=1, description="entropy collapse: entropy below that share of the first step's"
-    )
-
-    @field_validator("length_factor")
-    @classmethod
-    def _off_or_above_one(cls, factor: float) -> float:
-        if 0 < factor <= 1:
-            raise ValueError("give a factor above 1, or 0 to turn the alarm off")
-        return factor
+CHOSEN = ("reward", "reward_settings", "partner", "partner_settings", "prompts")
+"""What is chosen by name: it enters the key by what it is, and only where it is not what it always was."""
 
 
 class AlignSettings(PresetSettings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "reward_model"})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "reward_model", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
@@ -165,6 +117,16 @@ class AlignSettings(PresetSettings):
         default=None,
         description="the folder of a reward model that another run has trained, in place of this run's: for a corpus "
         "without scores, or to learn from another corpus' scores",
+    )
+    reward: str = Field(
+        default=REWARD_MODEL,
+        min_length=1,
+        description="what scores the replies: reward_model (a run's), or the name of a reward that a package brings",
+    )
+    reward_settings: dict[str, Any] = Field(default={}, description="settings of that reward, as a table")
+    prompts: Path | None = Field(
+        default=None,
+        description="a JSON Lines file of prompts that are answered, in place of the policy split's contexts",
     )
     device: Device = "cpu"
     dtype: Dtype = "float32"
@@ -246,7 +208,16 @@ class AlignSettings(PresetSettings):
     max_new_tokens: MaxNewTokens = 32
     temperature: Temperature = 0.7
     reply_turns: int = Field(
-        default=1, ge=1, description="turns that the policy answers in a row; the other side says what it said then"
+        default=1, ge=1, description="turns that the policy answers in a row, the partner in between"
+    )
+    partner: str = Field(
+        default=RECORDED,
+        min_length=1,
+        description="the other side of reply_turns: recorded (says what it said then), language-model, policy, or the "
+        "name of one that a package brings",
+    )
+    partner_settings: dict[str, Any] = Field(
+        default={}, description="settings of that partner, as a table: docs/align.md names the keys"
     )
     reward_at: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
@@ -285,6 +256,21 @@ class AlignSettings(PresetSettings):
     def _one_reward_model(self) -> AlignSettings:
         if self.reward_model is not None and self.reward_method is not None:
             raise ValueError("reward_model and reward_method name one each; take one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _chosen_by_name(self) -> AlignSettings:
+        try:
+            self.reward_by.checked(self.reward_settings)
+            self.partner_by.checked(self.partner_settings)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        if self.reward != REWARD_MODEL and (self.reward_model is not None or self.reward_method is not None):
+            raise ValueError(f"reward = {self.reward!r} asks no reward model; take out reward_model and reward_method")
+        if self.partner != RECORDED and self.reply_turns == 1:
+            raise ValueError(f"partner = {self.partner!r} answers between turns, reply_turns is 1; raise that")
+        if self.prompts is not None and self.reply_turns > 1 and not self.partner_by.live:
+            raise ValueError(f"partner = {self.partner!r} has recorded nothing after prompts; choose another one")
         return self
 
     @model_validator(mode="after")
@@ -328,6 +314,30 @@ class AlignSettings(PresetSettings):
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.reply_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; reply_turns is {self.reply_turns}")
+
+    @property
+    def reward_by(self) -> Named:
+        """What scores the replies; raises InputError where it cannot be found."""
+        named: Named = REWARDS.find(self.reward)
+        return named
+
+    @property
+    def partner_by(self) -> Named:
+        """The other side of responses of several turns; raises InputError where it cannot be found."""
+        named: Named = PARTNERS.find(self.partner)
+        return named
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Reward, partner and prompts by what they are, for a key or a card; those that are as always are left out."""
+        chosen: dict[str, Any] = {}
+        if self.reward != REWARD_MODEL:
+            chosen["reward"] = self.reward_by.identity(self.reward_settings)
+        if self.partner != RECORDED:
+            chosen["partner"] = self.partner_by.identity(self.partner_settings)
+        if self.prompts is not None:
+            chosen["prompts"] = self.prompts.name
+        return chosen
 
     @property
     def window(self) -> Window:

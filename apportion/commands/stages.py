@@ -15,7 +15,7 @@ from apportion.commands.presets import preset_given
 from apportion.commands.running import run, with_llm_options, with_run_options
 from pipeline.config import load_config
 from pipeline.stages.declared import ASKING, STAGES
-from rlhf.settings import ALGORITHMS
+from rlhf.algorithms import ALGORITHMS
 
 ALIGNING = {
     "ppo": "PPO: rewards by token, values learned beside the policy.",

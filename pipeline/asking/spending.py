@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from decompose.methods import METHODS
 from llm_client.kept.cache import ReplyCache
 from llm_client.usage import Usage, budget_text, usd_text
 from pipeline.config import Config
+from pipeline.stages.chosen import asking_partner
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,17 @@ def spending_since(config: Config, mark: int) -> Spending | None:
     if cache is None:
         return None
     try:
-        return Spending(config.decompose.llm.model, cache.usage(mark), cache.usage(), config.run.budget_usd)
+        return Spending(_asked_models(config), cache.usage(mark), cache.usage(), config.run.budget_usd)
     finally:
         cache.close()
+
+
+def _asked_models(config: Config) -> str:
+    """The names of the models that a run asks: the methods', and the partner's where `align` has one that asks."""
+    partner = asking_partner(config)
+    asking = partner is None or any(METHODS[name].asks for name in config.decompose.methods)
+    models = [config.decompose.llm.model] if asking else []
+    return " and ".join(dict.fromkeys([*models, *([partner.model] if partner else [])]))
 
 
 def budget_so_far(config: Config) -> str | None:

@@ -14,7 +14,8 @@ from foundation.errors import InputError
 from foundation.files import locked
 from foundation.listing import listed
 from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
-from pipeline.asking.pricing import price_requests
+from pipeline.asking.partner import preview_partner, price_partner
+from pipeline.asking.pricing import asking_units, price_requests
 from pipeline.asking.recording import check_record, complete_recording
 from pipeline.asking.spending import Spending, newest_reply, spending_since
 from pipeline.assembly import decided, open_engine
@@ -112,15 +113,19 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     rows = [(name, len(engine.plan.units[name]), len(engine.finished(name))) for name in names]
     left_out = _left_out(config, stages)
     pricing = price_requests(engine, names, batch=batch)
+    partner = price_partner(engine, stages)
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
         priced = pricing.to_json() if pricing else None
         document = {"stages": plan, "left_out": left_out, "language_model": priced, "warnings": list(warnings)}
+        if partner is not None:
+            document["partner"] = partner.to_json()
         return json.dumps(document, indent=1)
     lines = [f"{'stage':<14}{'units':>8}{'finished':>10}"]
     lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
     lines += left_out_lines(left_out)
     lines += [pricing.text()] if pricing else []
+    lines += [partner.text()] if partner else []
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 
@@ -135,7 +140,15 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
     from pipeline.asking.preview import preview
 
     engine = replace(open_engine(config), looks_only=True)
-    shown = preview(engine, set(engine.plan.leading_to(stages)), count)
+    partner = preview_partner(engine, stages, count)
+    leading = set(engine.plan.leading_to(stages))
+    if partner is not None:
+        both = {"language_model": preview(engine, leading, count)} if asking_units(engine, leading) else {}
+        both["partner"] = partner
+        if as_json:
+            return json.dumps({name: one.to_json() for name, one in both.items()}, indent=1, ensure_ascii=False)
+        return "\n\n".join(one.text() for one in both.values())
+    shown = preview(engine, leading, count)
     return json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text()
 
 

@@ -14,10 +14,13 @@ from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
 from pipeline.config import Config, key_of
 from pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.stages.chosen import asking_of, check_chosen, chosen_identity
 from pipeline.stages.shared import fix_threads, seed_of, trained_models
 from rlhf.launch.config import check_config
+from rlhf.named import REWARD_MODEL
 from rlhf.policy.loading import check_whole, is_folder_name
 from rlhf.policy.opening import policy_digest
+from rlhf.policy.prompts import read_prompts
 from rlhf.preflight import check_alignment
 from rlhf.training.curves_until import measured_until
 from rlhf.training.event_files import check_event_folder, check_tensorboard, event_files
@@ -45,7 +48,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
         wandb_run(config.run.wandb, config.output / "wandb", config.align, seed, "run.wandb") as sent,
     ):
         job = Job(
-            episodes=_episodes(inputs.sessions, config, config.rating),
+            episodes=align_episodes(inputs.sessions, config, config.rating),
             splits=inputs.required("split", "splits"),
             reward_model=_reward_model(inputs, config),
             settings=config.align,
@@ -53,6 +56,8 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
             out=work.out / "policy",
             checkpoints=work.checkpoints,
             called="align",
+            prompts=read_prompts(config.align.prompts) if config.align.prompts else (),
+            asking=asking_of(config),
         )
         history, samples = align(job, work.progress, (note, *events, *sent))
     return Outputs({"history": history, "samples": samples}, _against(job))
@@ -60,6 +65,8 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _against(job: Job) -> Mapping[str, Any]:
     """What the curves are called where no method of this run gives the reward."""
+    if job.settings.reward != REWARD_MODEL:
+        return {AGAINST: {"reward": job.settings.reward}}
     if job.settings.reward_model is None and job.reward_model is not None:
         return {}
     return {AGAINST: {"reward": job.reward_model.name if job.reward_model else "no reward"}}
@@ -87,6 +94,7 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     files = {"policy_files": policy_digest(policy)} if Path(policy).is_absolute() else {}
     scores = config.align.reward_model
     files |= {"reward_model_files": policy_digest(str(scores))} if scores is not None else {}
+    files |= chosen_identity(config)
     return {"rating": config.rating, "align": key_of(config.align), "threads": config.run.threads, **files}
 
 
@@ -98,7 +106,7 @@ def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
 def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | None:
     if not config.align.enabled:
         return "align.enabled = false"
-    if config.split.policy > 0 or config.align.algorithm == "sft":
+    if config.split.policy > 0 or config.align.algorithm == "sft" or config.align.prompts is not None:
         return None
     if all(session.episodes(config.rating) for session in sessions.values()):
         return "split.policy = 0, and every session has a score: no dialogue is left for the policy to answer in"
@@ -124,19 +132,26 @@ def _check(before: BeforeRun) -> Iterator[str]:
     named = settings.policy != "tiny" and not is_folder_name(settings.policy)
     if not (named and before.finished()):
         with errors_called("align"):
-            check_alignment(settings, _episodes(tuple(before.sessions.values()), config, before.rating))
+            check_alignment(settings, align_episodes(tuple(before.sessions.values()), config, before.rating))
+    yield from check_chosen(before)
     if settings.unread:
         keys = ", ".join(f"align.{name}" for name in settings.unread)
         yield f"{keys}: set, but not read by align.algorithm = {settings.algorithm!r}."
 
 
-def _episodes(sessions: Sequence[Session], config: Config, rating: str | None) -> tuple[Episode, ...]:
+def align_episodes(sessions: Sequence[Session], config: Config, rating: str | None) -> tuple[Episode, ...]:
     """All that the policy could answer in: sessions without a score in the place of whom the others' scores credit."""
     return answered_episodes(sessions, credited(sessions, rating), rating, config.align.targets)
 
 
+def _trains_its_own(config: Config) -> bool:
+    return config.align.reward == REWARD_MODEL and config.align.reward_model is None
+
+
 def _check_reward_model(config: Config) -> None:
     """Raise InputError where the reward model is none of this run's and no other's, or reads whole dialogues alone."""
+    if config.align.reward != REWARD_MODEL:
+        return
     if config.align.reward_model is not None:
         from reward_model.checkpoint import check_checkpoint
 
@@ -192,7 +207,7 @@ ALIGN = Stage(
     over=("method", "seed"),
     methods=trained_models,
     version=2,
-    without=lambda config: () if config.align.reward_model is None else ("train-reward",),
+    without=lambda config: () if _trains_its_own(config) else ("train-reward",),
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,

@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
     from foundation.progress import silent
     from rlhf.alignment import align_here
     from rlhf.policy.sharding import claim_accelerate_flags
-    from rlhf.training.reward import reward_of
+    from rlhf.training.reward import lent_reward
 
     claim_accelerate_flags()
     torch.set_num_threads(shared.threads)
@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
     try:
         tables = align_here(
             shared.job,
-            reward_of(shared.job.reward_model, shared.job.settings.device),
+            lent_reward(shared.job),
             processes,
             _tell_progress if first else silent,
             (_tell_metrics,) if first else (),

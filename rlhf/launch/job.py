@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from corpus.session import Background, Episode, Rating, Turn
 from foundation.files import write_atomically
 from rlhf.settings import AlignSettings
-from rlhf.training.job import Job
+from rlhf.training.job import Asking, Job
 
-JOB, EPISODES, SPLITS = "job.json", "episodes.json", "splits.parquet"
+JOB, EPISODES, PROMPTS, SPLITS = "job.json", "episodes.json", "prompts.json", "splits.parquet"
 HISTORY, SAMPLES, FAILURE = "history.parquet", "samples.parquet", "failure.json"
 TOLD = "APPORTION "
 """What a line from a process to its parent begins with; JSON follows."""
@@ -34,7 +34,8 @@ class SharedJob:
     def write(self, folder: Path) -> None:
         """Write all of it into ``folder`` but for what the caller calls it."""
         job = self.job
-        (folder / EPISODES).write_text(json.dumps([asdict(episode) for episode in job.episodes]), encoding="utf-8")
+        for name, episodes in ((EPISODES, job.episodes), (PROMPTS, job.prompts)):
+            (folder / name).write_text(json.dumps([asdict(episode) for episode in episodes]), encoding="utf-8")
         pq.write_table(job.splits, folder / SPLITS)
         plain = {
             "reward_model": str(job.reward_model.absolute()) if job.reward_model else None,
@@ -42,6 +43,7 @@ class SharedJob:
             "seed": job.seed,
             "out": str(job.out.absolute()),
             "checkpoints": str(job.checkpoints.absolute()) if job.checkpoints else None,
+            "asking": {name: _plain(value) for name, value in asdict(job.asking).items()},
             "threads": self.threads,
             "parent": self.parent,
         }
@@ -51,15 +53,20 @@ class SharedJob:
     def read(cls, folder: Path) -> SharedJob:
         """What `write` wrote."""
         plain: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
-        rows = json.loads((folder / EPISODES).read_text(encoding="utf-8"))
+        episodes, prompts = (
+            tuple(_episode(row) for row in json.loads((folder / name).read_text(encoding="utf-8")))
+            for name in (EPISODES, PROMPTS)
+        )
         job = Job(
-            episodes=tuple(_episode(row) for row in rows),
+            episodes=episodes,
             splits=pq.read_table(folder / SPLITS),
             reward_model=Path(plain["reward_model"]) if plain["reward_model"] else None,
             settings=AlignSettings.model_validate(plain["settings"]),
             seed=plain["seed"],
             out=Path(plain["out"]),
             checkpoints=Path(plain["checkpoints"]) if plain["checkpoints"] else None,
+            prompts=prompts,
+            asking=_asking(plain["asking"]),
         )
         return cls(job, plain["threads"], plain["parent"])
 
@@ -76,6 +83,15 @@ def read_result(folder: Path) -> tuple[pa.Table, pa.Table] | None:
     if not (folder / SAMPLES).is_file():
         return None
     return pq.read_table(folder / HISTORY), pq.read_table(folder / SAMPLES)
+
+
+def _plain(value: Path | float | None) -> str | float | None:
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _asking(row: dict[str, Any]) -> Asking:
+    files = {name: value and Path(value) for name, value in row.items() if name != "budget_usd"}
+    return Asking(**files, budget_usd=row["budget_usd"])
 
 
 def _episode(row: dict[str, Any]) -> Episode:

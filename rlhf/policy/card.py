@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
+from rlhf.named import REWARD_MODEL
 from rlhf.policy.contexts import ContextSet
 from rlhf.settings import AlignSettings
 
@@ -16,6 +18,10 @@ TINY_NOTE = (
 RAISED = (
     "trained with {name} against a\nreward model{whose} that scores single turns, as in LLM-GELI (section 5.3). The "
     "reward model learned from the scores of one\ncorpus; a higher reward means more of what pleased its raters, and "
+    "nothing else."
+)
+RAISED_BY_NAME = (
+    "trained with {name} against the\nreward `{reward}` ({title}). A higher reward means more of what it counts, and "
     "nothing else."
 )
 TAUGHT = (
@@ -52,8 +58,9 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     base = "base" if tiny else facts.base
     tokenizer = "base" if tiny else "."
     algorithm = settings.algorithm
-    how = TAUGHT if algorithm == "sft" else RAISED.format(name=algorithm.upper(), whose=_whose(settings))
     source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
+    if settings.prompts is not None and algorithm != "sft":
+        source = f"prompts of `{settings.prompts.name}`"
     rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
     return f"""---
 base_model: {json.dumps(base)}
@@ -65,7 +72,7 @@ tags: [apportion, lora, {algorithm}{", tiny, synthetic" if tiny else ""}]
 
 {note}
 
-Low-rank adapters ({facts.adapter_weights:,} weights on {", ".join(settings.lora.targets)}), {how}
+Low-rank adapters ({facts.adapter_weights:,} weights on {", ".join(settings.lora.targets)}), {_how(settings)}
 
 | | first step | last step ({settings.steps}) |
 |---|---|---|
@@ -89,13 +96,27 @@ Reply with temperature {settings.temperature:g} and without top-p, as in trainin
 ## Settings
 
 ```json
-{json.dumps(settings.model_dump(mode="json", exclude=set(settings.NOT_IN_KEY)), indent=1, sort_keys=True)}
+{json.dumps(_plain(settings), indent=1, sort_keys=True)}
 ```
 """
 
 
 def _row(title: str, metric: str, facts: PolicyFacts) -> str:
     return f"| {title} | {facts.first[metric]:.3f} | {facts.last[metric]:.3f} |"
+
+
+def _plain(settings: AlignSettings) -> dict[str, Any]:
+    """The settings that decided what was made; reward, partner and prompts where they were chosen by name."""
+    return {**settings.model_dump(mode="json", exclude=set(settings.NOT_IN_KEY)), **settings.chosen}
+
+
+def _how(settings: AlignSettings) -> str:
+    if settings.algorithm == "sft":
+        return TAUGHT
+    name = settings.algorithm.upper()
+    if settings.reward != REWARD_MODEL:
+        return RAISED_BY_NAME.format(name=name, reward=settings.reward, title=settings.reward_by.title)
+    return RAISED.format(name=name, whose=_whose(settings))
 
 
 def _whose(settings: AlignSettings) -> str:

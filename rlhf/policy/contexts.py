@@ -79,6 +79,7 @@ def make_contexts(
     context_turns: int,
     max_context_tokens: int,
     most: int | None = None,
+    last_alone: bool = False,
 ) -> ContextSet:
     """One context for every target turn that answers somebody.
 
@@ -94,12 +95,14 @@ def make_contexts(
         The window: at most that many turns, and tokens with the template's own; the oldest turns go first.
     most : int or None
         Most contexts of an episode, spread evenly over it; None takes all.
+    last_alone : bool
+        Only the target's last turn is answered: what was said before it was never the policy's to say.
     """
     contexts: list[DialogueContext] = []
     counted = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0, "unrated": 0}
     for episode in episodes:
         of_episode: list[DialogueContext] = []
-        for position in episode.target_positions:
+        for position in episode.target_positions[-1:] if last_alone else episode.target_positions:
             before = spoken(episode.turns[:position])
             if not before:
                 counted["empty"] += 1
@@ -167,6 +170,13 @@ def opening_window(turns: Iterable[Turn], target: str, context_turns: int) -> li
     last = spoken(turns)[-context_turns:]
     start = next((i for i, turn in enumerate(last) if turn.speaker != target), len(last))
     return last[start:]
+
+
+def window_of(
+    episode: Episode, tokenizer: PreTrainedTokenizerBase, context_turns: int, max_context_tokens: int
+) -> tuple[tuple[Said, ...], tuple[int, ...]] | None:
+    """The messages and the prompt by which the target answers an episode's last turn; None where that is over-long."""
+    return _window(spoken(episode.turns)[-context_turns:], episode, tokenizer, max_context_tokens)
 
 
 def _window(

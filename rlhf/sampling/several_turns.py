@@ -12,7 +12,7 @@ from peft import PeftModel
 from foundation.errors import InputError
 from rlhf.policy.contexts import DialogueContext, Said, render
 from rlhf.policy.loading import Policy
-from rlhf.sampling.partner import Partner
+from rlhf.sampling.partner import Partner, answers
 from rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
 from rlhf.settings import AlignSettings
 
@@ -64,8 +64,11 @@ def sample_dialogues(
         if not speaking:
             break
         _say(policy, model, speaking, partner, settings)
-        for dialogue in speaking:
-            dialogue.open = number + 1 < settings.reply_turns and _goes_on(dialogue, policy, partner, between, settings)
+        if number + 1 == settings.reply_turns:
+            break
+        heard = [(dialogue.context, tuple(dialogue.replies)) for dialogue in speaking]
+        for dialogue, answer in zip(speaking, answers(partner, heard), strict=True):
+            dialogue.open = answer is not None and _goes_on(dialogue, policy, answer, between, settings)
     return _assembled(dialogues, policy, model.device)
 
 
@@ -89,14 +92,11 @@ def _say(
 def _goes_on(
     dialogue: _Dialogue,
     policy: Policy,
-    partner: Partner,
+    answer: str,
     interjected: Callable[[str], tuple[int, ...]],
     settings: AlignSettings,
 ) -> bool:
-    """Add the partner's answer, if there is one and the next turn fits."""
-    answer = partner.answer(dialogue.context, dialogue.replies)
-    if answer is None:
-        return False
+    """Add the partner's answer, if the next turn fits."""
     between = list(interjected(answer))
     if dialogue.tokens[-1] not in policy.eos_ids:
         # The reply was cut at its length limit; its end mark is not the policy's doing.

@@ -9,7 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from rlhf.settings import AlarmSettings, AlignSettings
+from rlhf.alarm_settings import AlarmSettings
+from rlhf.settings import AlignSettings
 
 WATCHED = ("kl", "response_tokens", "repetition", "sameness", "entropy")
 

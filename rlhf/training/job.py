@@ -13,6 +13,22 @@ from rlhf.settings import AlignSettings
 
 
 @dataclass(frozen=True)
+class Asking:
+    """How what asks a language model is lent it: where replies are kept or come from, and what they may cost.
+
+    ``cache``, ``recorded``, ``record`` and ``prices`` are files as `llm_client.asker.Asker` takes them, ``budget_usd``
+    the US dollars that everything ever paid into ``cache`` may not pass. Without a cache a killed training cannot go
+    on to the same policy, since a server may say something else the next time.
+    """
+
+    cache: Path | None = None
+    recorded: Path | None = None
+    record: Path | None = None
+    prices: Path | None = None
+    budget_usd: float | None = None
+
+
+@dataclass(frozen=True)
 class Job:
     """One alignment: from dialogues and a reward model to a policy in a folder.
 
@@ -34,6 +50,11 @@ class Job:
         A folder of this job alone, for what a killed run needs to go on to the same bytes; None keeps nothing.
     called : str
         What the caller calls this job: its errors begin with that.
+    prompts : sequence of Episode
+        What the policy answers in place of its split's sessions (`rlhf.policy.prompts`); none of them, and it answers
+        in those.
+    asking : Asking
+        For a partner, or a reward, that asks a language model.
     """
 
     episodes: Sequence[Episode]
@@ -44,3 +65,5 @@ class Job:
     out: Path
     checkpoints: Path | None = None
     called: str = ""
+    prompts: Sequence[Episode] = ()
+    asking: Asking = Asking()

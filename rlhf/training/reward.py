@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from corpus.session import Episode
 from foundation.errors import UnitError
@@ -13,6 +13,10 @@ from reward_model.history_windows import reply_text
 from reward_model.model import RewardModel
 from rlhf.policy.contexts import DialogueContext
 from rlhf.settings import Device
+
+if TYPE_CHECKING:
+    from foundation.settings import Settings
+    from rlhf.training.job import Job
 
 
 class Reward(Protocol):
@@ -72,6 +76,25 @@ class NoReward:
     ) -> list[float]:
         """NaN for every reply (B of them)."""
         return [math.nan] * len(replies)
+
+
+def of_job(job: Job, settings: Settings | None) -> SessionReward:
+    """The reward model of an alignment, placed where its policy is."""
+    return reward_of(job.reward_model, job.settings.device)
+
+
+def lent_reward(job: Job) -> SessionReward:
+    """What scores the replies of an alignment, by the name in its settings; for ``sft`` the reward model or nobody.
+
+    Raises
+    ------
+    InputError
+        It cannot be loaded, or its settings cannot be used.
+    """
+    settings = job.settings
+    named = settings.reward_by
+    reward: SessionReward = named.make(job, named.checked(settings.reward_settings))
+    return reward
 
 
 def reward_of(folder: Path | None, device: Device = "cpu") -> SessionReward:

@@ -1,0 +1,132 @@
+"""What a partner that is asked would take: the most requests of a whole alignment, and the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from llm_client.cost.prices import find_price
+from llm_client.cost.tokens import estimated_input_tokens
+from llm_client.errors import prefixed
+from llm_client.kept.lookup import kept_replies
+from llm_client.preview import Preview
+from llm_client.request import ChatRequest
+from llm_client.usage import usd_text
+from pipeline.stages.align import align_episodes
+from pipeline.stages.chosen import asking_partner
+from rlhf.policy.prompts import read_prompts
+
+if TYPE_CHECKING:
+    from pipeline.engine.engine import Engine
+    from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
+
+MEASURED = 200
+"""Dialogues, at most, whose first request is measured; the rest are taken to be as long."""
+CALLED = "align.partner_settings"
+
+
+@dataclass(frozen=True)
+class PartnerPricing:
+    """The most that a partner is asked: equal dialogues are asked about once, and what ends early less.
+
+    ``usd`` is None where the price is not known. Tokens are those of ``requests``, as an estimate: what the policy
+    will say is not known, and the session's own turn stands for it.
+    """
+
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    recorded: bool = False
+
+    def text(self) -> str:
+        """Two lines for a person."""
+        cost = "cost unknown: no price for this model" if self.usd is None else f"at most about {usd_text(self.usd)}"
+        paid = "replies are recorded" if self.recorded else cost
+        return (
+            f"partner         {self.model}: at most {self.requests:,} requests while align trains\n"
+            f"  for these about {self.input_tokens:,} input tokens and {self.output_tokens:,} output tokens (an "
+            f"estimate): {paid}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for other programs."""
+        return asdict(self)
+
+
+def price_partner(engine: Engine, stages: Collection[str]) -> PartnerPricing | None:
+    """Count and price what the partner of ``align`` is asked; None where none is, or the alignment is finished.
+
+    Raises
+    ------
+    InputError
+        A price table or the prompt cannot be read.
+    """
+    asked = _first_requests(engine, stages)
+    if asked is None:
+        return None
+    from rlhf.sampling.language_model_partner import TOKENS_AN_ANSWER
+
+    settings, requests = asked
+    align = engine.config.align
+    between = align.reply_turns - 1
+    count = align.steps * align.batch * between
+    measured = requests[:: max(1, len(requests) // MEASURED)]
+    first = sum(map(estimated_input_tokens, measured)) / max(1, len(measured))
+    answer = min(settings.max_tokens or TOKENS_AN_ANSWER, TOKENS_AN_ANSWER)
+    # Each further turn of the partner reads one more reply and one more answer.
+    grown = (between - 1) / 2 * (align.max_new_tokens + answer)
+    input_tokens, output_tokens = round(count * (first + grown)), count * answer
+    with prefixed(CALLED):
+        price = find_price(settings.model, engine.config.run.prices)
+    usd = None if price is None else price.usd(input_tokens, output_tokens)
+    return PartnerPricing(settings.model, count, input_tokens, output_tokens, usd, settings.provider == "recorded")
+
+
+def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Preview | None:
+    """The partner's first ``count`` requests, the session's own turn in the policy's place; None as `price_partner`.
+
+    Raises
+    ------
+    InputError
+        The prompt or a file of replies cannot be read.
+    """
+    asked = _first_requests(engine, stages)
+    if asked is None:
+        return None
+    settings, requests = asked
+    config = engine.config
+    with prefixed(CALLED), kept_replies(settings, config.llm_cache, config.run.recorded) as kept:
+        waiting = [request for request in requests if kept(request) is None]
+    return Preview(
+        settings,
+        tuple(waiting[:count]),
+        len(waiting),
+        consent=f"{CALLED}.send_to = {settings.consent_host or settings.host!r}",
+        asked_for="--preview",
+        notes=(
+            "the partner of align is asked while the policy trains: in place of what the policy will say stands what "
+            "was said in the session",
+        ),
+    )
+
+
+def _first_requests(
+    engine: Engine, stages: Collection[str]
+) -> tuple[LanguageModelPartnerSettings, list[ChatRequest]] | None:
+    settings = asking_partner(engine.config)
+    if settings is None or "align" not in stages or "align" in engine.plan.left_out:
+        return None
+    if all(engine.artifact("align", unit) is not None for unit in engine.plan.units["align"]):
+        return None
+    from rlhf.sampling.language_model_partner import request_of
+    from rlhf.sampling.live_partner import first_dialogues
+
+    config = engine.config
+    if config.align.prompts is not None:
+        episodes = read_prompts(config.align.prompts)
+    else:
+        episodes = align_episodes(tuple(engine.sessions.values()), config, config.rating)
+    return settings, [request_of(dialogue, settings) for dialogue in first_dialogues(episodes)]

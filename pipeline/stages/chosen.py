@@ -1,0 +1,72 @@
+"""What an alignment chooses by name: what of it enters the key, what it is lent, and what is looked at before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from foundation.errors import InputError, errors_called
+from foundation.files import remembered_digest
+from llm_client.live.consent import who_reads
+from pipeline.config import Config
+from pipeline.engine.stage import BeforeRun
+from rlhf.named import POLICY
+from rlhf.policy.opening import check_policy
+from rlhf.policy.prompts import read_prompts
+from rlhf.settings import Window
+from rlhf.training.job import Asking
+
+if TYPE_CHECKING:
+    from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
+
+
+def asking_of(config: Config) -> Asking:
+    """What a partner, or a reward, that asks a language model is lent: the files and the budget of the run."""
+    run = config.run
+    return Asking(config.llm_cache, run.recorded, run.record, run.prices, run.budget_usd)
+
+
+def asking_partner(config: Config) -> LanguageModelPartnerSettings | None:
+    """The settings of the partner where it asks a language model; None where it does not, or has no turn."""
+    align = config.align
+    if not align.enabled or align.reply_turns == 1 or not align.partner_by.asks:
+        return None
+    from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
+
+    settings = align.partner_by.checked(align.partner_settings)
+    return settings if isinstance(settings, LanguageModelPartnerSettings) else None
+
+
+def chosen_identity(config: Config) -> Mapping[str, Any]:
+    """Reward, partner and prompts for the key; nothing where they are what they always were."""
+    chosen = dict(config.align.chosen)
+    if config.align.prompts is not None:
+        chosen["prompts"] = remembered_digest(config.align.prompts)
+    partner = asking_partner(config)
+    if partner is not None and partner.provider == "recorded" and config.run.recorded is not None:
+        chosen["recorded"] = remembered_digest(config.run.recorded)
+    return {"chosen": chosen} if chosen else {}
+
+
+def check_chosen(before: BeforeRun) -> Iterator[str]:
+    """Whether the prompts can be read, and whether a partner that is asked could be asked now."""
+    config = before.config
+    with errors_called("align"):
+        if config.align.prompts is not None:
+            read_prompts(config.align.prompts)
+        if config.align.reply_turns > 1 and config.align.partner == POLICY.name:
+            check_policy(config.align.partner_settings["policy"], Window())
+        partner = asking_partner(config)
+        if partner is None or before.finished():
+            return
+        from rlhf.sampling.language_model_partner import asker_of
+
+        try:
+            asker_of(partner, asking_of(config)).check(looks_only=True)
+        except InputError as error:
+            if before.sends:
+                raise
+            yield f"the run itself would stop: align: {error}"
+        else:
+            if partner.provider == "openai" and partner.consent_host is not None:
+                yield f"while the policy trains, its dialogues go to {who_reads(partner)}"

@@ -1,0 +1,203 @@
+"""A language model as the other side of a dialogue: asked at a server, with consent, budget and reply cache."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jinja2 import StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import Field
+
+from corpus.session import Episode
+from foundation.errors import UnitError
+from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
+from llm_client.prompts.data import data_json
+from llm_client.prompts.prompt_file import PromptKind, PromptText
+from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+from rlhf.policy.contexts import HistoryText
+from rlhf.sampling.live_partner import Dialogue, LivePartner
+
+if TYPE_CHECKING:
+    from rlhf.training.job import Asking, Job
+
+CALLED = "partner_settings"
+"""What the settings are called in errors."""
+PROMPTS = PromptKind(
+    folder=Path(__file__).parent / "prompts",
+    entry_points="apportion.partner_prompts",
+    setting=f"{CALLED}.prompt",
+    header=("title",),
+    blanks=frozenset({"dialogue"}),
+    needed=("dialogue",),
+    form="A partner's prompt is a title, then [system] and [user] with {{ dialogue }}; see docs/align.md",
+)
+REPLY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"say": {"type": ["string", "null"]}},
+    "required": ["say"],
+    "additionalProperties": False,
+}
+TOKENS_AN_ANSWER = 45
+"""About what one turn of a spoken dialogue takes as JSON, where the settings do not limit it."""
+
+
+class LanguageModelPartnerSettings(LLMSettings):
+    """The model that answers the policy, and how it is asked."""
+
+    prompt: str = Field(default="partner", min_length=1, description="partner, or the path of a text file of your own")
+    attempts: int = Field(
+        default=3, ge=1, le=10, description="times it is asked, its mistake shown to it, before the training stops"
+    )
+    shown_turns: int = Field(default=40, ge=1, description="most turns of the dialogue that it is shown, the last ones")
+
+    DECIDING: ClassVar[tuple[str, ...]] = (
+        "provider", "model", "temperature", "max_tokens", "reasoning_effort", "extra_body", "shown_turns",
+    )  # fmt: skip
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers: how a reply is come by does not, the prompt counts by its text."""
+        plain = self.model_dump(mode="json")
+        text = PROMPTS.find(self.prompt).read_bytes()
+        return {**{name: plain[name] for name in self.DECIDING}, "prompt": hashlib.sha256(text).hexdigest()}
+
+
+class LanguageModelPartner(LivePartner):
+    """The other side, said by a language model.
+
+    Equal dialogues are asked about once, and replies are kept by whoever lends ``complete``.
+
+    Parameters
+    ----------
+    episodes, history_text
+        As `LivePartner`.
+    asker : Asker
+        Asks the model, and is closed with the partner.
+    settings : LanguageModelPartnerSettings
+        Which model, and how it is asked.
+    """
+
+    def __init__(
+        self,
+        episodes: Sequence[Episode],
+        history_text: HistoryText,
+        asker: Asker,
+        settings: LanguageModelPartnerSettings,
+    ) -> None:
+        super().__init__(episodes, history_text)
+        self._asker, self._settings = asker, settings
+
+    def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
+        """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once.
+
+        Raises
+        ------
+        InputError
+            No request can succeed before a person changes something.
+        StoppedError
+            The budget is used up; the replies received so far are kept.
+        UnitError
+            No usable reply, or the server failed.
+        """
+        if len(dialogues) == 1:
+            return [self._asked(dialogues[0])]
+        with ThreadPoolExecutor(min(self._settings.concurrency, len(dialogues))) as pool:
+            return list(pool.map(self._asked, dialogues))
+
+    def close(self) -> None:
+        """Let go of the client."""
+        self._asker.close()
+
+    def _asked(self, dialogue: Dialogue) -> str | None:
+        request = request_of(dialogue, self._settings)
+        try:
+            return ask_until_usable(self._asker.complete, request, read_answer, self._settings.attempts)
+        except NoUsableReplyError as error:
+            raise UnitError(
+                f"{error} Ask more often with {CALLED}.attempts, or use another model. Its last reply was: "
+                f"{error.replies[-1].reply[:300]!r}",
+                error.evidence,
+            ) from None
+
+
+def request_of(dialogue: Dialogue, settings: LanguageModelPartnerSettings) -> ChatRequest:
+    """What is asked for the partner's next turn.
+
+    Raises
+    ------
+    InputError
+        The prompt cannot be used.
+    """
+    text = _prompt(settings.prompt)
+    turns = [turn for turn in dialogue.episode.turns if turn.text.strip()][-settings.shown_turns :]
+    target = dialogue.episode.rating.target
+    # No names: who is who is told by the side, so that the model need not know the people.
+    sides = {dialogue.partner: "you", target: "the other side"}
+    lines = [data_json({"speaker": sides.get(turn.speaker, "somebody else"), "text": turn.text}) for turn in turns]
+    blanks = {"dialogue": "[\n" + ",\n".join(lines) + "\n]"}
+    environment = _environment()
+    messages = (
+        ChatMessage("system", str(environment.from_string(text.system).render(blanks)).strip()),
+        ChatMessage("user", str(environment.from_string(text.user).render(blanks)).strip()),
+    )
+    return ChatRequest(
+        **settings.asking, messages=messages, schema=REPLY_SCHEMA, subject=f"partner in {dialogue.place}"
+    )
+
+
+def read_answer(reply: ChatReply) -> str | None:
+    """What the partner says; None where it has nothing more to say.
+
+    Raises
+    ------
+    ReplyMistakeError
+        The reply cannot be used; the text says why.
+    """
+    check_finished(reply, "say less")
+    document = strict_json(reply.text)
+    if not isinstance(document, dict) or document.keys() != {"say"}:
+        raise ReplyMistakeError('the reply is not an object with "say" alone')
+    said = document["say"]
+    if said is None:
+        return None
+    if not isinstance(said, str) or not said.strip():
+        raise ReplyMistakeError(f'"say" is {short_json(said)}; give a text, or null to say nothing more')
+    return " ".join(said.split())
+
+
+def asker_of(settings: LanguageModelPartnerSettings, asking: Asking) -> Asker:
+    """Lends the partner's model, with the files and the budget of the job."""
+    return Asker(
+        settings,
+        cache=asking.cache,
+        recorded=asking.recorded,
+        record=asking.record,
+        prices=asking.prices,
+        budget_usd=asking.budget_usd,
+        called=CALLED,
+        too_long=f"Lower {CALLED}.shown_turns.",
+    )
+
+
+def of_job(
+    job: Job, settings: LanguageModelPartnerSettings, episodes: Sequence[Episode], history: HistoryText
+) -> LanguageModelPartner:
+    """The language model of an alignment; its client is made when it is first asked."""
+    return LanguageModelPartner(episodes, history, asker_of(settings, job.asking), settings)
+
+
+@cache
+def _prompt(name: str) -> PromptText:
+    return PROMPTS.read(PROMPTS.find(name), _environment())
+
+
+@cache
+def _environment() -> SandboxedEnvironment:
+    # Values are filled in once and never read as templates, so that "{{" in an utterance stays an utterance.
+    return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)

@@ -1,0 +1,130 @@
+"""Another policy as the other side of a dialogue: a causal language model that answers on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from pydantic import Field
+
+from corpus.session import Episode
+from foundation.errors import UnitError
+from foundation.files import canonical_json
+from rlhf.policy.contexts import DialogueContext, HistoryText, window_of
+from rlhf.policy.opening import open_policy, policy_digest
+from rlhf.sampling.live_partner import Dialogue, LivePartner
+from rlhf.sampling.rollout import finite_probabilities, sample_replies
+from rlhf.settings import Placement, Window
+
+if TYPE_CHECKING:
+    from rlhf.policy.loading import Policy
+    from rlhf.training.job import Job
+
+
+class PolicyPartnerSettings(Window, Placement):
+    """The policy that answers, what it reads and how it is sampled."""
+
+    policy: str = Field(
+        min_length=1,
+        description="the name or folder of a Hugging Face causal language model with a chat template, or a folder that "
+        "an alignment has written",
+    )
+    greedy: bool = Field(default=False, description="the most likely answer each time, in place of a drawn one")
+    batch: int = Field(default=24, ge=1, description="dialogues that are answered at once")
+
+    def identity(self) -> dict[str, Any]:
+        """All of it; a folder counts by its content as well."""
+        own = self.model_dump(mode="json", exclude={"device"})
+        return {**own, "files": policy_digest(self.policy)} if Path(self.policy).is_dir() else own
+
+
+class PolicyPartner(LivePartner):
+    """The other side, said by a policy of its own.
+
+    What is drawn is decided by ``seed`` and by what is answered, so that a training that goes on after a kill hears
+    the same; random numbers outside are left alone.
+
+    Parameters
+    ----------
+    episodes, history_text
+        As `LivePartner`.
+    policy : Policy
+        Tokenizer and model.
+    settings : PolicyPartnerSettings
+        Its window and sampling.
+    seed : int
+        Of what is drawn.
+    """
+
+    def __init__(
+        self,
+        episodes: Sequence[Episode],
+        history_text: HistoryText,
+        policy: Policy,
+        settings: PolicyPartnerSettings,
+        seed: int,
+    ) -> None:
+        super().__init__(episodes, history_text)
+        self._policy, self._settings, self._seed = policy, settings, seed
+
+    def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
+        """What the policy says in each dialogue (B of them).
+
+        Raises
+        ------
+        UnitError
+            A reply that is longer than the window, or probabilities that are no finite numbers.
+        """
+        contexts = [self._context(dialogue) for dialogue in dialogues]
+        said: list[str | None] = []
+        for start in range(0, len(contexts), self._settings.batch):
+            said += self._drawn(contexts[start : start + self._settings.batch])
+        return said
+
+    def _drawn(self, contexts: Sequence[DialogueContext]) -> list[str | None]:
+        settings = self._settings
+        asked = canonical_json([self._seed, [list(context.prompt) for context in contexts]])
+        device = self._policy.model.device
+        with torch.random.fork_rng([device] if device.type == "cuda" else []), finite_probabilities():
+            torch.manual_seed(int.from_bytes(hashlib.sha256(asked.encode()).digest()[:7], "big"))
+            rollout = sample_replies(
+                self._policy,
+                self._policy.model,
+                contexts,
+                max_new_tokens=settings.max_new_tokens,
+                temperature=None if settings.greedy else settings.temperature,
+            )
+        return [" ".join(text.split()) or None for text in rollout.texts]
+
+    def _context(self, dialogue: Dialogue) -> DialogueContext:
+        episode, settings = dialogue.episode, self._settings
+        # The partner's own side: what the policy says is what is answered.
+        turned = replace(episode, rating=replace(episode.rating, target=dialogue.partner))
+        window = window_of(turned, self._policy.tokenizer, settings.context_turns, settings.max_context_tokens)
+        if window is None:
+            raise UnitError(
+                f"partner_settings: {dialogue.place}: what the partner is to answer is longer than "
+                f"max_context_tokens = {settings.max_context_tokens} of its own. Raise that."
+            )
+        messages, prompt = window
+        return DialogueContext(episode.session_id, episode.turns[-1].turn, messages, prompt, "")
+
+
+def of_job(
+    job: Job, settings: PolicyPartnerSettings, episodes: Sequence[Episode], history: HistoryText
+) -> PolicyPartner:
+    """The partner of an alignment, loaded.
+
+    Raises
+    ------
+    InputError
+        The model cannot be loaded, or does not suit.
+    """
+    window = Window.model_construct(**{name: getattr(settings, name) for name in Window.model_fields})
+    placement = Placement.model_construct(**{name: getattr(settings, name) for name in Placement.model_fields})
+    policy = open_policy(settings.policy, window, placement, settings.policy)
+    return PolicyPartner(episodes, history, policy, settings, job.seed)

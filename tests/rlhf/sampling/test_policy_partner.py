@@ -1,0 +1,85 @@
+"""Another policy as the other side: it speaks for its own side, the same for the same, and draws nothing of others."""
+
+import pytest
+import torch
+from pydantic import ValidationError
+
+from foundation.errors import UnitError
+from rlhf.alignment import align_here
+from rlhf.policy.contexts import make_contexts, render
+from rlhf.sampling.policy_partner import PolicyPartner, PolicyPartnerSettings
+from rlhf.training.job import Job
+from tests.rlhf.sampling.test_partner import TALK, three
+from tests.rlhf.test_alignment import SPLITS, by_length, digest
+from tests.rlhf.toy import SMALL, Scored, chats, episode, small_policy
+
+
+def partner(seed=0, **options):
+    given = {"policy": "small", "max_new_tokens": 6, "max_context_tokens": 64, "temperature": 1.5, **options}
+    return PolicyPartner([episode("talk", TALK)], three, small_policy(), PolicyPartnerSettings(**given), seed)
+
+
+def contexts():
+    talk = episode("talk", TALK)
+    return make_contexts([talk], small_policy().tokenizer, three, context_turns=3, max_context_tokens=64).contexts
+
+
+def test_it_reads_the_dialogue_from_its_own_side(monkeypatch):
+    asked = []
+    speaking = partner()
+    drawn = speaking._drawn
+    monkeypatch.setattr(speaking, "_drawn", lambda some: asked.extend(some) or drawn(some))
+    context = contexts()[0]
+    answer = speaking.answer(context, ["mine"])
+    (heard,) = asked
+    # It opened the dialogue, so that its own first words are left out: templates want the other side first.
+    assert [(said.role, said.text) for said in heard.messages] == [("user", "mine")]
+    assert heard.prompt == render(heard.messages, small_policy().tokenizer, reply_follows=True)
+    assert speaking.history(context, ["mine"]) == f"A: a0\nB: mine\nA: {answer or ''}\n"
+
+
+def test_the_same_seed_says_the_same_and_nothing_outside_is_drawn():
+    heard = [(context, ("mine",)) for context in contexts()]
+    speaking = partner()
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    first = speaking.answer_all(heard)
+    assert torch.equal(torch.rand(2), expected)
+    assert partner().answer_all(heard) == first
+    assert partner(seed=1).answer_all(heard) != first
+    greedy = partner(greedy=True).answer_all(heard)
+    assert partner(seed=1, greedy=True).answer_all(heard) == greedy
+    assert len(partner(batch=1).answer_all(heard)) == len(heard)
+
+
+def test_a_dialogue_that_it_cannot_read_is_told():
+    with pytest.raises(
+        UnitError, match=r"partner_settings: session talk, turn 1: .* max_context_tokens = 8 of its own"
+    ):
+        partner(max_context_tokens=8).answer(contexts()[0], ["mine " * 9])
+
+
+def test_a_policy_has_to_be_named():
+    with pytest.raises(ValidationError, match="policy"):
+        PolicyPartnerSettings()
+
+
+def test_a_folder_counts_by_its_content(tmp_path):
+    small_policy().model.save_pretrained(tmp_path)
+    one = PolicyPartnerSettings(policy=str(tmp_path)).identity()
+    assert PolicyPartnerSettings(policy=str(tmp_path), device="cuda").identity() == one
+    small_policy(seed=1).model.save_pretrained(tmp_path)
+    assert PolicyPartnerSettings(policy=str(tmp_path)).identity() != one
+
+
+def test_a_training_talks_with_a_policy(tmp_path):
+    other = small_policy(seed=1)
+    other.model.save_pretrained(tmp_path / "other")
+    other.tokenizer.save_pretrained(tmp_path / "other")
+    own = {"policy": str(tmp_path / "other"), "max_new_tokens": 4, "max_context_tokens": 100}
+    by = {"partner": "policy", "partner_settings": own, "reply_turns": 2, "max_context_tokens": 120}
+    chosen = SMALL.model_validate({**SMALL.model_dump(), **by})
+    for name in ("one", "two"):
+        align_here(Job(chats(4), SPLITS, None, chosen, 0, tmp_path / name), Scored(by_length))
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
