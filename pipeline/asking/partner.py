@@ -104,7 +104,7 @@ def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Prev
         settings,
         tuple(waiting[:count]),
         len(waiting),
-        consent=f"{CALLED}.send_to = {settings.consent_host or settings.host!r}",
+        consent=f"--send-to {settings.consent_host or settings.host} or {CALLED}.send_to",
         asked_for="--preview",
         notes=(
             "the partner of align is asked while the policy trains: in place of what the policy will say stands what "

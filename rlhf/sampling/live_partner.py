@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,8 +10,6 @@ from corpus.session import Episode, Turn
 from rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spoken
 from rlhf.sampling.partner import Answer, Heard, Places, other_side
 
-MOST_KEPT = 100_000
-"""Answers that are kept, the newest: more than one round of sampling ever asks for."""
 _Said = tuple[str, int, tuple[str, ...]]
 
 
@@ -43,7 +40,7 @@ class LivePartner(ABC):
     def __init__(self, episodes: Sequence[Episode], history_text: HistoryText) -> None:
         self._places = Places(episodes)
         self._history_text = history_text
-        self._kept: OrderedDict[_Said, str | None] = OrderedDict()
+        self._kept: dict[_Said, str | None] = {}
 
     @abstractmethod
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
@@ -54,7 +51,13 @@ class LivePartner(ABC):
         return self.answer_all([(context, replies)])[0]
 
     def answer_all(self, heard: Sequence[Heard]) -> list[str | None]:
-        """The answer in each dialogue (B of them); equal dialogues hear the same."""
+        """The answer in each dialogue (B of them); equal dialogues hear the same.
+
+        Where all are answered for the first time, what was said in earlier dialogues is forgotten: a step hears what
+        it would hear if the training had been killed before it.
+        """
+        if all(len(replies) == 1 for _, replies in heard):
+            self._kept.clear()
         for length in sorted({len(replies) for _, replies in heard}):
             # What was said before is there, unless this process is a new one: then it is said again, in its order.
             for so_far in range(1, length + 1):
@@ -72,9 +75,7 @@ class LivePartner(ABC):
             return
         asked = [self._dialogue(context, replies) for context, replies in new.values()]
         for key, answer in zip(new, self.speak(asked), strict=True):
-            self._kept[key] = answer.strip() or None if answer is not None else None
-        while len(self._kept) > max(MOST_KEPT, len(heard)):
-            self._kept.popitem(last=False)
+            self._kept[key] = (answer or "").strip() or None
 
     def _dialogue(self, context: DialogueContext, replies: Sequence[str]) -> Dialogue:
         episode = self._places.episode(context, replies, self._answered(context, replies[:-1]))

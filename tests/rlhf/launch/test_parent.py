@@ -21,8 +21,10 @@ from foundation.processes import Processes
 from rlhf.launch import parent as launch
 from rlhf.launch.config import config_file
 from rlhf.launch.job import SharedJob
+from rlhf.policy.prompts import prompt_episodes
 from rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
 from rlhf.settings import AlignSettings
+from rlhf.training.job import Asking
 from tests.rlhf.processes_run import SETTINGS, run, trained
 from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job, launched
 from tests.rlhf.toy import SMALL, quiet
@@ -73,6 +75,10 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     without = SharedJob(replace(wanted.job, reward_model=None), threads=3, parent=17)
     without.write(tmp_path)
     assert SharedJob.read(tmp_path) == without
+    asking = Asking(cache=tmp_path / "cache", recorded=tmp_path / "replies", budget_usd=0.5)
+    asked = SharedJob(replace(without.job, asking=asking, prompts=prompt_episodes([{"prompt": "Where?"}])), 3, 17)
+    asked.write(tmp_path)
+    assert SharedJob.read(tmp_path) == asked
 
 
 @pytest.mark.slow

@@ -73,13 +73,36 @@ def test_a_folder_counts_by_its_content(tmp_path):
     assert PolicyPartnerSettings(policy=str(tmp_path)).identity() != one
 
 
-def test_a_training_talks_with_a_policy(tmp_path):
+def talking(folder, **changes):
+    """Settings of a training with a partner in ``folder``, made there."""
     other = small_policy(seed=1)
-    other.model.save_pretrained(tmp_path / "other")
-    other.tokenizer.save_pretrained(tmp_path / "other")
-    own = {"policy": str(tmp_path / "other"), "max_new_tokens": 4, "max_context_tokens": 100}
+    other.model.save_pretrained(folder / "other")
+    other.tokenizer.save_pretrained(folder / "other")
+    own = {"policy": str(folder / "other"), "max_new_tokens": 4, "max_context_tokens": 100}
     by = {"partner": "policy", "partner_settings": own, "reply_turns": 2, "max_context_tokens": 120}
-    chosen = SMALL.model_validate({**SMALL.model_dump(), **by})
-    for name in ("one", "two"):
-        align_here(Job(chats(4), SPLITS, None, chosen, 0, tmp_path / name), Scored(by_length))
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    return SMALL.model_validate({**SMALL.model_dump(), **by, **changes})
+
+
+def test_a_training_that_is_stopped_goes_on_to_the_policy_of_the_undisturbed_one(tmp_path):
+    chosen = talking(tmp_path, steps=3)
+    align_here(Job(chats(4), SPLITS, None, chosen, 0, tmp_path / "whole"), Scored(by_length))
+    stopped = Job(chats(4), SPLITS, None, chosen, 0, tmp_path / "stopped", tmp_path / "kept")
+
+    def stop(done, total, text):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        align_here(stopped, Scored(by_length), progress=stop)
+    align_here(stopped, Scored(by_length))
+    assert digest(tmp_path / "whole") == digest(tmp_path / "stopped")
+
+
+def test_what_was_said_in_earlier_dialogues_is_not_heard_again():
+    speaking = partner(temperature=5)
+    heard = [(context, ("mine",)) for context in contexts()]
+    together = speaking.answer_all(heard)
+    alone = [speaking.answer(*each) for each in heard]
+    # Drawn with what else is answered then, as a process would draw that has just begun.
+    assert [partner(temperature=5).answer(*each) for each in heard] == alone
+    assert partner(temperature=5).answer_all(heard) == together
