@@ -14,14 +14,16 @@ from rlhf.named import POLICY
 from rlhf.policy.opening import check_policy
 from rlhf.policy.prompts import read_prompts
 from rlhf.settings import Window
-from rlhf.training.job import Asking
 
 if TYPE_CHECKING:
     from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
+    from rlhf.training.job import Asking
 
 
 def asking_of(config: Config) -> Asking:
     """What a partner, or a reward, that asks a language model is lent: the files and the budget of the run."""
+    from rlhf.training.job import Asking
+
     run = config.run
     return Asking(config.llm_cache, run.recorded, run.record, run.prices, run.budget_usd)
 
