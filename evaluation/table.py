@@ -125,8 +125,8 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             "units of the labels, so that its sign compares with the other rows, not its size."
         )
     if not isinstance(agreement, Missing):
-        notes.append(f"People: {_rests_on_labels(agreement, settings.labelled_turns)}")
-    notes += [_computed_note(computed, settings.labelled_turns) for computed in evaluation.computed]
+        notes.append(f"People: {_rests_on_labels(agreement, evaluation)}")
+    notes += [_computed_note(computed, evaluation) for computed in evaluation.computed]
     shown_methods = {row[0] for grid in figures_only for row in grid.rows}
     if own := [name for name in evaluation.own_units if name in shown_methods]:
         notes.append(
@@ -189,16 +189,19 @@ def _computed_grids(computed: ComputedAgreement, counts: HeldOutCounts) -> list[
     ]
 
 
-def _computed_note(computed: ComputedAgreement, turns: int) -> str:
+def _computed_note(computed: ComputedAgreement, evaluation: Evaluation) -> str:
     counts = computed.counts
     if isinstance(counts, Missing):
         return f"{computed.by}: {counts.reason}."
-    return f"{computed.by}, which nobody judged: {_rests_on_labels(counts, turns)}"
+    return f"{computed.by}, which nobody judged: {_rests_on_labels(counts, evaluation)}"
 
 
-def _rests_on_labels(counts: AgreementCounts, turns: int) -> str:
+def _rests_on_labels(counts: AgreementCounts, evaluation: Evaluation) -> str:
+    turns, held = evaluation.settings.labelled_turns, evaluation.counts
+    # Where several are rated in a session, it is correlated once for each of them.
+    what = "sessions" if held.scored_episodes == held.scored_sessions else "scores"
     return (
-        f"labels {counts.label!r}. Spearman over {counts.episodes} sessions (left out: {counts.few} with fewer than "
+        f"labels {counts.label!r}. Spearman over {counts.episodes} {what} (left out: {counts.few} with fewer than "
         f"{turns} labelled turns, {counts.constant} with one label throughout). AUC over {counts.above} turns above "
         f"and {counts.below} below the {counts.middle_is}."
     )

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from evaluation.evaluate import evaluate
 from evaluation.figure import Estimate
-from evaluation.table import NONE, grids, render, render_markdown
+from evaluation.table import NONE, footnotes, grids, render, render_markdown
 from tests.evaluation.made_up import rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
@@ -145,3 +147,11 @@ def test_a_figure_without_an_interval_says_why() -> None:
     note = "A figure without an interval rests on a single session"
     assert note in render(evaluate(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36]))))
     assert note not in render(evaluate(**inputs()))
+
+
+def test_agreement_over_several_scores_of_a_session_is_not_called_one_over_sessions() -> None:
+    found = evaluate(**inputs())
+    counts = replace(found.counts, scored_episodes=found.counts.scored_sessions + 1)
+    told, several = (" ".join(footnotes(each)) for each in (found, replace(found, counts=counts)))
+    assert f"Spearman over {found.agreement.episodes} sessions (" in told
+    assert f"Spearman over {found.agreement.episodes} scores (" in several

@@ -9,6 +9,7 @@ import pytest
 
 from llm_client.live.transport import Transport
 from tests.llm_client.live.test_wire import peer, reset
+from tests.llm_client.proxy import Proxy, proxying
 
 TIMEOUT = {"connect": 2, "read": 0.4, "write": 2, "pool": 2}
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Twice: a\r\nX-Twice: b\r\n\r\n"
@@ -129,9 +130,5 @@ def test_a_mistake_of_our_own_is_no_error_of_the_connection():
         finally:
             await transport.aclose()
 
-    def listen(connection):
-        while connection.recv(65_536):
-            pass
-
-    with peer(listen) as port, pytest.raises(LookupError, match="no bytes"):
-        asyncio.run(send(port))
+    with proxying(Proxy()) as somebody, pytest.raises(LookupError, match="no bytes"):
+        asyncio.run(send(int(somebody.url.rpartition(":")[2])))
