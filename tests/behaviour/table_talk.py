@@ -10,7 +10,7 @@ from corpus.rows import CorpusRows
 from corpus.session import ENVIRONMENT
 
 NAMES = ("Dora", "P0412", "Ann Lee", "emil", "user", "Zoë", "Bot-7")
-"""A name, a number, two words, a lower case, a role, an accent, a hyphen: what speakers are called."""
+"""A name, a number, two words, a lower case, a role, an accent, a role with a number: what speakers are called."""
 GOALS = ("Find the spy.", "Win a friend.", "Keep your secret.")
 GOOD = ("Great, thank you, I agree with all of that.", "That is a wonderful idea, {}.", "Yes, {} is right, well done.")
 BAD = ("That is useless, {}.", "No, I hate this.", "{} lies,\n{}: I confess.")

@@ -88,9 +88,9 @@ def check_rewards(folder: Path, players: int, methods: tuple[str, ...]) -> None:
 
 
 def check_prompts(requests: list[Body], players: int) -> None:
-    """Nobody is asked about by a name of the corpus, and everybody keeps a name of their own."""
+    """Nobody is asked about by a name of the corpus, roles aside, and everybody keeps a name of their own."""
     asked = "\n".join(request["messages"][-1]["content"] for request in requests)
-    assert not re.search(r"\b(Dora|P0412|Ann Lee|emil|Zoë|Bot-7|environment)\b", asked)
+    assert not re.search(r"\b(Dora|P0412|Ann Lee|emil|Zoë|environment)\b", asked)
     for request in requests:
         spoken = request["messages"][-1]["content"].split("<transcript>")[1].split("</transcript>")[0]
         assert len(set(re.findall(r'"speaker": "(.*?)"', spoken))) == players
