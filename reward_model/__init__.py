@@ -6,11 +6,11 @@
 ('minilm', 0.5)
 
 From the ground up: `presets` (published settings), `settings`, `config` and `card` (what a model is and says of
-itself), `history_windows` (what it reads of a dialogue), `tokens` and `dialogue` (the same as numbers), `causal`,
-`backbones` (the networks that read), `embed` and `texts` (what a frozen one gives), `checkpoint`, `model` (scoring a
-dialogue), `objective` and `turn_mse` (what it learns), `dataset`, `training_state`, `loop` (the one training loop),
-`several_processes`, `training`, `distil` (a decomposition's rewards into a model), `score_journal`, `score_note`,
-`corpus_scores` and `scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
+itself), `known` and `history_windows` (what it reads of a dialogue), `tokens` and `dialogue` (the same as numbers),
+`causal`, `backbones` (the networks that read), `embed` and `texts` (what a frozen one gives), `checkpoint`, `model`
+(scoring a dialogue), `objective` and `turn_mse` (what it learns), `dataset`, `training_state`, `loop` (the one
+training loop), `several_processes`, `training`, `distil` (a decomposition's rewards into a model), `score_journal`,
+`score_note`, `corpus_scores` and `scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

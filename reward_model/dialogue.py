@@ -9,6 +9,7 @@ from typing import Any
 
 from corpus.letters import TARGET
 from reward_model.history_windows import Said, history_text
+from reward_model.known import fair_shares, known_head
 from reward_model.tokens import Tokens
 
 
@@ -56,24 +57,36 @@ class DialogueTokenizer:
     def encode(self, said: Sequence[Said], only_last: bool = False) -> EncodedDialogue:
         """Tokens of all turns, in blocks; scored are the target's turns, or only the last turn of all.
 
-        A turn that is longer than a block by itself loses its end.
+        A turn that is longer than a block by itself loses its end. What was known begins every block, in at most half
+        of it.
         """
+        head = known_head(said)
+        known, said = self._known(said[:head]), said[head:]
+        begin, room = (*self._begin, *known), self._room - len(known)
         lines = self._backend.encode_batch([history_text([turn]) for turn in said], add_special_tokens=False)
-        turns = [tuple(line.ids[: self._room]) or self._empty for line in lines]
+        turns = [tuple(line.ids[:room]) or self._empty for line in lines]
         is_scored = [letter == TARGET and (not only_last or i == len(said) - 1) for i, (letter, _) in enumerate(said)]
         blocks = [
-            self._block(turns[part.start : part.end], part.scored - part.start, is_scored[part.start : part.end])
-            for part in turn_ranges([len(turn) for turn in turns], self._room)
+            _block(begin, turns[part.start : part.end], part.scored - part.start, is_scored[part.start : part.end])
+            for part in turn_ranges([len(turn) for turn in turns], room)
             if any(is_scored[part.scored : part.end])
         ]
-        shortened = sum(map(len, turns)) > self._room
+        shortened = sum(map(len, turns)) > room
         return EncodedDialogue(tuple(blocks), sum(is_scored), shortened)
 
-    def _block(self, turns: Sequence[tuple[int, ...]], scored: int, is_scored: Sequence[bool]) -> TokenBlock:
-        ids = (*self._begin, *(token for turn in turns for token in turn))
-        last = [len(self._begin) + end - 1 for end in accumulate(len(turn) for turn in turns)]
-        ends = tuple(last[i] for i in range(scored, len(turns)) if is_scored[i])
-        return TokenBlock(ids, (0,) * len(ids), ends)
+    def _known(self, said: Sequence[Said]) -> tuple[int, ...]:
+        lines = self._backend.encode_batch([history_text([line]) for line in said], add_special_tokens=False)
+        shares = fair_shares([len(line.ids) for line in lines], self._room // 2)
+        return tuple(token for line, share in zip(lines, shares, strict=True) for token in line.ids[:share])
+
+
+def _block(
+    begin: tuple[int, ...], turns: Sequence[tuple[int, ...]], scored: int, is_scored: Sequence[bool]
+) -> TokenBlock:
+    ids = (*begin, *(token for turn in turns for token in turn))
+    last = [len(begin) + end - 1 for end in accumulate(len(turn) for turn in turns)]
+    ends = tuple(last[i] for i in range(scored, len(turns)) if is_scored[i])
+    return TokenBlock(ids, (0,) * len(ids), ends)
 
 
 def turn_ranges(lengths: Sequence[int], room: int) -> list[TurnRange]:

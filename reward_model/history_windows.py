@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 from corpus.letters import TARGET, letters
 from corpus.session import Episode, EpisodeKey
+from reward_model.known import known_head, known_lines
 
 Pair = tuple[str, str]
 """(history, reply): the texts of s_t and a_t."""
 Said = tuple[str, str]
-"""(letter of the speaker, text) of one turn; `corpus.letters.TARGET` is the letter of the target."""
+"""(letter of the speaker, text) of one turn; `corpus.letters.TARGET` is the letter of the target.
+
+What the target knew before the first turn stands before all turns, with a mark in place of the letter
+(`reward_model.known`).
+"""
 
 
 @dataclass(frozen=True)
@@ -46,14 +51,19 @@ def history_windows(episodes: Iterable[Episode], history_turns: int) -> HistoryW
 def window(episode: Episode, position: int, history_turns: int) -> Pair:
     """(s_t, a_t) of the turn at ``position``: up to ``history_turns`` turns before it, and its own text."""
     turns = episode.turns[max(0, position - history_turns) : position + 1]
-    return last_window([(episode.letters[turn.speaker], turn.text) for turn in turns], history_turns)
+    said = [(episode.letters[turn.speaker], turn.text) for turn in turns]
+    return last_window([*known_lines(episode), *said], history_turns)
 
 
 def last_window(said: Sequence[Said], history_turns: int | None) -> Pair:
-    """(s_t, a_t) of the last turn ``said``; all turns before it are its history where ``history_turns`` is None."""
+    """(s_t, a_t) of the last turn ``said``; all turns before it are its history where ``history_turns`` is None.
+
+    What was known is no turn: it is in the history of each.
+    """
     before, (_, reply) = said[:-1], said[-1]
     if history_turns is not None:
-        before = before[max(0, len(before) - history_turns) :]
+        known = known_head(said)
+        before = [*said[:known], *before[max(known, len(before) - history_turns) :]]
     return history_text(before), reply_text(reply)
 
 
@@ -61,7 +71,8 @@ def history_text(said: Sequence[Said]) -> str:
     """Turns as lines ``A: …`` and ``B: …``, oldest first; ``said`` holds (letter, text).
 
     B is the speaker whose turns are rewarded, A the other one; of several others each has a letter of their own
-    (`corpus.letters`). Names are left out, so that the model does not learn them.
+    (`corpus.letters`). Names are left out, so that the model does not learn them. Lines ``scenario: …`` and
+    ``own goal: …`` tell what was known.
     """
     return "".join(f"{letter}: {reply_text(text)}\n" for letter, text in said)
 
@@ -75,8 +86,8 @@ def said_in(pair: Pair) -> list[Said]:
 
 
 def said_by(episode: Episode) -> list[Said]:
-    """Every turn of the episode."""
-    return [(episode.letters[turn.speaker], turn.text) for turn in episode.turns]
+    """What the target knew, and every turn of the episode."""
+    return [*known_lines(episode), *((episode.letters[turn.speaker], turn.text) for turn in episode.turns)]
 
 
 def said_in_chat(messages: Iterable[tuple[str | None, str]]) -> list[Said]:

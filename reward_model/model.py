@@ -148,7 +148,7 @@ class RewardModel(nn.Module):
             return self._read([encoded])
         back = self.config.history_turns
         ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
-        return self.score_windows([last_window(said[max(0, end - 1 - back) : end], back) for end in ends])
+        return self.score_windows([last_window(said[:end], back) for end in ends])
 
     def score_last(self, dialogues: Sequence[Sequence[Said]]) -> list[float]:
         """r_theta of the last turn of each dialogue, which is the target's."""

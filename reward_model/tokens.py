@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from reward_model.history_windows import Pair
+from reward_model.known import fair_shares, split_known
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,10 @@ class PairTokenizer:
         self._empty = tokenizer.eos_token_id or 0
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
-        """One ``Encoded`` a pair. The oldest history is cut first; only a reply longer than L loses its own end."""
+        """One ``Encoded`` a pair. The oldest history is cut first; only a reply longer than L loses its own end.
+
+        Of what was known before the dialogue as much is kept as half of the room for the history holds.
+        """
         windows = self._tokens(pairs)
         replies = self._tokens([("", reply) for _, reply in pairs])
         return [Encoded(window, reply) for window, reply in zip(windows, replies, strict=True)]
@@ -59,15 +63,27 @@ class PairTokenizer:
         return {name: torch.tensor(rows, dtype=torch.int64) for name, rows in columns.items()}
 
     def _tokens(self, pairs: Sequence[Pair]) -> list[Tokens]:
-        histories = self._backend.encode_batch([history for history, _ in pairs], add_special_tokens=False)
+        parts = [split_known(history) for history, _ in pairs]
+        histories = self._backend.encode_batch([dialogue for _, dialogue in parts], add_special_tokens=False)
         replies = self._backend.encode_batch([reply for _, reply in pairs], add_special_tokens=False)
         tokens = []
-        for history, reply in zip(histories, replies, strict=True):
+        for (known, _), history, reply in zip(parts, histories, replies, strict=True):
             reply.truncate(self._room)
-            history.truncate(self._room - len(reply), direction="left")
+            if known:
+                history = self._after(known, history, self._room - len(reply))
+            else:
+                history.truncate(self._room - len(reply), direction="left")
             both = self._backend.post_process(history, reply, add_special_tokens=True)
             tokens.append(Tokens(tuple(both.ids), tuple(both.type_ids)) if both.ids else Tokens((self._empty,), (0,)))
         return tokens
+
+    def _after(self, known: Sequence[str], history: Any, room: int) -> Any:
+        """What was known, in at most half of ``room``, and the newest of the history after it."""
+        lines = self._backend.encode_batch(list(known), add_special_tokens=False)
+        for line, share in zip(lines, fair_shares([len(line) for line in lines], room // 2), strict=True):
+            line.truncate(share)
+        history.truncate(room - sum(map(len, lines)), direction="left")
+        return type(history).merge([*lines, history], growing_offsets=False)
 
     @property
     def _padding(self) -> int:

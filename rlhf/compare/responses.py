@@ -15,11 +15,14 @@ from corpus.csvfile import read_table as read_csv
 from corpus.schema import TableSchema
 from corpus.tablefile import read_table, sort_rows, write_table
 from foundation.errors import InputError
-from rlhf.policy.contexts import Said
+from reward_model.known import MARKS
+from rlhf.policy.contexts import KNOWN, Said
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _LINE = re.compile(r"(?P<role>user|assistant)(?: \((?P<speaker>.+?)\))?:(?P<text>.*)", re.DOTALL)
 """A message in a context: the role, one of several users by name, and the words."""
+_KNOWN = re.compile(rf"(?P<role>{KNOWN}) \((?P<speaker>{'|'.join(MARKS)})\):(?P<text>.*)", re.DOTALL)
+"""What was known before the first turn: of what kind, and the words."""
 _FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
 """How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
@@ -27,7 +30,8 @@ _FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
 def context_text(messages: Sequence[Said]) -> str:
     """One line a message, ``user: …`` or ``assistant: …``; line breaks within a message become spaces.
 
-    Of several users each is named: ``user (ann): …``.
+    Of several users each is named: ``user (ann): …``. What the assistant knew before stands first: ``known (goal): …``
+    what everybody knew, ``known (own goal): …`` what it alone did.
     """
     return "\n".join(f"{speaker_of(message)}: {' '.join(message.text.split())}" for message in messages)
 
@@ -48,11 +52,12 @@ def messages_of(context: str) -> tuple[Said, ...]:
     """
     messages = []
     for line in context.split("\n"):
-        found = _LINE.fullmatch(line)
+        found = _LINE.fullmatch(line) or _KNOWN.fullmatch(line)
         if found is None:
             raise InputError(
                 f"column context: the line {line[:80]!r} begins with neither 'user: ' nor 'assistant: '. "
-                "Write one line a message, as `apportion generate` does; 'user (NAME): ' where there are several."
+                "Write one line a message, as `apportion generate` does; 'user (NAME): ' where there are several, "
+                "'known (KIND): ' for what was known before."
             )
         messages.append(Said(found["role"], found["text"].strip(), found["speaker"] or ""))
     return tuple(messages)

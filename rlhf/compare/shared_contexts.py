@@ -12,6 +12,7 @@ from rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
     choose_contexts,
+    known_messages,
     make_contexts,
     opening_window,
     speaker_messages,
@@ -69,7 +70,7 @@ def share_contexts(
 
     def history(episode: Episode, position: int) -> str:
         before = opening_window(episode.turns[:position], episode.rating.target, window.context_turns)
-        return context_text(speaker_messages(before, episode))
+        return context_text((*known_messages(episode), *speaker_messages(before, episode)))
 
     sets = {
         name: make_contexts(

@@ -17,7 +17,7 @@ from foundation.errors import UnitError
 from reward_model.history_windows import history_text, said_in_chat
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import messages_of
-from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.contexts import KNOWN, DialogueContext
 
 if TYPE_CHECKING:
     from rlhf.training.reward import Reward
@@ -132,7 +132,10 @@ def history_of(context: str) -> str:
     Of several users each has a letter, in the order in which they speak in the context.
     """
     messages = messages_of(context)
-    return history_text(said_in_chat((None if m.role == "assistant" else m.speaker, m.text) for m in messages))
+    known = [(m.speaker, m.text) for m in messages if m.role == KNOWN]
+    said = [m for m in messages if m.role != KNOWN]
+    turns = said_in_chat((None if m.role == "assistant" else m.speaker, m.text) for m in said)
+    return history_text([*known, *turns])
 
 
 def _place(pair: Pair) -> tuple[str, int, int, str]:

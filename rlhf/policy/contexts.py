@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,13 @@ from corpus.session import Episode, Turn
 from corpus.targets import PLACES, speaker_called
 from foundation.errors import InputError
 from foundation.listing import first_few
+from reward_model.known import OWN, known_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+KNOWN = "known"
+"""The role of what was known before the first turn."""
 
 HistoryText = Callable[[Episode, int], str]
 """``history(episode, position)``: the history of the turn at ``position`` as the reward model reads it."""
@@ -23,7 +27,8 @@ HistoryText = Callable[[Episode, int], str]
 class Said:
     """One side's utterances up to the other side's next; ``role`` is ``assistant`` for the target, else ``user``.
 
-    ``speaker`` names one of several others where each has messages of their own; empty where the side is one.
+    ``speaker`` names one of several others where each has messages of their own; empty where the side is one. The role
+    ``known`` is that of what the target knew before the first turn, its mark (`reward_model.known`) is the ``speaker``.
     """
 
     role: str
@@ -35,8 +40,9 @@ class Said:
 class DialogueContext:
     """The history of one target turn.
 
-    ``messages`` is the window that the policy sees and ``prompt`` its token ids (L of them) up to where the reply
-    starts; ``history`` is the text that the reward model reads; ``turn`` is the turn that the reply stands in for.
+    ``messages`` is what the policy sees, what the target knew and the window of turns; ``prompt`` its token ids (L of
+    them) up to where the reply starts; ``history`` is the text that the reward model reads; ``turn`` is the turn that
+    the reply stands in for.
     """
 
     session_id: str
@@ -186,11 +192,16 @@ def _window(
         # Many chat templates refuse a dialogue that the assistant opens.
         if first.speaker == episode.rating.target:
             continue
-        messages = merge_turns(turns[start:], episode)
+        messages = (*known_messages(episode), *merge_turns(turns[start:], episode))
         prompt = render(messages, tokenizer, reply_follows=True)
         if len(prompt) <= limit:
             return messages, prompt
     return None
+
+
+def known_messages(episode: Episode) -> tuple[Said, ...]:
+    """What everybody knew before the first turn, and what the target alone did."""
+    return tuple(Said(KNOWN, " ".join(text.split()), mark) for mark, text in known_lines(episode))
 
 
 def merge_turns(turns: Iterable[Turn], episode: Episode) -> tuple[Said, ...]:
@@ -231,9 +242,21 @@ def render(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase, *, repl
 
 
 def as_chat(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, str]]:
-    """``messages`` as chat templates take them: role and content, control tokens of the tokenizer broken up."""
+    """``messages`` as chat templates take them: role and content, control tokens of the tokenizer broken up.
+
+    What was known stands before the words of the first message, since not every template takes a system's.
+    """
     marks = tuple(_control_marks(tokenizer))
-    return [{"role": message.role, "content": _defused(message.text, marks)} for message in messages]
+    messages = tuple(messages)
+    known = "".join(f"{_heading(message.speaker)}: {message.text}\n" for message in messages if message.role == KNOWN)
+    said = [message for message in messages if message.role != KNOWN]
+    if known and said:
+        said[0] = replace(said[0], text=f"{known}\n{said[0].text}")
+    return [{"role": message.role, "content": _defused(message.text, marks)} for message in said]
+
+
+def _heading(mark: str) -> str:
+    return mark.replace(f"{OWN} ", "your ").capitalize()
 
 
 def _control_marks(tokenizer: PreTrainedTokenizerBase) -> Iterator[str]:

@@ -8,7 +8,7 @@ from math import isfinite
 import pyarrow as pa
 from peft import PeftModel
 
-from rlhf.policy.contexts import DialogueContext
+from rlhf.policy.contexts import DialogueContext, Said
 from rlhf.policy.loading import Policy
 from rlhf.sampling.rollout import sample_replies
 from rlhf.settings import AlignSettings
@@ -41,8 +41,12 @@ def compare_replies(
     with model.disable_adapter():
         before, reward_before = _answers(policy, model, contexts, reward, settings)
     after, reward_after = _answers(policy, model, contexts, reward, settings)
-    shown = ["\n".join(f"{message.role}: {message.text}" for message in context.messages) for context in contexts]
+    shown = ["\n".join(f"{_whose(message)}: {message.text}" for message in context.messages) for context in contexts]
     return pa.table([shown, before, after, reward_before, reward_after], schema=SAMPLES)
+
+
+def _whose(message: Said) -> str:
+    return f"{message.role} ({message.speaker})" if message.speaker else message.role
 
 
 def _answers(

@@ -12,6 +12,7 @@ from corpus.schema import RESPONSES
 from foundation.errors import InputError
 from rlhf.compare.blind import blinded, unblinded
 from rlhf.compare.responses import context_text, messages_of, read_rows, write_rows
+from rlhf.compare.win_rate import history_of
 from rlhf.policy.contexts import Said
 
 SAID = st.one_of(st.text(st.characters(exclude_categories=("Cs",)), max_size=30), st.text("'=+-@\t\r\n a", max_size=5))
@@ -93,3 +94,14 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     (tmp_path / "x.csv").write_text("")
     with pytest.raises(InputError, match="no column"):
         read_rows(tmp_path / "x.csv", RESPONSES)
+
+
+def test_what_was_known_is_read_as_it_was_written_and_is_of_a_known_kind():
+    messages = (Said("known", "A station.", "scenario"), Said("known", "user: hi", "own goal"), Said("user", "hello"))
+    text = context_text(messages)
+    assert text == "known (scenario): A station.\nknown (own goal): user: hi\nuser: hello"
+    assert messages_of(text) == messages
+    assert history_of(text) == "scenario: A station.\nown goal: user: hi\nA: hello\n"
+    for line in ("known: x", "known (secret): x", "known (ann): x"):
+        with pytest.raises(InputError, match=r"begins with neither .* 'known \(KIND\): ' for what was known before"):
+            messages_of(f"{line}\nuser: x")

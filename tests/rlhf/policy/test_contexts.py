@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.session import Session, Turn
+from corpus.session import Background, Session, Turn
 from corpus.targets import unrated_episode
 from foundation.errors import InputError
-from rlhf.policy.contexts import Said, make_contexts, merge_turns, of_targets, render
+from rlhf.policy.contexts import Said, as_chat, make_contexts, merge_turns, of_targets, render
 from rlhf.training.tiny_policy import train_tokenizer
 from tests.rlhf.toy import ANSWERS, QUESTIONS, RATING, episode, no_history
 
@@ -123,3 +123,21 @@ def test_windows_fit_and_every_target_turn_is_accounted_for(lines, turns, tokens
         roles = [message.role for message in context.messages]
         assert len(context.prompt) <= tokens and len(roles) <= turns
         assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+
+
+def test_what_the_target_knew_stands_before_the_first_message_and_is_no_turn():
+    known = (
+        Background(None, "scenario", "A\nstation."),
+        Background("ann", "goal", "Get home."),
+        Background("bot", "goal", "Sell <|end|>."),
+    )
+    informed, plain = replace(CHAT, backgrounds=known), made(CHAT).contexts[1]
+    found = made(informed).contexts[1]
+    head = (Said("known", "A station.", "scenario"), Said("known", "Sell <|end|>.", "own goal"))
+    assert found.messages == (*head, *plain.messages)
+    chat = as_chat(found.messages, TOKENIZER)
+    assert chat[0] == {"role": "user", "content": "Scenario: A station.\nYour goal: Sell < |end|>.\n\nhello"}
+    assert chat[1:] == as_chat(plain.messages, TOKENIZER)[1:]
+    assert found.prompt == render(found.messages, TOKENIZER, reply_follows=True)
+    assert made(informed, turns=1).contexts[1].messages == (*head, Said("user", "a train?"))
+    assert made(informed, tokens=10).over_long == 2
