@@ -76,8 +76,17 @@ class TurnView:
 
 
 @dataclass(frozen=True)
+class BackgroundView:
+    """Something that was known before the first turn; ``speaker`` is empty where everybody knew it."""
+
+    kind: str
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True)
 class SessionView:
-    """One episode as it is shown."""
+    """One episode as it is shown; ``rater`` is empty where nobody who takes part gave the score."""
 
     session_id: str
     split: str
@@ -85,6 +94,7 @@ class SessionView:
     target: str
     score: str
     scale: str
+    backgrounds: tuple[BackgroundView, ...]
     strips: tuple[MethodStrip, ...]
     turns: tuple[TurnView, ...]
     turns_in_all: int
@@ -198,10 +208,14 @@ def _view(
     return SessionView(
         session_id=clean(episode.session_id, 120),
         split=split,
-        rater=clean(rating.rater, 60),
+        rater=clean(rating.rater, 60) if episode.has_rater else "",
         target=clean(rating.target, 60),
         score=plain(episode.score),
         scale=f"{plain(rating.low)} to {plain(rating.high)}",
+        backgrounds=tuple(
+            BackgroundView(clean(known.kind, 30), clean(known.speaker or "", 60), clean(known.text))
+            for known in episode.backgrounds
+        ),
         strips=tuple(_strip(episode, m, shown[m], rows[m], scales[m], colours[m], mean) for m in shown),
         turns=tuple(
             _turn(turn, episode, shown, scales, colours, words.get((episode.session_id, turn.turn), ()))

@@ -59,8 +59,9 @@ def export_dataset(
 
     One row an episode, method and seed. ``messages`` is a list of role and content: the credited speaker is
     ``assistant``, everybody else ``user``, and ``speakers`` names them; where several speak beside the credited one,
-    their names stand before their words, too. ``rewards`` has one value a message, null for those that are not
-    credited. ``methods`` and ``session_ids`` are all where empty.
+    their names stand before their words, too. ``backgrounds`` is what the credited speaker knew before the first turn,
+    and nobody else's private rows; a corpus without any has no such column. ``rewards`` has one value a message, null
+    for those that are not credited. ``methods`` and ``session_ids`` are all where empty.
 
     Raises
     ------
@@ -72,12 +73,16 @@ def export_dataset(
     by_split: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_split.setdefault(splits.get(row["session_id"], NOT_SPLIT), []).append(row)
+    informed = any(row["backgrounds"] for row in rows)
+    if not informed:
+        for row in rows:
+            del row["backgrounds"]
     several = any(len({*row["speakers"], row["target"]}) > 2 for row in rows)
     report = DatasetReport(out, {name: len(of_split) for name, of_split in sorted(by_split.items())})
     for name in report.rows:
-        content = _parquet(by_split[name])
+        content = _parquet(by_split[name], informed)
         write_once(out / "data" / f"{name}-00000-of-00001.parquet", content, force, report)
-    write_once(out / CARD, _card(list(report.rows), several).encode(), force, report)
+    write_once(out / CARD, _card(list(report.rows), several, informed).encode(), force, report)
     return report
 
 
@@ -124,6 +129,10 @@ def _aligned(run: RunFolder, grouped: dict[tuple[Any, ...], dict[int, float]]) -
             "messages": [_message(turn, episode) for turn in episode.turns],
             "speakers": [turn.speaker for turn in episode.turns],
             "rewards": [of_turn.get(turn.turn) for turn in episode.turns],
+            "backgrounds": [
+                {"kind": known.kind, "private": known.speaker is not None, "text": known.text}
+                for known in episode.known_to_target
+            ],
         }
 
 
@@ -157,20 +166,21 @@ def _read(run: RunFolder, name: str, columns: list[str]) -> list[dict[str, Any]]
     return rows
 
 
-def _parquet(rows: list[dict[str, Any]]) -> bytes:
+def _parquet(rows: list[dict[str, Any]], informed: bool) -> bytes:
     from datasets import Dataset, Features, Value, disable_progress_bars
 
-    text, real = Value("string"), Value("float64")
+    text, real, truth = Value("string"), Value("float64"), Value("bool")
     features = Features(
         {
             **dict.fromkeys(("session_id", "rater", "target", "rating"), text),
             **dict.fromkeys(("score", "low", "high"), real),
-            "higher_is_better": Value("bool"),
+            "higher_is_better": truth,
             "method": text,
             "seed": Value("int32"),
             "messages": [{"role": text, "content": text}],
             "speakers": [text],
             "rewards": [real],
+            **({"backgrounds": [{"kind": text, "private": truth, "text": text}]} if informed else {}),
         }
     )
     disable_progress_bars()
@@ -179,8 +189,10 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def _card(splits: Sequence[str], several: bool) -> str:
+def _card(splits: Sequence[str], several: bool, informed: bool) -> str:
     named = "\nWhere several speak beside the credited one, `content` begins with their names.\n" if several else "\n"
+    if informed:
+        named += "`backgrounds` is what the credited speaker knew before; `private` says that they alone did.\n"
     files = "\n".join(f"  - split: {name}\n    path: data/{name}-*.parquet" for name in splits)
     return f"""---
 configs:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import DESCRIPTORS, REWARDS
-from corpus.session import Episode, Turn
+from corpus.session import Background, Episode, Turn
 from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from evaluation.figure import Estimate, Missing
 from pipeline.report.bars import colour_class
@@ -330,3 +330,24 @@ def test_paired_differences_by_computed_labels_say_whose_they_are():
     page = render_report(replace(inputs, evaluation=replace(found, computed=(truth,)).to_json()))
     assert "AUC (computed) computed:&lt;rules&gt;" in page
     assert "Decompositions and labels of computed:&lt;rules&gt;" in page
+
+
+def test_what_was_known_is_folded_away_and_says_who_knew_it(inputs: ReportInputs, page: str) -> None:
+    known = (Background(None, "scenario", "A <b>shop</b>."), Background("bot", "goal", "Sell & smile."))
+    informed = replace(inputs, episodes=tuple(replace(e, backgrounds=known) for e in inputs.episodes))
+    found = render_report(informed)
+    shown = re.findall(
+        r"<details>\n<summary>What was known before the first turn \(2\)</summary>\n(.*)\n</details>", found
+    )
+    assert len(shown) == page.count("<summary>Transcript with rewards") and len(set(shown)) == 1
+    assert outline(found).text.count("goal, known to bot alone: Sell & smile.") == len(shown)
+    assert "<b>scenario</b>: " in shown[0] and "A &lt;b&gt;shop&lt;/b&gt;." in shown[0]
+    assert "What was known" not in page
+
+
+def test_a_score_of_the_environment_is_nobodys(inputs: ReportInputs) -> None:
+    scored = tuple(replace(e, rating=replace(e.rating, rater="environment")) for e in inputs.episodes)
+    rewards = made_up_rewards(scored, 3.0, 0.0, METHODS)
+    text = outline(render_report(replace(inputs, episodes=scored, rewards=rewards))).text
+    assert " was scored by the environment (rules or a judge) on " in text
+    assert f" rated {scored[0].rating.target}" not in text

@@ -175,3 +175,24 @@ def test_of_several_others_the_names_stand_before_the_words(tmp_path, capsys):
     for who, message in zip(part[0]["speakers"], part[0]["messages"], strict=True):
         assert message["content"].startswith(f"{who}: ") == (who != "bot")
     assert "`content` begins with their names.\nThe text" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_the_credited_speakers_own_backgrounds_are_a_column_and_nobody_elses(made, tmp_path, capsys):
+    folder = tmp_path / "informed"
+    shutil.copytree(made / "corpus", folder / "corpus")
+    rows = [("s00", None, "rules", "Be brief."), ("s00", "bot", "goal", "Sell."), ("s00", "user", "goal", "Leave.")]
+    table = [dict(zip(("session_id", "speaker", "kind", "text"), row, strict=True)) for row in rows]
+    (folder / "corpus" / "backgrounds.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+    run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
+    assert export(capsys, *command(folder))[0] == 0
+    found = {row["session_id"]: row for part in read(folder, tmp_path / "cache").values() for row in part}
+    own = [("rules", False, "Be brief."), ("goal", True, "Sell.")]
+    assert [(known["kind"], known["private"], known["text"]) for known in found["s00"]["backgrounds"]] == own
+    assert found["s01"]["backgrounds"] == []
+    assert "`backgrounds` is what the credited speaker knew" in (folder / "out" / "README.md").read_text()
+
+
+def test_without_backgrounds_there_is_no_such_column(folder, tmp_path, capsys):
+    assert export(capsys, *command(folder))[0] == 0
+    assert all("backgrounds" not in part.column_names for part in read(folder, tmp_path / "cache").values())
+    assert "backgrounds" not in (folder / "out" / "README.md").read_text()
