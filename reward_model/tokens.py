@@ -79,11 +79,26 @@ class PairTokenizer:
 
     def _after(self, known: Sequence[str], history: Any, room: int) -> Any:
         """What was known, in at most half of ``room``, and the newest of the history after it."""
-        lines = self._backend.encode_batch(list(known), add_special_tokens=False)
-        for line, share in zip(lines, fair_shares([len(line) for line in lines], room // 2), strict=True):
-            line.truncate(share)
+        whole = self._backend.encode_batch(list(known), add_special_tokens=False)
+        shares = fair_shares([len(line) for line in whole], room // 2)
+        lines = [self._cut(*each) for each in zip(known, whole, shares, strict=True)]
         history.truncate(room - sum(map(len, lines)), direction="left")
         return type(history).merge([*lines, history], growing_offsets=False)
+
+    def _cut(self, text: str, whole: Any, most: int) -> Any:
+        """The beginning of a line in at most ``most`` tokens.
+
+        Its text is cut, since what `Encoding.truncate` takes off stays with it, and merging several that were cut
+        makes every combination of their pieces.
+        """
+        line = whole
+        for kept in range(most, -1, -1):
+            if len(line) <= most:
+                break
+            # The beginning by itself may be more tokens than it was in the whole.
+            end = whole.offsets[kept - 1][1] if kept else 0
+            line = self._backend.encode(text[:end], add_special_tokens=False)
+        return line
 
     @property
     def _padding(self) -> int:

@@ -86,6 +86,15 @@ def test_what_was_known_is_cut_where_it_would_fill_the_window() -> None:
     assert "w2" in whole and "A : w3" in whole and 3 < whole.count("w1") < 15
 
 
+def test_many_long_backgrounds_are_cut_alike_and_at_once() -> None:
+    known = [(mark, "w1 w2 " * 200) for mark in MARKS]
+    history = history_text([*known, ("A", "w3 " * 300), ("A", "w4")])
+    (encoded,) = PairTokenizer(tokenizer(), 128).encode([(history, "yes")])
+    whole = text(encoded.window.ids)
+    assert whole.endswith("w4 </s> yes </s>")
+    assert 116 <= len(encoded.window.ids) <= 128 and 40 < whole.count("w3") < 75 and 10 <= whole.count("w1") < 40
+
+
 @given(st.text(alphabet="abw1 .:\n", max_size=30), st.text(alphabet="abw1 ", max_size=9))
 def test_without_anything_known_tokens_are_those_of_before(history, reply):
     pairs = PairTokenizer(tokenizer(), 16)
