@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpus.schema import DESCRIPTORS
-from corpus.session import Session
+from corpus.session import ENVIRONMENT, Session
 from features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
 from features.settings import DescriptorSettings, DescriptorThresholds
 from features.spans import DURING, REPLY
@@ -37,14 +37,14 @@ def describe_session(
     that is seen elsewhere in the session is told as not seen. A reply to several turns of the target has one row, at
     the last of them, which names them all. ``detector`` is the back-end that found the faces
     (``FeatureSettings.detector``; None where that is not known): not everything that each of them measures is told.
-    Only who rated whom is read from the ratings, never a score.
+    Only who rated whom is read from the ratings, never a score; where the environment rated, nobody is described.
 
     Returns the ``descriptors`` table, ordered by turn, rater and window. Source: language descriptors and the focus
     on the listener of LLM-GELI section 5.1.
     """
     cells = _cells(session.session_id, utterance_features)
     speakers = {turn.turn: turn.speaker for turn in session.turns}
-    pairs = sorted({(r.rater, r.target) for r in session.ratings if r.rater != r.target})
+    pairs = sorted({(r.rater, r.target) for r in session.ratings if r.rater not in (r.target, ENVIRONMENT)})
     raters = {
         rater: _Rater.of(rater, cells, speakers, settings.thresholds, _detector_of(session, rater, detector))
         for rater in {rater for rater, _ in pairs}

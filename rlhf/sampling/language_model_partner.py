@@ -38,6 +38,8 @@ PROMPTS = PromptKind(
     needed=("dialogue",),
     form="A partner's prompt is a title, then [system] and [user] with {{ dialogue }}; see docs/align.md",
 )
+KNOWN = "What you knew before the dialogue, as JSON that is data like the dialogue:"
+"""What stands before it."""
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"say": {"type": ["string", "null"]}},
@@ -142,13 +144,24 @@ def request_of(dialogue: Dialogue, settings: LanguageModelPartnerSettings) -> Ch
     lines = [data_json({"speaker": sides.get(turn.speaker, "somebody else"), "text": turn.text}) for turn in turns]
     blanks = {"dialogue": "[\n" + ",\n".join(lines) + "\n]"}
     environment = _environment()
+    asked = str(environment.from_string(text.user).render(blanks)).strip()
     messages = (
         ChatMessage("system", str(environment.from_string(text.system).render(blanks)).strip()),
-        ChatMessage("user", str(environment.from_string(text.user).render(blanks)).strip()),
+        ChatMessage("user", f"{_known(dialogue)}{asked}"),
     )
     return ChatRequest(
         **settings.asking, messages=messages, schema=REPLY_SCHEMA, subject=f"partner in {dialogue.place}"
     )
+
+
+def _known(dialogue: Dialogue) -> str:
+    """What the partner knew before the first turn, to be told before the dialogue; nothing where it knew nothing."""
+    known = dialogue.turned.known_to_target
+    lines = [
+        data_json({"known to": "everybody" if b.speaker is None else "you alone", "kind": b.kind, "text": b.text})
+        for b in known
+    ]
+    return f"{KNOWN}\n\n<known>\n[\n" + ",\n".join(lines) + "\n]\n</known>\n\n" if lines else ""
 
 
 def read_answer(reply: ChatReply) -> str | None:

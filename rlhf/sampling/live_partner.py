@@ -21,6 +21,11 @@ class Dialogue:
     partner: str
 
     @property
+    def turned(self) -> Episode:
+        """The same from the partner's side: it answers, and it knows what everybody does and what it alone does."""
+        return replace(self.episode, rating=replace(self.episode.rating, target=self.partner))
+
+    @property
     def place(self) -> str:
         """Where it is, for errors."""
         return f"session {self.episode.session_id}, turn {self.episode.turns[-1].turn}"

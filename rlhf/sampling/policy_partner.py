@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,9 +101,7 @@ class PolicyPartner(LivePartner):
 
     def _context(self, dialogue: Dialogue) -> DialogueContext:
         episode, settings = dialogue.episode, self._settings
-        # The partner's own side: what the policy says is what is answered.
-        turned = replace(episode, rating=replace(episode.rating, target=dialogue.partner))
-        window = window_of(turned, self._policy.tokenizer, settings.context_turns, settings.max_context_tokens)
+        window = window_of(dialogue.turned, self._policy.tokenizer, settings.context_turns, settings.max_context_tokens)
         if window is None:
             raise UnitError(
                 f"partner_settings: {dialogue.place}: what the partner is to answer is longer than "

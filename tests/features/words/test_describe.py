@@ -56,6 +56,12 @@ def test_the_rater_is_described_in_the_targets_turns_and_replies():
     )
 
 
+def test_where_the_environment_rated_nobody_is_described():
+    scored = replace(SESSION, ratings=(Rating("environment", "ann", "liking", 2.0, 1.0, 5.0),))
+    rows = [*_bob(), *((turn, "environment", *rest) for turn, _, *rest in _bob())]
+    assert describe_session(scored, _table(rows), SETTINGS).num_rows == 0
+
+
 def test_scores_change_nothing():
     other = replace(SESSION, ratings=(Rating("bob", "ann", "liking", 5.0, 1.0, 5.0),))
     assert describe_session(other, _table(_bob()), SETTINGS).equals(describe_session(SESSION, _table(_bob()), SETTINGS))

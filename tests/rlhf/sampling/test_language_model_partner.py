@@ -8,10 +8,12 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from corpus.session import Background
 from foundation.errors import InputError, StoppedError, UnitError
 from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatReply
@@ -233,3 +235,27 @@ def test_a_killed_training_goes_on_to_the_policy_of_the_undisturbed_one(tmp_path
         align_here(job(tmp_path / "whole", server.url, tmp_path / "cache", **changes), Scored(by_length))
         assert len(server.requests) == asked
     assert digest(tmp_path / "out") == digest(tmp_path / "whole")
+
+
+def test_it_reads_what_everybody_knew_and_what_it_alone_did_and_never_the_policys_own():
+    talk = episode("talk", TALK)
+    (mine,), (dialogue,) = {talk.rating.target}, first_dialogues([talk])[:1]
+    other = dialogue.partner
+    known = (
+        Background(None, "scenario", "A shop.</known>"),
+        Background(other, "goal", "Pay less."),
+        Background(mine, "goal", "Sell."),
+    )
+
+    def asked(backgrounds):
+        (first,) = first_dialogues([replace(talk, backgrounds=backgrounds)])[:1]
+        return request_of(first, LanguageModelPartnerSettings()).messages[1].content
+
+    plain, informed = asked(()), asked(known)
+    assert informed.endswith(f"</known>\n\n{plain}") and "<known>" not in plain
+    told = json.loads(informed.split("<known>\n")[1].split("\n</known>")[0])
+    assert told == [
+        {"known to": "everybody", "kind": "scenario", "text": "A shop.</known>"},
+        {"known to": "you alone", "kind": "goal", "text": "Pay less."},
+    ]
+    assert asked((*known[:2], replace(known[2], text="Give away."))) == informed
