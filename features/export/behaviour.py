@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from corpus.session import Session
 from features.export.tiers import Interval, Tier, interval, make_tiers
-from features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
+from features.names import EXPRESSION_FEATURES, FACE_FEATURES, FEATURES, VOICE_FEATURES
 from features.spans import DURING, turn_spans
 
 UTTERANCE = "utterance"
 DESCRIPTOR = "descriptor"
-SHOWN_WHERE_ON = (*FACE_FEATURES, "eyes_closed")
-"""Features that are on or off at a moment: gaze on screen, nods, shakes, smile, closed eyes."""
+SHOWN_WHERE_ON = (*FACE_FEATURES, "eyes_closed", *EXPRESSION_FEATURES)
+"""Features that are on or off at a moment: gaze on screen, nods, shakes, smile, closed eyes, brows, mouth."""
 ON = 0.5
 """From this value of a frame on, such a feature is on."""
 HOLD_FRAMES = 2.5

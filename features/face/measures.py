@@ -21,13 +21,17 @@ from features.face.seen import Seen
 from features.face.swings import HeadPath
 from features.face.told import Told
 from features.face.tracker import FaceTracker
-from features.names import EMOTION_FEATURES, EYE_FEATURES, RATES
+from features.names import EMOTION_FEATURES, EXPRESSION_FEATURES, EYE_FEATURES, RATES
 from features.recording.video import Picture
 from features.series import Series, Span, sampled
 from features.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from features.emotion_model.network import EmotionModel
+
+
+UNTOLD = (*EYE_FEATURES, *EXPRESSION_FEATURES)
+"""Not told by every back-end: unobserved where it does not."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class FaceMeasures:
         and beside it that number per minute of face; blinks are a minute of the time in which the lids were seen. An
         event belongs to the window that holds its middle.
         """
-        measured: dict[str, tuple[float | None, float]] = dict.fromkeys(EYE_FEATURES, (None, 0.0))
+        measured: dict[str, tuple[float | None, float]] = dict.fromkeys(UNTOLD, (None, 0.0))
         measured |= {name: series.mean(spans, length_s) for name, series in self.series.items()}
         measured["blinks_per_min"] = _per_minute(self.blinks, spans, length_s, measured["eyes_closed"][1])
         _, coverage = self.seen.mean(spans, length_s)

@@ -33,6 +33,9 @@ UNITS = {
     **dict.fromkeys(RATES.values(), "a minute"),
     "smile": "of the time",
     "eyes_closed": "of the time",
+    "frown": "of the time",
+    "brow_raise": "of the time",
+    "mouth_open": "of the time",
     "blinks_per_min": "a minute",
     **dict.fromkeys(EMOTION_FEATURES, "probability"),
 }

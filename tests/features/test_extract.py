@@ -11,7 +11,15 @@ import pytest
 from corpus.schema import FRAMES, UTTERANCE_FEATURES
 from corpus.session import Media, Rating, Session, Turn
 from features.extract import extract_session
-from features.names import EMOTION_FEATURES, EYE_FEATURES, FACE_FEATURES, FEATURES, RATES, VOICE_FEATURES
+from features.names import (
+    EMOTION_FEATURES,
+    EXPRESSION_FEATURES,
+    EYE_FEATURES,
+    FACE_FEATURES,
+    FEATURES,
+    RATES,
+    VOICE_FEATURES,
+)
 from features.settings import FeatureSettings
 from foundation.errors import UnitError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
@@ -110,7 +118,13 @@ def test_video_without_sound_has_vision_only(tmp_path: Path):
     cells = _cells(
         extract_session(_session([Media("ann", "video", "a.mp4")], ("ann", 0.2, 1.8)), tmp_path, SETTINGS)[1]
     )
-    assert {key[3] for key in cells} == {*FACE_FEATURES, *RATES.values(), *EYE_FEATURES, *EMOTION_FEATURES}
+    assert {key[3] for key in cells} == {
+        *FACE_FEATURES,
+        *RATES.values(),
+        *EYE_FEATURES,
+        *EXPRESSION_FEATURES,
+        *EMOTION_FEATURES,
+    }
     assert set(cells.values()) == {(None, 0.0)}
 
 
@@ -131,7 +145,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
         for turn in range(6):
             count, coverage = cells[turn, "ann", "during", name]
             assert cells[turn, "ann", "during", rate] == (pytest.approx(count * 60 / (2.0 * coverage)), coverage)
-    untold = {*EYE_FEATURES, *EMOTION_FEATURES}  # by haar, and without a model
+    untold = {*EYE_FEATURES, *EXPRESSION_FEATURES, *EMOTION_FEATURES}  # by haar, and without a model
     assert min(coverage for key, (_, coverage) in cells.items() if key[3] not in untold) > 0.95
     assert {cell for key, cell in cells.items() if key[3] in untold} == {(None, 0.0)}
     nodding = [r["time_s"] for r in frames.to_pylist() if r["feature"] == "nod_yes" and r["value"] == 1.0]

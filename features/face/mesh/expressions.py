@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from features.face.clock import Clock, hold_s
+from features.face.mesh.brow_raise import raised
 from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import blinks
+from features.face.mesh.frown import lowered
 from features.face.mesh.gaze import on_screen
 from features.face.mesh.mouth import asked_of_a_smile
+from features.face.mesh.mouth_open import is_open
 from features.face.mesh.nods import Poses, posed_events
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
 from features.face.nods import HeadEvents
@@ -55,30 +58,38 @@ class MeshExpressions:
     def told(self) -> Told:
         """See ``Expressions.told``; ``eyes_closed`` is 1 or 0, and 0 in a blink; it is not there without the iris.
 
-        Traces: ``smile_score`` and ``mouth_opening``; ``head_yaw_deg``, ``head_pitch_deg``, ``head_roll_deg``; of the
-        looks at the eyes ``eye_opening``, ``blink`` (1 within one), ``gaze_yaw_deg``,
-        ``gaze_lift_deg`` and ``gaze_confidence``.
+        Traces: ``smile_score``, ``mouth_opening``, ``brow_height`` and ``inner_brow_height``; ``head_yaw_deg``,
+        ``head_pitch_deg``, ``head_roll_deg``; of the looks at the eyes ``eye_opening``, ``blink`` (1 within one),
+        ``gaze_yaw_deg``, ``gaze_lift_deg`` and ``gaze_confidence``.
         """
         settings = self._settings
         times = [time_s for time_s, _, _ in self._at]
         held_s = hold_s(times, settings.mesh_rate_hz)
-        scores = self._values(lambda told: told.smile)
+        scores, mouth = self._values(lambda told: told.smile), self._values(lambda told: told.mouth)
+        brows, inner = self._values(lambda told: told.brows), self._values(lambda told: told.inner_brows)
         level = smoothed(times, scores, SMILE_SMOOTH_S)
-        openings = self._values(lambda told: told.mouth)
-        enough = settings.smile_level + asked_of_a_smile(times, openings)
-        smiles = np.where(np.isfinite(level), (level >= enough).astype(float), np.nan)
+        enough = settings.smile_level + asked_of_a_smile(times, mouth)
+        decided = {
+            "smile": np.where(np.isfinite(level), (level >= enough).astype(float), np.nan),
+            "frown": lowered(smoothed(times, inner, SMILE_SMOOTH_S)),
+            "brow_raise": raised(smoothed(times, brows, SMILE_SMOOTH_S)),
+            "mouth_open": is_open(smoothed(times, mouth, SMILE_SMOOTH_S)),
+        }
         eyes = self._eyes()
         traces = eyes.traces | {
             name: sampled(times, values, held_s)
             for name, values in (
                 ("smile_score", scores),
-                ("mouth_opening", openings),
+                ("brow_height", brows),
+                ("inner_brow_height", inner),
+                ("mouth_opening", mouth),
                 ("head_yaw_deg", self._values(lambda told: told.pose.yaw)),
                 ("head_pitch_deg", self._values(lambda told: told.pose.pitch)),
                 ("head_roll_deg", self._values(lambda told: told.pose.roll)),
             )
         }
-        return Told(eyes.series | {"smile": sampled(times, smiles, held_s)}, traces, eyes.blinks)
+        series = {name: sampled(times, values, held_s) for name, values in decided.items()}
+        return Told(eyes.series | series, traces, eyes.blinks)
 
     def head_events(self, paths: Sequence[HeadPath]) -> HeadEvents:
         """See ``Expressions.head_events``."""

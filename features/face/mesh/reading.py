@@ -6,24 +6,31 @@ import math
 from dataclasses import dataclass
 
 from features.face.face import Face
+from features.face.mesh.brow_raise import brow_height
 from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
+from features.face.mesh.frown import inner_brow_height
 from features.face.mesh.gaze import gaze_confidence, gaze_yaw
 from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
 from features.face.mesh.mouth import mouth_opening
 from features.face.mesh.networks import mesh_networks
 from features.face.mesh.points import RIGHT_EYE
-from features.face.mesh.smile import smile_score
+from features.face.mesh.smile import lid_opening, smile_score
 from features.recording.video import Picture
 
 MOUTH_HIDDEN = 50.0
 """Degrees of yaw beyond which the far corner of the mouth cannot be seen."""
+BROWS_YAW, BROWS_PITCH = 35.0, 20.0
+"""Degrees of yaw and of pitch beyond which the height of the brows is foreshortened."""
+LIDS_DOWN = 0.2
+"""Opening of the lids in the mesh (height over width) below which the brows are not told: closing eyes move them."""
 
 
 @dataclass(frozen=True)
 class Reading:
     """One look: ``smile`` 0 to 1, ``mouth`` opening in eye distances, ``pose`` and ``eyes``, ``gaze`` in degrees from
-    the camera with its ``confidence``; NaN where it was not seen."""
+    the camera with its ``confidence``; heights of the ``brows`` and of their inner ends (``inner_brows``) in eye
+    distances; NaN where it was not seen."""
 
     smile: float
     mouth: float
@@ -31,6 +38,8 @@ class Reading:
     eyes: Eyes
     gaze: float
     confidence: float
+    brows: float = math.nan
+    inner_brows: float = math.nan
 
 
 NOT_SEEN = Reading(math.nan, math.nan, NO_POSE, NO_EYES, math.nan, math.nan)
@@ -45,6 +54,7 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
     pose = head_pose(points, luma.shape[1], luma.shape[0])
     eyes = look_at_eyes(mesh_networks(), luma, points) if with_eyes else NO_EYES
     hidden = not abs(pose.yaw) <= MOUTH_HIDDEN
+    upright = abs(pose.yaw) <= BROWS_YAW and abs(pose.pitch) <= BROWS_PITCH and lid_opening(points) >= LIDS_DOWN
     return Reading(
         smile=math.nan if hidden else smile_score(points),
         mouth=math.nan if hidden else mouth_opening(points),
@@ -52,4 +62,6 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
         eyes=eyes,
         gaze=gaze_yaw(pose, eyes),
         confidence=gaze_confidence(points.certainty, pose, eyes, points.apart(*RIGHT_EYE)),
+        brows=brow_height(points) if upright else math.nan,
+        inner_brows=inner_brow_height(points) if upright else math.nan,
     )

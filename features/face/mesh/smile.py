@@ -33,10 +33,10 @@ def smile_score(face: FacePoints) -> float:
     middle = face.points[list(LIPS)].mean(axis=0)
     lift = float((face.points[list(MOUTH_CORNERS)].mean(axis=0) - middle) @ face.up()) / face.eye_distance
     mouth = math.sqrt(_share(across, WIDTH) * _share(lift, LIFT))
-    return MOUTH_SHARE * mouth + (1 - MOUTH_SHARE) * mouth * _share(_opening(face), NARROW)
+    return MOUTH_SHARE * mouth + (1 - MOUTH_SHARE) * mouth * _share(lid_opening(face), NARROW)
 
 
-def _opening(face: FacePoints) -> float:
+def lid_opening(face: FacePoints) -> float:
     """Height over width of the eyes in the mesh, mean of both (not enough for a blink, enough for cheeks)."""
     ratios = [
         float(np.mean([face.apart(*pair) for pair in lids])) / max(face.apart(*corners), 1e-6)

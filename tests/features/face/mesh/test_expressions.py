@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -31,7 +32,7 @@ def told(monkeypatch: pytest.MonkeyPatch, looks, forget=None, **settings):
     def read(detector, picture, face, with_eyes):
         asked.append((picture.time_s, with_eyes))
         told = looks[round(10 * picture.time_s)]
-        return told if with_eyes else Reading(told.smile, told.mouth, told.pose, NO_EYES, told.gaze, told.confidence)
+        return told if with_eyes else replace(told, eyes=NO_EYES)
 
     monkeypatch.setattr(expressions, "read_face", read)
     meter = MeshExpressions(FeatureSettings(detector="mesh", **settings), None)
@@ -91,3 +92,14 @@ def test_what_is_not_seen_or_taken_back_is_unobserved_and_never_0(monkeypatch):
     assert all(map(math.isnan, (*values[5:8], *values[10:])))
     assert values[[0, 4, 8, 9]].tolist() == [1.0] * 4
     assert all(map(math.isnan, series["gaze_on_screen"].values[4:]))  # looks at 1.2 s and later
+
+
+def test_brows_and_mouth_are_decided_over_a_second(monkeypatch):
+    still = Reading(0.0, 0.05, STRAIGHT, NO_EYES, 0.0, 1.0, 0.23, 0.2)
+    looks = [still] * 40 + [replace(still, brows=0.26, mouth=0.3)] * 20 + [replace(still, inner_brows=0.16)] * 20
+    series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0, iris_rate_hz=0.0)
+    raised, open_mouth, frown = (series[name].values for name in ("brow_raise", "mouth_open", "frown"))
+    assert raised[:39].sum() == 0 and raised[45:55].tolist() == [1.0] * 10 and raised[66:].sum() == 0
+    assert open_mouth.tolist() == raised.tolist()
+    assert frown[:59].sum() == 0 and frown[66:].tolist() == [1.0] * 14
+    assert traces["brow_height"].values[50] == 0.26 and traces["inner_brow_height"].values[70] == 0.16

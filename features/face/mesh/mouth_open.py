@@ -1,0 +1,20 @@
+"""An open mouth: lips apart and jaw dropped (AU25 and AU26)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.arrays import Floats
+
+OPEN = 0.2
+"""Distance of the lips' inner edges, in eye distances, from which on a mouth is open: a smile with bared teeth is 0.15
+to 0.18 (AU25 alone), lips that touch 0.01 to 0.05."""
+
+
+def is_open(openings: Floats) -> Floats:
+    """1 where the mouth is open, 0 where not, NaN where not seen [F], of ``openings`` [F] (`mouth.mouth_opening`).
+
+    Ekman and Friesen's action units 25 and 26 (Facial Action Coding System, 1978). It does not tell speech from
+    astonishment.
+    """
+    return np.where(np.isfinite(openings), (openings >= OPEN).astype(float), np.nan)
