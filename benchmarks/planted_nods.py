@@ -153,7 +153,7 @@ def missed(planned: Sequence[Planted], found: Sequence[Span]) -> Iterator[Plante
 def main(films: Sequence[Path], still: Sequence[Path], detector: str) -> None:
     """Print what is found, film by film, and over all."""
     print(f"\n{detector}")
-    for kind in ("nod_yes", "nod_no"):
+    for kind in ("nod_yes", "nod_no") if films else ():
         planned, hits, total, other = plan(kind), 0, 0, 0
         for film in films:
             with tempfile.TemporaryDirectory() as folder:

@@ -17,9 +17,9 @@ UP, DOWN = 30.0, 40.0
 15 that the eyes may make up for."""
 LIFTED, BOWED = 6.8, 0.5
 """Degrees of the irises (`Eyes.lifted`) from which on somebody looks up, above the screen, and what each degree of a
-bowed head adds, because its eyes look up to be on the screen. Of 60 frames of 15 films with the highest, the lowest and
-middling irises, one viewer saw all of nine above it look up, and one of the next dozen; where wide open eyes and such
-that look down both sink, nothing is told."""
+bowed head adds, because its eyes look up to be on the screen. Of 1,627 looks at open eyes in 16 films 17 lie above, in
+six moments: in four one viewer saw the eyes look up, the other two are a grimace with crossed eyes. Below lie smaller
+glances up, too. Where eyes look down nothing is told: wide open ones sink as far."""
 SMALL_EYE, LARGE_EYE = 8.0, 20.0
 """Width of an eye in pixels that tells nothing, and from which on the iris is well placed."""
 EYES_APART = 30.0

@@ -15,7 +15,7 @@ AROUND_S = 1.5
 """Seconds over which a mouth opens and closes that speaks: some syllables."""
 QUIET, GAIN, MOST = 0.06, 4.0, 0.2
 """Spread of the opening, in eye distances, up to which a mouth is quiet; what each unit beyond asks of a smile, and the
-most that is asked. Smiles of eight films have a spread of 0.002 to 0.07 (a laugh 0.18, but then a score of 0.87);
+most that is asked. Smiles of eight films have a spread of 0.002 to 0.08 (an open mouth 0.18, with a score of 0.87);
 speech with bared teeth, which scores 0.58 to 0.63, has 0.09 to 0.10."""
 
 

@@ -16,8 +16,8 @@ from foundation.arrays import Floats
 
 SWING, USUAL_SWING = 0.35, 0.45
 """Least size of each swing of a nod, and of its median swing, in ``nod_range``: 0.045 face heights are about 3 degrees
-of a head that turns about its neck (70 degrees a face height in a film of a nodding child). Heads that speak stay
-below (docs/features.md)."""
+of a head that turns about its neck (70 degrees a face height in a film of a nodding child). Heads that speak stay below
+but for tosses (docs/features.md)."""
 LONGEST_SWING_S = 0.45
 """From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
 al., 1983); what is slower is a look there and back."""
