@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.session import Episode, Rating, Session, Turn
+from corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
 from decompose.asking import asker_of
 from decompose.identity import configured
 from decompose.judging.sessions import judge_session, nothing_to_play
@@ -95,8 +95,8 @@ def decompose(
     score : float
         What the rater gave, on ``scale`` = (low, high).
     rater, target : str, optional
-        Who gave the score, and who is credited. By default ``user`` and ``assistant``; where one of two speakers is
-        named, the other one follows.
+        Who gave the score (``environment``: rules or a judge did), and who is credited. By default ``user`` and
+        ``assistant``; where one of two speakers is named, the other one follows.
     method : str
         One that needs no other conversations: ``uniform``, ``sentiment``, ``llm``, or a package's.
     rating : str
@@ -201,6 +201,11 @@ def _text(index: int, message: Mapping[str, Any]) -> str:
 
 def _speakers(turns: Sequence[Turn], rater: str | None, target: str | None) -> tuple[str, str]:
     present = list(dict.fromkeys(turn.speaker for turn in turns))
+    if ENVIRONMENT in present:
+        raise InputError(
+            f"a speaker is called {ENVIRONMENT!r}, which is the rater of scores that rules or a judge gave, and nobody "
+            "who speaks. Call them something else."
+        )
     talking = [speaker for speaker in present if speaker not in _ASIDE]
     if rater is None and target is None and not {ASSISTANT, USER} & set(present):
         raise InputError(

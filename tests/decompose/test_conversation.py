@@ -25,6 +25,14 @@ CHAT = [
 ]
 
 
+def test_the_environment_may_have_given_the_score():
+    ours, scored = (
+        decompose(CHAT, 2, scale=(1, 5), rater=rater, target="assistant", method="sentiment")
+        for rater in ("user", "environment")
+    )
+    assert scored.per_message() == ours.per_message()
+
+
 def test_messages_and_a_score_give_turn_rewards():
     found = decompose(CHAT, 2, scale=(1, 5), method="sentiment")
     assert isinstance(found, Decomposition)
@@ -161,6 +169,7 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
         (CHAT, {"target": "bob"}, "target = 'bob' says nothing in these messages"),
         ([{"role": "user", "content": "x"}], {}, "target = 'assistant' says nothing in these messages"),
         (CHAT, {"target": "user", "rater": "user"}, "rater and target are both 'user'"),
+        ([*CHAT, {"speaker": "environment", "content": "x"}], {}, "a speaker is called 'environment'"),
         (CHAT, {"scale": (5, 1)}, "its low end must be below its high end"),
         (CHAT, {"scale": (1, math.inf)}, "its low end must be below its high end"),
         (CHAT, {"scale": 5}, r"score = 2, scale = 5: give a number, and the scale as \(low, high\)"),
