@@ -14,10 +14,10 @@ from features.series import Span
 from features.settings import FeatureSettings
 from foundation.arrays import Floats
 
-SWING, USUAL_SWING = 0.35, 0.45
-"""Least size of each swing of a nod, and of its median swing, in ``nod_range``: 0.045 face heights are about 3 degrees
-of a head that turns about its neck (70 degrees a face height in a film of a nodding child). Heads that speak stay below
-but for tosses (docs/features.md)."""
+SWING, FULL_SWING = 0.35, 0.45
+"""Least size of each swing of a nod, and of the ``nod_crossings`` + 1 largest of them, in ``nod_range``: 0.045 face
+heights are about 3 degrees of a head that turns about its neck (70 degrees a face height in a film of a nodding child).
+Heads that speak stay below (docs/features.md)."""
 LONGEST_SWING_S = 0.45
 """From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
 al., 1983); what is slower is a look there and back."""
@@ -52,7 +52,7 @@ def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSetti
     """All nods and shakes in the paths of a person's head: ``nod_crossings`` + 1 swings in a row, to and fro.
 
     Three swings, with the default: down, up and down again. A single dip, down and up, is none: people who speak make
-    many. Every swing goes ``SWING`` times ``nod_range``, half of them ``USUAL_SWING`` times, and takes at most
+    many. Every swing goes ``SWING`` times ``nod_range``, as many as are needed ``FULL_SWING`` times, and takes at most
     ``LONGEST_SWING_S``. The swings are those of the followed face, because the points are found too rarely for a nod of
     4 Hz and the networks' pitch moves with a mouth that speaks; which axis they belong to, the pose tells: a head that
     nods on a body that sways moves aside, too. Where the head hardly turned (``TURNED_DEG``), the path must go
@@ -119,8 +119,8 @@ def _along(paths: Sequence[HeadPath], axis: Axis, poses: Poses, settings: Featur
         along, across = (path.x, path.y) if axis == "x" else (path.y, path.x)
         for row in swings_in_a_row(path.times_s, along, SWING * settings.nod_range):
             span = row[0].start_s, row[-1].end_s
-            usual = float(np.median([swing.size for swing in row]))
-            if len(row) <= settings.nod_crossings or usual < USUAL_SWING * settings.nod_range:
+            full = sum(swing.size >= FULL_SWING * settings.nod_range for swing in row)
+            if full <= settings.nod_crossings:
                 continue
             inside = (path.times_s >= span[0]) & (path.times_s <= span[1])
             told = poses.along(axis, span)

@@ -56,6 +56,12 @@ def test_what_is_slow_or_small_is_none():
     assert found(y=waves(2.0, 4, 0.03), nod_range=0.05) == (1, 0)
 
 
+def test_a_toss_of_the_head_that_comes_to_rest_is_none():
+    ways = np.interp(TIMES, [2.0, 2.2, 2.4, 2.6, 2.8, 3.0], [0.0, 0.12, 0.12, 0.04, 0.04, 0.08])
+    assert found(y=ways) == (0, 0)
+    assert found(y=np.interp(TIMES, [2.0, 2.2, 2.4, 2.6], [0.0, 0.12, 0.04, 0.1])) == (1, 0)
+
+
 def test_crossings_say_how_many_swings_are_needed():
     assert found(y=waves(2.0, 2, 0.12), nod_crossings=6) == (0, 0)
     assert found(y=waves(2.0, 5, 0.12), nod_crossings=6) == (1, 0)
