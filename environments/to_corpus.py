@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from corpus.rows import CorpusRows, NewCorpus
+from corpus.session import ENVIRONMENT
 from environments.simulate import Played, Simulated
 
-RATER = "environment"
 RULES = "rules"
 
 
@@ -71,7 +71,7 @@ def _add(rows: CorpusRows, played: Played, judge: str, language: str | None, unk
             unknown["an agent said nothing: no rating of it, and nothing of what it knew"] += 1
             continue
         for name, value in _known(values.items(), unknown):
-            rows.rating(session, (RATER, agent), name, value, scales[name], annotator=judge)
+            rows.rating(session, (ENVIRONMENT, agent), name, value, scales[name], annotator=judge)
 
 
 def _known(values: Iterable[tuple[str, float | None]], unknown: Counter[str]) -> Iterable[tuple[str, float]]:

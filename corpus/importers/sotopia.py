@@ -18,11 +18,13 @@ from corpus.importers.sources import numbered, source_files, stem
 from corpus.importers.tally import Tally
 from corpus.jsontext import identifier, number
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
+from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
 from foundation.errors import InputError, UnitError
 
 LICENCE = "licence: treat SOTOPIA's data as CC BY-SA 4.0, Sotopia-RL's as Apache-2.0; simulated, no person spoke"
-RATER, ENVIRONMENT = "environment", "Environment"
+ADDRESSED = "Environment"
+"""Whom agents send their acts to, in raw messages."""
 NEAR = 1e-9
 """How far an overall score may lie from the mean of the seven."""
 _TAG = re.compile(r"</?(?:extra_info|strategy_hint|clarification_hint)>")
@@ -116,7 +118,7 @@ def _raw_acts(messages: list[list[list[str]]], names: list[str]) -> list[tuple[s
     acts = []
     for step, sent in enumerate(messages):
         for sender, receiver, words in sent:
-            if receiver == ENVIRONMENT and sender == names[step % len(names)]:
+            if receiver == ADDRESSED and sender == names[step % len(names)]:
                 acts.append((sender, words))
     return acts
 
@@ -173,7 +175,7 @@ def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: Tally
         rows.background(session_id, "profile", episode.backgrounds[name], name)
         for dimension, score in episode.scores[name].items():
             scale = RANGES.get(dimension, OVERALL_RANGE)
-            rows.rating(session_id, (RATER, name), dimension, score, scale, annotator=episode.judge)
+            rows.rating(session_id, (ENVIRONMENT, name), dimension, score, scale, annotator=episode.judge)
 
 
 def _words(act: str) -> str:

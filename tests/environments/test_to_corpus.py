@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from corpus.corpus import Corpus
+from corpus.session import ENVIRONMENT
 from corpus.validate import validate
 from environments.agents.agent import Scripted
 from environments.core import Act
 from environments.simulate import Played, simulate
-from environments.to_corpus import RATER, source_of, to_corpus
+from environments.to_corpus import source_of, to_corpus
 from tests.environments.games import take
 from tests.environments.test_simulate import countdowns
 
@@ -16,7 +17,7 @@ def test_an_episode_becomes_a_session_that_the_corpus_checks(tmp_path: Path) -> 
     simulated = simulate(countdowns(4, Scripted("taker", lambda view: take(1))))
     made = to_corpus(simulated)
     assert made.notes == ("style is not known: no rating in 8 cases",)
-    assert set(made.tables["ratings"]["rater"].to_pylist()) == {RATER}
+    assert set(made.tables["ratings"]["rater"].to_pylist()) == {ENVIRONMENT}
     assert made.tables["sessions"]["source"][0].as_py() == ("simulated: countdown, agents taker and taker, judge rules")
     backgrounds = made.tables["backgrounds"].to_pylist()[:2]
     assert [(row["speaker"], row["kind"], row["text"]) for row in backgrounds] == [
