@@ -45,4 +45,5 @@ def test_the_demo_asks_about_twenty_sessions_under_every_perturbation():
 
 
 def test_the_recording_stays_small():
-    assert (DEMO / "llm_replies.jsonl").stat().st_size < 300_000
+    # Those with behaviour twice: for the face mesh, and for haar.
+    assert (DEMO / "llm_replies.jsonl").stat().st_size < 350_000
