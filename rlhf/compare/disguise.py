@@ -11,7 +11,7 @@ from decompose.prompting.pseudonyms import Renaming, renaming
 from foundation.errors import InputError
 from rlhf.compare.pairs import Pair
 from rlhf.compare.responses import context_text, messages_of
-from rlhf.policy.contexts import Said
+from rlhf.policy.contexts import KNOWN, Said
 
 NOBODY = "user"
 """A speaker whose id says nothing of a person."""
@@ -45,9 +45,12 @@ def _context(context: str, names: Renaming) -> str:
     if not any(message.speaker for message in messages):
         return names.text(context)
     # A speaker's id that is no name is replaced as a whole, which the words of a text are not.
-    return context_text(
-        [Said(m.role, names.text(m.text), names.speaker(m.speaker) if m.speaker else "") for m in messages]
-    )
+    return context_text([replace(m, text=names.text(m.text), speaker=_speaker(m, names)) for m in messages])
+
+
+def _speaker(message: Said, names: Renaming) -> str:
+    # What was known has its kind there, which stays even where somebody is called so.
+    return names.speaker(message.speaker) if message.speaker and message.role != KNOWN else message.speaker
 
 
 def speakers(corpus: Corpus, pairs: Sequence[Pair]) -> Mapping[str, tuple[str, ...]]:

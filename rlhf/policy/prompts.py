@@ -59,7 +59,8 @@ def read_prompts(path: Path) -> tuple[Episode, ...]:
         The file cannot be read, a line is no JSON object, or a prompt cannot be used (`prompt_episodes`).
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Not splitlines(): a prompt may hold U+2028 and the like unescaped.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be read ({cause}). Name a JSON Lines file of prompts, in UTF-8.") from None

@@ -10,6 +10,7 @@ from corpus.schema import RATINGS, SESSIONS, UTTERANCES
 from foundation.errors import InputError
 from rlhf.compare.disguise import disguised, speakers
 from rlhf.compare.pairs import Pair
+from rlhf.compare.responses import messages_of
 
 
 def pair(context: str, left: str, right: str, session_id: str = "s") -> Pair:
@@ -38,6 +39,15 @@ def test_without_anybody_to_replace_nothing_changes():
     assert disguised(said, [], []).pair == said
     assert disguised(said, ["user", "assistant"], []).pair == said
     assert "Mary" not in disguised(said, [], ["Mary"]).pair.context
+
+
+def test_the_kind_of_what_was_known_stays_where_somebody_is_called_so():
+    context = "known (scenario): Goal rules.\nknown (own goal): Beat Own.\nuser (Goal): Well, Own?\nuser (Own): Yes."
+    shown = disguised(pair(context, "yes", "no"), ["Goal", "Own", "Mary"], []).pair.context
+    heads = [(message.role, message.speaker) for message in messages_of(shown)]
+    assert heads[:2] == [("known", "scenario"), ("known", "own goal")]
+    assert not {"Goal", "Own"} & {word for _, speaker in heads[2:] for word in speaker.split()}
+    assert "Beat Own" not in shown
 
 
 def corpus(tmp_path, rater: str = "Ann") -> Corpus:

@@ -31,6 +31,13 @@ def test_each_prompt_is_answered_once_whatever_was_said_before(tmp_path):
     assert len(contexts(prompt_episodes([TALK]), last_alone=False).contexts) == 2
 
 
+def test_a_line_of_a_file_ends_where_json_lines_end_it(tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    said = "One.\u2028Two.\x85Three."
+    path.write_bytes(f"{json.dumps({'prompt': said}, ensure_ascii=False)}\r\n{json.dumps(TALK)}\r\n".encode())
+    assert [episode.turns[0].text for episode in read_prompts(path)] == [said, QUESTIONS[0]]
+
+
 def test_any_iterable_of_prompts_will_do():
     made = prompt_episodes({"prompt": f"say {number}"} for number in range(3))
     assert [episode.turns[0].text for episode in made] == ["say 0", "say 1", "say 2"]
