@@ -16,6 +16,12 @@ def is_computed(annotator: str | None) -> bool:
     return annotator is not None and annotator.startswith(COMPUTED)
 
 
+def is_badly_computed(annotator: str) -> bool:
+    """Whether it is meant for a computed label and names nothing, or would pass for a person's in its spelling."""
+    begin, rest = annotator[: len(COMPUTED)], annotator[len(COMPUTED) :]
+    return annotator.strip().casefold().startswith(COMPUTED) and (begin != COMPUTED or not rest.strip())
+
+
 def peoples_labels(turn_labels: pa.Table) -> pa.Table:
     """The rows that people gave; labels without an annotator are theirs."""
     return _where(turn_labels, [not is_computed(by) for by in turn_labels["annotator"].to_pylist()])

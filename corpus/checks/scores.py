@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
 from corpus.corpus import Corpus
-from corpus.labellers import COMPUTED
+from corpus.labellers import COMPUTED, is_badly_computed
 from corpus.power import score_variance_warning
 from corpus.problem import Problem
 from corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
@@ -44,16 +44,16 @@ def check_turn_labels(corpus: Corpus) -> Iterator[Problem]:
     yield from not_numbers(table, "turn_labels", ["value", "low", "high"])
     yield from _scale_ends(table, "turn_labels")
     yield from _off_scale(table, "turn_labels", "value")
-    unnamed = [by == COMPUTED for by in table["annotator"].to_pylist()]
+    unnamed = [by is not None and is_badly_computed(by) for by in table["annotator"].to_pylist()]
     for number, row in rows_where(table, pa.chunked_array([pa.array(unnamed)])):
         yield Problem(
             "turn_labels",
             number,
             "annotator",
             row["session_id"],
-            f"the annotator {COMPUTED!r} does not say what computed the label",
+            f"the annotator {row['annotator']!r} does not say what computed the label, or is spelled otherwise",
             f"a person's id, nothing, or '{COMPUTED}' and what computed it, such as '{COMPUTED}rollouts'",
-            "Name what computed it.",
+            "Name what computed it, in that spelling.",
         )
     turns = pairs(corpus.utterances, "session_id", "turn")
     wrong = [key not in turns for key in _rows(table, "session_id", "turn")]

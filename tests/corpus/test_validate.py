@@ -215,6 +215,9 @@ def label(**change):
         ({"low": 2.0, "value": 2.0}, "low", "low 2 is not below high 2"),
         ({"name": None}, "name", "no value"),
         ({"annotator": "computed:"}, "annotator", "'computed:' does not say what computed the label"),
+        ({"annotator": "computed: "}, "annotator", "'computed: ' does not say what computed the label"),
+        ({"annotator": "Computed:x"}, "annotator", "or is spelled otherwise"),
+        ({"annotator": " computed:x"}, "annotator", "or is spelled otherwise"),
     ],
 )
 def test_turn_labels(change, column, words):
