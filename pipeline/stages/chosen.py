@@ -13,7 +13,6 @@ from pipeline.engine.stage import BeforeRun
 from rlhf.named import POLICY
 from rlhf.policy.opening import check_policy
 from rlhf.policy.prompts import read_prompts
-from rlhf.settings import Window
 
 if TYPE_CHECKING:
     from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
@@ -57,7 +56,7 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
         if config.align.prompts is not None:
             read_prompts(config.align.prompts)
         if config.align.reply_turns > 1 and config.align.partner == POLICY.name:
-            check_policy(config.align.partner_settings["policy"], Window())
+            _check_partner_policy(config)
         partner = asking_partner(config)
         if partner is None or before.finished():
             return
@@ -72,3 +71,10 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
         else:
             if partner.provider == "openai" and partner.consent_host is not None:
                 yield f"while the policy trains, its dialogues go to {who_reads(partner)}"
+
+
+def _check_partner_policy(config: Config) -> None:
+    settings: Any = config.align.partner_by.checked(config.align.partner_settings)
+    with errors_called("partner_settings"):
+        # Its window is its own, and not the policy's that it answers.
+        check_policy(settings.policy, settings)

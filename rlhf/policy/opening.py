@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
 from foundation.files import remembered_digest
-from rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
+from rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
 from rlhf.settings import Placement, Window
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def check_policy(name: str, window: Window) -> None:
     folder = Path(name).expanduser()
     if (folder / ADAPTER).is_file():
         check_model(_base_of(folder), window)
-    elif folder.is_dir():
+    elif folder.is_dir() or is_folder_name(name):
         check_model(str(folder), window)
 
 

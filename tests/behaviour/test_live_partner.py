@@ -13,6 +13,7 @@ from rlhf.named import REWARDS
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
+from tests.rlhf.saved import save_aligned
 
 TEXT = """corpus = "corpus"
 output = "run"
@@ -159,3 +160,16 @@ def test_what_cannot_be_used_is_told_before_anything_is_done(folder, apportion, 
     done = apportion("align", config(folder, TEXT.format("http://localhost:1/v1").replace(*change)))
     assert done.returncode == 2 and problem in done.stderr, done.stderr
     assert not (folder / "run" / "policy").exists()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "problem"),
+    [(100, None), (125, "align: partner_settings: policy 'PARTNER/base' reads at most 128 tokens")],
+)
+def test_a_policy_that_answers_is_looked_at_by_its_own_window(folder, apportion, tokens, problem):
+    partner = save_aligned(folder / "partner")
+    text = TEXT.replace('"language-model"', '"policy"').partition("[align.partner_settings]")[0]
+    text += f'[align.partner_settings]\npolicy = "{partner}"\nmax_context_tokens = {tokens}\nmax_new_tokens = 4\n'
+    done = apportion("align", config(folder, text), "--dry-run")
+    assert done.returncode == (0 if problem is None else 2), done.stderr
+    assert problem is None or problem.replace("PARTNER", str(partner)) in done.stderr

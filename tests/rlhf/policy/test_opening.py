@@ -50,6 +50,11 @@ def test_other_weights_are_another_policy(tmp_path):
     assert policy_digest("some/name") == "some/name"
 
 
+def test_a_folder_that_is_not_there_is_told_before_anything_is_loaded(tmp_path):
+    with pytest.raises(InputError, match=r"none': no such folder"):
+        check_policy(str(tmp_path / "none"), SMALL.window)
+
+
 def test_a_base_that_is_not_beside_its_adapters(tmp_path):
     folder = save_aligned(tmp_path / "policy")
     shutil.rmtree(folder / "base")
