@@ -56,7 +56,7 @@ class StepFolders:
         good = self._good()
         if good is None:
             return None
-        return f"The last good checkpoint, of {good} steps, is kept in {self._folder(good)}."
+        return f"The last good checkpoint, of {good} step{'s' * (good != 1)}, is kept in {self._folder(good)}."
 
     def scratch(self) -> Path:
         """A new folder to write a checkpoint into."""

@@ -246,7 +246,7 @@ def test_a_reward_that_is_no_number_keeps_and_names_the_last_good_checkpoint(tmp
         calls.append(1)
         return [math.nan if len(calls) == 3 else float(len(reply)) for reply in replies]
 
-    match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 steps, .*step-000001"
+    match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 step, .*step-000001"
     with pytest.raises(UnitError, match=match):
         run(tmp_path / "out", checkpoints=tmp_path / "kept", reward=reward, **{**WAYS["grpo"], "steps": 4})
     assert (tmp_path / "kept" / "step-000001" / "adapter_model.safetensors").is_file()

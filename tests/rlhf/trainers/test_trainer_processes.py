@@ -212,7 +212,7 @@ def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Pat
 @pytest.mark.slow
 def test_a_reward_that_is_no_number_in_one_process_ends_all_with_its_message(tmp_path: Path, monkeypatch) -> None:
     oddly(monkeypatch, "nan", 3)
-    match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 steps, .*step-000001"
+    match = r"GRPO step 3: the reward model gave nan for the reply .*checkpoint, of 1 step, .*step-000001"
     with pytest.raises(UnitError, match=match):
         launch.align_together(job(tmp_path, **{**GROUPS, "steps": 4}), quiet, ())
     assert (tmp_path / "kept" / "step-000001" / "adapter_model.safetensors").is_file()
