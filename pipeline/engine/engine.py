@@ -6,7 +6,8 @@ import errno
 import json
 import shutil
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
@@ -146,6 +147,15 @@ class Engine:
                 content["computed_labels"] = "apart"
         key = self._keys[(name, unit)] = digest(content)
         return key
+
+    @contextmanager
+    def keys_forgotten(self) -> Iterator[None]:
+        """For work by which artifacts come to be: keys that were made before or during it may rest on less of them."""
+        self._keys.clear()
+        try:
+            yield
+        finally:
+            self._keys.clear()
 
     def artifact(self, name: str, unit: Unit) -> Artifact | None:
         """A unit's finished artifact, or None where it is missing, failed or blocked."""

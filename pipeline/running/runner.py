@@ -94,8 +94,14 @@ def run_stages(
     engine = open_engine(config)
     engine.store.clear_scratch()
     names = engine.plan.leading_to(last)
-    if executor is not None:
-        return _drive(config, engine.plan, names, executor, progress)
+    with engine.keys_forgotten():
+        if executor is not None:
+            return _drive(config, engine.plan, names, executor, progress)
+        return _run_here(config, engine, names, progress)
+
+
+def _run_here(config: Config, engine: Engine, names: list[str], progress: StageProgress) -> RunResult:
+    """In a pool of this machine; where a worker is killed once more, alone."""
     try:
         return _drive_in_pool(config, engine, names, progress)
     except WorkerLostError as lost:
