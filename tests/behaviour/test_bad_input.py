@@ -262,7 +262,7 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     process = decomposing(small, hear_ctrl_c)
     store = tmp_path / "run" / "store" / "judge"
     deadline = time.monotonic() + 300
-    while not (store.is_dir() and any(store.iterdir())) and time.monotonic() < deadline:
+    while not any(store.glob("*/*/manifest.json")) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=300)
@@ -283,7 +283,7 @@ def test_a_run_in_the_background_hears_no_ctrl_c(small, tmp_path):
     write_small_corpus(tmp_path / "corpus", sessions=100)
     process = decomposing(small, ignore_ctrl_c)
     store = tmp_path / "run" / "store" / "judge"
-    while not (store.is_dir() and any(store.iterdir())) and process.poll() is None:
+    while not any(store.glob("*/*/manifest.json")) and process.poll() is None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=300)
