@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.options import JSONObject, option_names, with_options
+from apportion.commands.options import model_options, option_names, with_options
 from apportion.commands.places import check_place, write
 from apportion.commands.progress import shown_progress
 from foundation.errors import InputError
@@ -20,25 +20,7 @@ if TYPE_CHECKING:
 MOST_FAILURES = 10
 
 JUDGE_OPTIONS = (
-    click.option("--judge", "model", metavar="MODEL", help="Ask this language model, by the name its server knows."),
-    click.option("--base-url", metavar="URL", help="Its server, e.g. http://localhost:8000/v1.  [default: OpenAI's]"),
-    click.option("--send-to", metavar="HOST", help="Your consent to send the responses and their contexts to HOST."),
-    click.option("--via", metavar="PROXY", help="The proxy on the way to HOST, e.g. http://proxy:3128; or `direct`."),
-    click.option("--via-login-env", metavar="NAME", help="The environment variable with the proxy's USER:PASSWORD."),
-    click.option("--api-key-env", metavar="NAME", help="The environment variable with the key."),
-    click.option("--max-tokens", type=int, default=1000, show_default=True, help="Longest reply of the judge."),
-    click.option("--reasoning-effort", metavar="LEVEL", help="How long a reasoning model thinks, e.g. low."),
-    click.option("--extra-body", type=JSONObject(), metavar="JSON", help="What else its server takes."),
-    click.option("--concurrency", type=int, default=16, show_default=True, help="Requests under way at once."),
-    click.option("--budget", type=float, metavar="USD", help="Stop before all ever paid into the cache passes USD."),
-    click.option("--prices", type=click.Path(path_type=Path), metavar="FILE", help="A price table (TOML)."),
-    click.option(
-        "--cache", type=click.Path(path_type=Path), metavar="FILE", help="Kept replies.  [default: NAME.judge.sqlite]"
-    ),
-    click.option(
-        "--recorded", type=click.Path(path_type=Path), metavar="FILE", help="Recorded replies instead of a server."
-    ),
-    click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the replies to FILE."),
+    *model_options("--judge", "the responses and their contexts", 1000, "NAME.judge.sqlite"),
     click.option(
         "--pseudonyms",
         type=click.Path(path_type=Path),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -31,6 +32,35 @@ class JSONObject(click.ParamType[Any]):
         if not isinstance(values, dict):
             self.fail(f"{value[:80]!r} is no JSON object such as '{{\"top_k\": 20}}'.", param, ctx)
         return values
+
+
+def model_options(flag: str, texts: str, max_tokens: int, cache: str) -> tuple[Any, ...]:
+    """The options by which a language model is chosen, as ``llm_client.chosen.ChosenModel`` has them.
+
+    ``flag`` names the model, ``texts`` is what consent lets be sent, ``cache`` where replies are kept by default.
+    """
+    path = click.Path(path_type=Path)
+    server = "Its server, e.g. http://localhost:8000/v1.  [default: OpenAI's]"
+    proxy = "The proxy on the way to HOST, e.g. http://proxy:3128; or `direct`."
+    login = "The environment variable with the proxy's USER:PASSWORD."
+    budget = "Stop before all ever paid into the cache passes USD."
+    return (
+        click.option(flag, "model", metavar="MODEL", help="Ask this language model, by the name its server knows."),
+        click.option("--base-url", metavar="URL", help=server),
+        click.option("--send-to", metavar="HOST", help=f"Your consent to send {texts} to HOST."),
+        click.option("--via", metavar="PROXY", help=proxy),
+        click.option("--via-login-env", metavar="NAME", help=login),
+        click.option("--api-key-env", metavar="NAME", help="The environment variable with the key."),
+        click.option("--max-tokens", type=int, default=max_tokens, show_default=True, help="Its longest reply."),
+        click.option("--reasoning-effort", metavar="LEVEL", help="How long a reasoning model thinks, e.g. low."),
+        click.option("--extra-body", type=JSONObject(), metavar="JSON", help="What else its server takes."),
+        click.option("--concurrency", type=int, default=16, show_default=True, help="Requests under way at once."),
+        click.option("--budget", type=float, metavar="USD", help=budget),
+        click.option("--prices", type=path, metavar="FILE", help="A price table (TOML)."),
+        click.option("--cache", type=path, metavar="FILE", help=f"Kept replies.  [default: {cache}]"),
+        click.option("--recorded", type=path, metavar="FILE", help="Recorded replies instead of a server."),
+        click.option("--record", type=path, metavar="FILE", help="Write the replies to FILE."),
+    )
 
 
 def option_names() -> Callable[[str], str]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from corpus.corpus import Corpus
 from corpus.schema import KEY, RESPONSES
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
 from foundation.progress import Progress
-from foundation.settings import problems
-from llm_client.asker import Asker
+from llm_client.chosen import Called, ChosenModel
 from llm_client.cost.estimate import estimate
 from llm_client.cost.prices import find_price
 from llm_client.errors import prefixed
@@ -35,87 +31,23 @@ from rlhf.compare.responses import read_rows
 from rlhf.compare.tables import WinRates
 from rlhf.compare.win_rate import PolicyReward, Verdict, by_reward, win_rates
 
-NO_MODEL = "recorded"
-"""What stands for the judge's name where replies are recorded and nobody gives it."""
 TOO_LONG = "Generate with fewer turns of context."
-_CLIENT_S = (
-    *("model", "base_url", "send_to", "via", "via_login_env", "api_key_env"),
-    *("max_tokens", "concurrency", "reasoning_effort", "extra_body"),
-)
-"""Settings of the judge that are settings of the client under the same name."""
-Called = Callable[[str], str]
-"""What a caller calls a parameter, for errors: a command says by which option it is given."""
 
 
 @dataclass(frozen=True)
-class JudgeSettings:
-    """Which language model judges, and how it is asked.
+class JudgeSettings(ChosenModel):
+    """Which language model judges, and how it is asked; replies are kept in ``NAME.judge.sqlite`` beside the responses.
 
     Parameters
     ----------
-    model : str, optional
-        By the name its server knows; only recorded replies need none.
-    base_url, api_key_env : str, optional
-        Its server and the environment variable with the key; None takes OpenAI's.
-    send_to : str, optional
-        The host to which responses and contexts may be sent.
-    via, via_login_env : str, optional
-        The proxy on the way there (``direct``: none), and the environment variable with ``USER:PASSWORD`` for it.
-    max_tokens, concurrency : int
-        Longest reply, and requests under way at once.
-    reasoning_effort : str, optional
-        How long a reasoning model thinks, in its server's words.
-    extra_body : mapping, optional
-        What else its server takes, added to every request.
-    budget : float, optional
-        US dollars that all ever paid into the cache may not pass.
-    prices : Path, optional
-        A price table (TOML) that goes before the shipped one.
-    cache : Path, optional
-        Where replies are kept; None takes ``NAME.judge.sqlite`` beside the responses.
-    recorded, record : Path, optional
-        Recorded replies instead of a server, and a file that replies are added to.
     pseudonyms : Path, optional
         The corpus of the responses, whose speakers are shown under other names.
     names : sequence of str
         Further names to replace.
     """
 
-    model: str | None = None
-    base_url: str | None = None
-    send_to: str | None = None
-    via: str | None = None
-    via_login_env: str | None = None
-    api_key_env: str | None = None
-    max_tokens: int = 1000
-    concurrency: int = 16
-    reasoning_effort: str | None = None
-    extra_body: Mapping[str, Any] | None = None
-    budget: float | None = None
-    prices: Path | None = None
-    cache: Path | None = None
-    recorded: Path | None = None
-    record: Path | None = None
     pseudonyms: Path | None = None
     names: Sequence[str] = ()
-
-    def llm(self, called: Called = str) -> LLMSettings:
-        """The client's settings.
-
-        Raises
-        ------
-        InputError
-            A value that cannot be used.
-        """
-        if self.budget is not None and not (math.isfinite(self.budget) and self.budget > 0):
-            raise InputError(f"{called('budget')} {self.budget}: give a number of US dollars above 0.")
-        given = {name: value for name in _CLIENT_S if (value := getattr(self, name)) is not None}
-        if self.recorded is not None:
-            given = {"model": NO_MODEL, **given, "provider": "recorded"}
-        try:
-            return LLMSettings.model_validate(given)
-        except ValidationError as error:
-            raise InputError(f"{'; '.join(problems(error, called))}. Change the options.") from None
 
 
 @dataclass(frozen=True)
@@ -174,17 +106,7 @@ class LanguageModelJudge:
         StoppedError
             The budget is used up; replies received so far are kept.
         """
-        settings = self.settings
-        asker = Asker(
-            self.llm,
-            cache=self.cache,
-            recorded=settings.recorded,
-            record=settings.record,
-            prices=settings.prices,
-            budget_usd=settings.budget,
-            called=self.called("model"),
-            too_long=TOO_LONG,
-        )
+        asker = self.settings.asker(self.llm, self.cache, self.called, TOO_LONG)
         with asker:
             asker.check()
             progress(0, len(self.pairs), "")
