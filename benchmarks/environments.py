@@ -1,18 +1,23 @@
 """Claim: 1,000 scripted episodes a second of 20 acts on one core, and a clone in under 20 microseconds.
 
-Run: taskset -c 0 python benchmarks/environments.py [--episodes 5000]
+Run: taskset -c 0 python benchmarks/environments.py [--episodes 5000] [--latency 2]
 
 Bundled SOTOPIA tasks, two agents that speak until the 20 acts are over; no text is read, nothing is logged. Beside it
 the same with every observation read as text, and clones of an episode of 20 acts that never draw and that draw once.
+
+With --latency SECONDS also: 64 episodes at once of a language model on a loopback server that takes so long for each
+reply, as a multiple of 20 replies one after the other (aim: at most 1.15).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 # A file beside this one is named like a package of ours, so its own folder may not be searched first.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -23,8 +28,11 @@ from environments.core import Act
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
+from environments.sotopia.simulation import Choice, simulate_sotopia
+from llm_client.chosen import ChosenModel
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
-EPISODES_A_S, CLONE_US = 1_000.0, 20.0
+EPISODES_A_S, CLONE_US, LATENCY_RATIO = 1_000.0, 20.0, 1.15
 
 
 def episodes_a_second(agent: Agent, episodes: int) -> float:
@@ -56,11 +64,28 @@ def clone_us(draws: bool, times: int = 20_000) -> float:
     return (time.process_time() - start) / times * 1e6
 
 
+def at_once(latency_s: float, episodes: int = 64) -> float:
+    """Seconds of ``episodes`` played at once, over those of the 20 replies that one of them waits for."""
+    speaks = json.dumps({"act": "speak", "text": "Hello."})
+    scenario = bundled_tasks.scenarios()[0].name
+    with (
+        TemporaryDirectory() as folder,
+        serving(OpenAIServer(lambda body: completion(speaks), latency_s=latency_s)) as server,
+    ):
+        chosen = ChosenModel("m", base_url=server.url, concurrency=episodes)
+        choice = Choice(("base",), (scenario,), pairs=1, repeats=episodes, chosen=chosen)
+        start = time.perf_counter()
+        simulate_sotopia(choice, Path(folder) / "play")
+        return (time.perf_counter() - start) / (20 * latency_s)
+
+
 def main() -> None:
     """Print one JSON line a figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=5_000)
-    episodes = parser.parse_args().episodes
+    parser.add_argument("--latency", type=float)
+    arguments = parser.parse_args()
+    episodes = arguments.episodes
     silent = Scripted("speaks", lambda view: Act("speak", "Hello."))
     reader = Scripted("reads", lambda view: Act("speak", view.text[:20]))
     rate = episodes_a_second(silent, episodes)
@@ -68,6 +93,8 @@ def main() -> None:
     tell("scripted episodes, every observation read", episodes_a_second(reader, episodes // 5), "episodes/s")
     tell("clone that never draws", clone_us(False), "us", bar=CLONE_US)
     tell("clone that draws once", clone_us(True), "us")
+    if arguments.latency:
+        tell("64 episodes of a language model at once", at_once(arguments.latency), "x ideal", bar=LATENCY_RATIO)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,19 @@ class View:
         """The agent's own random numbers of this step: the same in every replay and every copy."""
         return Random(f"{self._environment.seed}/{self.agent}/{self.step}")
 
+    @property
+    def number(self) -> int:
+        """A number of this step of this episode alone (its seed), from 0 to 2^31 - 1: the index of a sampled reply."""
+        return self.draws.getrandbits(31)
+
+    def problem(self, act: Act) -> str | None:
+        """Why an act is not allowed now, in words; None: it is."""
+        try:
+            self._environment.check(self.agent, act)
+        except ActError as error:
+            return str(error)
+        return None
+
 
 class Environment(ABC):
     """One task that agents play.
@@ -120,12 +133,22 @@ class Environment(ABC):
         """
         moves = in_order(acts, self.acting())
         for agent, act in moves:
-            legal = self.legal(agent)
-            if act.kind not in legal:
-                hint = did_you_mean(act.kind, legal, f"allowed now: {', '.join(legal)}")
-                raise ActError(f"step {len(self.steps)}: {agent!r} may not {act.kind!r}; {hint}")
-            self._check(agent, act)
+            self.check(agent, act)
         return moves
+
+    def check(self, agent: str, act: Act) -> None:
+        """Hold one agent's act to the rules, whatever others do.
+
+        Raises
+        ------
+        ActError
+            It is not allowed now.
+        """
+        legal = self.legal(agent)
+        if act.kind not in legal:
+            hint = did_you_mean(act.kind, legal, f"allowed now: {', '.join(legal)}")
+            raise ActError(f"step {len(self.steps)}: {agent!r} may not {act.kind!r}; {hint}")
+        self._check(agent, act)
 
     def advance(self, moves: Step) -> None:
         """Do moves that `allowed` has given for this very step."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from corpus.rows import CorpusRows, NewCorpus
 from corpus.session import ENVIRONMENT
+from environments.agents.agent import UNUSABLE
 from environments.simulate import Played, Simulated
 
 RULES = "rules"
@@ -62,6 +63,10 @@ def _add(rows: CorpusRows, played: Played, judge: str, language: str | None, unk
     for turn, (agent, text) in enumerate(heard):
         rows.utterance(session, turn, agent, text)
     speakers = {agent for agent, _ in heard}
+    acts = (move.act for moves in environment.steps for move in moves)
+    unusable = sum(isinstance(act.data, dict) and UNUSABLE in act.data for act in acts)
+    if unusable:
+        unknown["a model gave no usable reply: a silent act in its place"] += unusable
     for speaker, kind, text in environment.backgrounds():
         if speaker is None or speaker in speakers:
             rows.background(session, kind, text, speaker)

@@ -8,6 +8,9 @@ from typing import Protocol
 
 from environments.core import Act, View
 
+UNUSABLE = "unusable"
+"""The key in an act's data by which an agent says that a silent act stands for what could not be used, and why."""
+
 
 class Agent(Protocol):
     """One who acts when it is asked; keeps nothing between steps, so that an episode can be copied, resumed, replayed.

@@ -1,11 +1,20 @@
-"""Who can play a character, by name."""
+"""Who can play a character, by name: scripts, a package's agents, and language models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from environments.agents.agent import Agent
+from environments.agents.language_model import PROMPTS, STYLES, TEMPERATURE, LanguageModelAgent
+from foundation.errors import InputError
 from foundation.registry import Registry
+from llm_client.asker import Asker
+from llm_client.chosen import Called, ChosenModel
+from llm_client.prompts.prompt_file import is_path
+from llm_client.settings import LLMSettings
 
 AGENTS = Registry(
     what="agent",
@@ -17,15 +26,86 @@ AGENTS = Registry(
         "random": "environments.agents.agent:AnyLegal",
     },
 )
+TOO_LONG = "Lower the number of acts, or use a model with a longer context."
 
 
-def agents_of(names: list[str]) -> Mapping[str, Agent]:
-    """The agents of these names, each made once.
+@dataclass(frozen=True)
+class Asked:
+    """A name that is a language model: its prompt, and the client's settings."""
+
+    called: str
+    style: str
+    settings: LLMSettings
+
+
+def asked_by(name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE) -> Asked | None:
+    """The language model that an agent's name means (``STYLE`` or ``STYLE@MODEL``); None: the name is no such agent.
 
     Raises
     ------
     InputError
-        There is none of a name.
+        It is, and no model was chosen; or a setting cannot be used.
     """
-    found = {name: AGENTS.find(name) for name in names}
-    return {name: agent() if isinstance(agent, type) else agent for name, agent in found.items()}
+    style, at, model = name.partition("@")
+    if not at and name in AGENTS.names():
+        return None
+    if style not in PROMPTS.names() and not is_path(style):
+        return None
+    if at and not model.strip():
+        raise InputError(f"agent {name!r}: no model behind the @; write {style}@MODEL, or {style} alone")
+    if not at and not chosen.asks:
+        raise InputError(
+            f"agent {name!r} is a language model, and none is chosen: give {called('model')}, or write {name}@MODEL"
+        )
+    settings = (chosen.named(model) if at else chosen).llm(called, temperature)
+    return Asked(f"{Path(style).stem if is_path(style) else style}@{settings.model}", style, settings)
+
+
+@contextmanager
+def agents_of(
+    names: Sequence[str], chosen: ChosenModel, cache: Path, called: Called = str, temperature: float = TEMPERATURE
+) -> Iterator[Mapping[str, Agent]]:
+    """The agents of these names, each made once; clients are closed at the end.
+
+    Parameters
+    ----------
+    names : sequence of str
+        ``conceding``, ``random``, a package's, ``base`` or ``react`` (language models), or ``base@MODEL``.
+    chosen : ChosenModel
+        The model, its server and limits, for those that are language models.
+    cache : Path
+        Where replies are kept.
+    called : callable
+        What a caller calls the fields of ``chosen``, for errors.
+    temperature : float
+        Of language models.
+
+    Raises
+    ------
+    InputError
+        There is none of a name, or its model cannot be asked: no consent, no key, a file that cannot be read.
+    """
+    with ExitStack() as stack:
+        found: dict[str, Agent] = {}
+        askers: dict[str, Asker] = {}
+        for name in names:
+            asked = asked_by(name, chosen, called, temperature)
+            if asked is None:
+                found[name] = _scripted(name)
+                continue
+            PROMPTS.find(asked.style)
+            model = asked.settings.model
+            if model not in askers:
+                askers[model] = stack.enter_context(chosen.asker(asked.settings, cache, called, TOO_LONG))
+                askers[model].check()
+            found[name] = LanguageModelAgent(asked.called, asked.style, asked.settings, askers[model].complete)
+        yield found
+
+
+def _scripted(name: str) -> Agent:
+    problem = AGENTS.unknown(name)
+    if problem is not None:
+        raise InputError(f"{problem} Language models: {', '.join(STYLES)}, each also as NAME@MODEL.")
+    agent = AGENTS.find(name)
+    made: Agent = agent() if isinstance(agent, type) else agent
+    return made

@@ -29,8 +29,8 @@ class Character:
     Raises
     ------
     InputError
-        A name that is empty, longer than 100 characters, holds a line break or a quotation mark, or is a word that
-        stands for somebody unnamed.
+        A name that is empty, longer than 100 characters, holds a line break, a quotation mark or a bracket, or is
+        a word that stands for somebody unnamed.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Character:
         name = self.name
         if _TAKEN.fullmatch(name.strip()):
             raise InputError(f"character {name!r}: observations call somebody without a name so; choose another name")
-        if not name.strip() or len(name) > MOST_NAME or not name.isprintable() or '"' in name:
+        if not name.strip() or len(name) > MOST_NAME or not name.isprintable() or set(name) & set('"<>[]{}'):
             raise InputError(
                 f"character {name!r:.120}: a name has 1 to {MOST_NAME} printable characters, "
-                "and neither line breaks nor quotation marks"
+                'and neither line breaks nor any of "<>[]{}'
             )

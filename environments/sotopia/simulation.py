@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from corpus.placing import ImportReport, check_free, place
+from environments.agents.agent import Agent
+from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia import bundled_tasks
-from environments.sotopia.agents import agents_of
+from environments.sotopia.agents import agents_of, asked_by
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
 from environments.to_corpus import to_corpus
 from foundation.errors import InputError
 from foundation.nearest import did_you_mean
+from llm_client.chosen import Called, ChosenModel
 
 KIND = "simulate sotopia"
-LOG = "episodes.jsonl"
-"""The log's name in the corpus folder."""
+LOG, CACHE = "episodes.jsonl", "replies.sqlite"
+"""Names in the corpus folder: of the log, and of the kept replies of language models."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,12 @@ class Choice:
         Of everything that is drawn.
     rules : Rules
         Visibility, and when an episode ends.
+    chosen : ChosenModel
+        The model, its server and limits, for agents that are language models.
+    temperature : float
+        Of language models.
+    called : callable
+        What a caller calls the fields of ``chosen``, for errors.
     """
 
     agents: tuple[str, ...] = ("conceding",)
@@ -50,33 +59,68 @@ class Choice:
     repeats: int = 1
     seed: int = 0
     rules: Rules = field(default_factory=Rules)
+    chosen: ChosenModel = field(default_factory=ChosenModel)
+    temperature: float = TEMPERATURE
+    called: Called = str
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
-        record: dict[str, Any] = json.loads(json.dumps({"kind": KIND, **asdict(self)}))
-        return record
+        """What decides the corpus, as JSON; models by their names."""
+        record = {
+            "kind": KIND,
+            "agents": [self.named(agent) for agent in self.agents],
+            **{name: getattr(self, name) for name in ("scenarios", "pairs", "repeats", "seed")},
+            "rules": asdict(self.rules),
+        }
+        if self.asks:
+            record["temperature"] = self.temperature
+        plain: dict[str, Any] = json.loads(json.dumps(record))
+        return plain
+
+    def named(self, agent: str) -> str:
+        """An agent's name with its model."""
+        asked = asked_by(agent, self.chosen, self.called, self.temperature)
+        return agent if asked is None else asked.called
+
+    @property
+    def asks(self) -> bool:
+        """Whether a language model plays."""
+        return any(asked_by(agent, self.chosen, self.called, self.temperature) for agent in self.agents)
+
+    def cache(self, out: Path) -> Path:
+        """Where replies are kept."""
+        return self.chosen.cache or out / CACHE
 
 
-def plans_of(choice: Choice) -> list[EpisodePlan]:
-    """The episodes of a choice, in the order of scenarios, tasks, seatings and repeats.
+def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
+    """Every episode of a choice: its name, its task, and which agent sits where; by scenario, task, seating, repeat.
 
     Raises
     ------
     InputError
-        An agent or a scenario of a name that there is not, or nothing to play.
+        A scenario of a name that there is not, or nothing to play.
     """
-    agents = agents_of(list(choice.agents))
-    plans = []
+    nothing = True
     for number, task in enumerate(_tasks(choice)):
         for seating in seatings(choice.agents, len(task.characters)):
             for repeat in range(choice.repeats):
-                name = f"{task.scenario.name}-{number}-{'-'.join(seating)}-{repeat}"
-                seats = {one.name: agents[agent] for one, agent in zip(task.characters, seating, strict=True)}
-                about = {"scenario": task.scenario.name, "rules": asdict(choice.rules)}
-                make = partial(Sotopia, task, choice.rules)
-                plans.append(EpisodePlan(name, make, seats, f"{choice.seed}/{name}", about))
-    if not plans:
-        raise InputError(f"nothing to play: pairs = {choice.pairs}, repeats = {choice.repeats}; both are 1 at least")
+                nothing = False
+                agents = "-".join(choice.named(agent) for agent in seating)
+                yield f"{task.scenario.name}-{number}-{agents}-{repeat}", task, seating
+    if nothing:
+        raise InputError(
+            f"nothing to play: {len(choice.agents)} agents, pairs = {choice.pairs}, repeats = {choice.repeats}; "
+            "all are 1 at least"
+        )
+
+
+def plans_of(choice: Choice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
+    """The episodes of a choice, played by ``agents`` (by the names of the choice); raises as `seated`."""
+    plans = []
+    for name, task, seating in seated(choice):
+        seats = {one.name: agents[agent] for one, agent in zip(task.characters, seating, strict=True)}
+        about = {"scenario": task.scenario.name, "rules": asdict(choice.rules)}
+        make = partial(Sotopia, task, choice.rules)
+        plans.append(EpisodePlan(name, make, seats, f"{choice.seed}/{name}", about))
     return plans
 
 
@@ -85,7 +129,6 @@ def simulate_sotopia(
     out: Path,
     *,
     overwrite: bool = False,
-    concurrency: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Play, and write the corpus with its log.
@@ -93,18 +136,30 @@ def simulate_sotopia(
     Raises
     ------
     InputError
-        The folder holds something else, an unknown name, a damaged log, nothing to play.
+        The folder holds something else, an unknown name, a damaged log, nothing to play, a model that cannot be asked.
+    StoppedError
+        The budget is spent; the log keeps what was played, and the same call goes on.
     """
-    plans = plans_of(choice)
     record = choice.record()
+    total = len(list(seated(choice)))
     if not overwrite:
         check_free(out, record)
+    cache = choice.cache(out)
+    made_folder = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
-    if overwrite:
-        (out / LOG).unlink(missing_ok=True)
-    simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)
+    try:
+        with agents_of(choice.agents, choice.chosen, cache, choice.called, choice.temperature) as agents:
+            if overwrite:
+                (out / LOG).unlink(missing_ok=True)
+            concurrency = min(choice.chosen.concurrency, total) if choice.asks else 1
+            plans = plans_of(choice, agents)
+            simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)
+    finally:
+        if made_folder and not any(out.iterdir()):
+            out.rmdir()
     made = to_corpus(simulated)
-    return place(KIND, out, replace(made, notes=("simulated, not recorded: no person spoke", *made.notes)), record)
+    notes = ("simulated, not recorded: no person spoke", *made.notes)
+    return place(KIND, out, replace(made, notes=notes), record)
 
 
 def _tasks(choice: Choice) -> list[Task]:

@@ -1,14 +1,19 @@
 """From a choice to a corpus."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
 from corpus.corpus import Corpus
 from environments.episode_log import read_log
+from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules
-from environments.sotopia.simulation import LOG, Choice, plans_of, simulate_sotopia
+from environments.sotopia.simulation import CACHE, LOG, Choice, seated, simulate_sotopia
 from foundation.errors import InputError
+from llm_client.chosen import ChosenModel
+from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 SMALL = Choice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)
 
@@ -16,7 +21,7 @@ SMALL = Choice(("conceding", "random"), ("used_bicycle", "surprise_party"), pair
 def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
     report = simulate_sotopia(SMALL, tmp_path / "one")
     assert report.notes[0].startswith("simulated") and report.problems == () and report.left_out == ()
-    assert len(read_log(tmp_path / "one" / LOG)) == len(plans_of(SMALL)) == 2 * 2 * 4 * 2
+    assert len(read_log(tmp_path / "one" / LOG)) == len(list(seated(SMALL))) == 2 * 2 * 4 * 2
     corpus = Corpus.open(tmp_path / "one")
     assert {row["rater"] for row in corpus.tables["ratings"].to_pylist()} == {"environment"}
     assert all("simulated" in row["source"] for row in corpus.tables["sessions"].to_pylist())
@@ -54,10 +59,65 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
 
 def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no scenario 'used_bike': did you mean 'used_bicycle'"):
-        plans_of(Choice(scenarios=("used_bike",)))
+        list(seated(Choice(scenarios=("used_bike",))))
     with pytest.raises(InputError, match="there are used_bicycle"):
-        plans_of(Choice(scenarios=("xyz",)))
+        list(seated(Choice(scenarios=("xyz",))))
     with pytest.raises(InputError, match="nothing to play"):
-        plans_of(Choice(repeats=0))
-    with pytest.raises(InputError, match="nothing to play"):
-        plans_of(Choice(agents=()))
+        list(seated(Choice(repeats=0)))
+    with pytest.raises(InputError, match="nothing to play: 0 agents"):
+        list(seated(Choice(agents=())))
+    with pytest.raises(InputError, match="no agent 'nobody'"):
+        simulate_sotopia(Choice(agents=("nobody",)), tmp_path / "one")
+    assert not (tmp_path / "one").exists()
+
+
+def talks(body: Body) -> Body:
+    """A model that offers, accepts what is offered, says goodbye; now and then answers nonsense first."""
+    text = body["messages"][1]["content"]
+    if len(body["messages"]) == 2 and hash_of(text) % 5 == 0:
+        return completion("Well...")
+    if '[physical action] "accept"' in text:
+        return completion(json.dumps({"act": "leave", "text": ""}))
+    offer = '[physical action] "offer: 85"'
+    deed = "accept" if f"the other person {offer}" in text else "offer: 85"
+    return completion(json.dumps({"act": "physical action", "text": deed}))
+
+
+def hash_of(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+
+
+def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) -> None:
+    with serving(OpenAIServer(answer=talks)) as server:
+        chosen = ChosenModel("m", base_url=server.url)
+        choice = Choice(("base",), ("used_bicycle",), pairs=3, repeats=2, chosen=chosen)
+        report = simulate_sotopia(choice, tmp_path / "one")
+        asked = len(server.requests)
+        again = simulate_sotopia(choice, tmp_path / "one")
+        assert len(server.requests) == asked and again.rows == report.rows
+        assert (tmp_path / "one" / CACHE).exists() and report.left_out == ()
+        (tmp_path / "one" / LOG).unlink()
+        simulate_sotopia(choice, tmp_path / "one")
+        assert len(server.requests) == asked
+    corpus = Corpus.open(tmp_path / "one")
+    goals = [row["score"] for row in corpus.tables["ratings"].to_pylist() if row["name"] == "GOAL"]
+    assert goals == [5.0] * 12
+    assert {row["source"] for row in corpus.tables["sessions"].to_pylist()} == {
+        "simulated: sotopia, agents base@m and base@m, judge rules"
+    }
+
+
+def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> None:
+    """Goal, profile and secret of each seat, as the model of the other seat is asked."""
+    with serving(OpenAIServer(answer=talks)) as server:
+        chosen = ChosenModel("m", base_url=server.url)
+        simulate_sotopia(Choice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one")
+    for task in bundled_tasks.tasks(pairs=1):
+        goals = [json.dumps(task.scenario.goal(seat)) for seat in (0, 1)]
+        secrets = [one.secret for one in task.characters]
+        for body in server.requests:
+            text = body["messages"][1]["content"]
+            if json.dumps(task.scenario.context) in text:
+                own = [seat for seat in (0, 1) if f"Your goal: {goals[seat]}" in text]
+                assert len(own) == 1
+                assert goals[1 - own[0]] not in text and secrets[1 - own[0]] not in text

@@ -1,0 +1,118 @@
+"""What simulating would take before anything is asked: the most requests, and the first of them word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
+from environments.core import View
+from environments.sotopia.agents import asked_by
+from environments.sotopia.game import Sotopia
+from environments.sotopia.simulation import Choice, seated
+from foundation.errors import InputError
+from llm_client.cost.prices import find_price
+from llm_client.cost.tokens import estimated_input_tokens
+from llm_client.errors import prefixed
+from llm_client.preview import Preview
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+from llm_client.usage import usd_text
+
+MEASURED = 100
+"""Episodes, at most, whose first request is measured; the rest are taken to be as long."""
+
+
+@dataclass(frozen=True)
+class SimulationPricing:
+    """The most that one model is asked; episodes that end early ask less. ``usd`` is None where no price is known."""
+
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    recorded: bool
+
+    def text(self) -> str:
+        """Two lines for a person."""
+        cost = "cost unknown: no price for this model" if self.usd is None else f"at most about {usd_text(self.usd)}"
+        return (
+            f"{self.model}: at most {self.requests:,} requests\n"
+            f"  for these about {self.input_tokens:,} input tokens and {self.output_tokens:,} output tokens (an "
+            f"estimate): {'replies are recorded' if self.recorded else cost}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for other programs."""
+        return asdict(self)
+
+
+def price(choice: Choice) -> list[SimulationPricing]:
+    """By model, what a choice would take at most; nothing for scripted agents. Asks nobody.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or a price table that cannot be read.
+    """
+    by_model: dict[str, list[ChatRequest]] = {}
+    seats: dict[str, int] = {}
+    settings: dict[str, LLMSettings] = {}
+    for llm, request, acts in _first_requests(choice):
+        settings[llm.model] = llm
+        seats[llm.model] = seats.get(llm.model, 0) + acts
+        measured = by_model.setdefault(llm.model, [])
+        if len(measured) < MEASURED:
+            measured.append(request)
+    return [_priced(choice, settings[model], requests, seats[model]) for model, requests in by_model.items()]
+
+
+def preview(choice: Choice, count: int) -> Preview:
+    """The first ``count`` requests: of each seat of a language model, what it would be asked before anybody has acted.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or no language model plays.
+    """
+    asked = [(llm, request) for llm, request, _ in _first_requests(choice)]
+    if not asked:
+        raise InputError("no language model plays, so nothing would be sent")
+    requests = [request for _, request in asked]
+    llm, note = asked[0][0], "first requests alone: later ones hold what was said before"
+    consent = f"{choice.called('send_to')} {llm.consent_host or llm.host}"
+    return Preview(llm, tuple(requests[:count]), len(requests), consent, choice.called("preview"), (note,))
+
+
+def _first_requests(choice: Choice) -> Iterator[tuple[LLMSettings, ChatRequest, int]]:
+    """Of every seat of a language model: its settings, its first request, and its acts at most."""
+    asked = {name: asked_by(name, choice.chosen, choice.called, choice.temperature) for name in choice.agents}
+    agents = {
+        name: LanguageModelAgent(one.called, one.style, one.settings, _nobody)
+        for name, one in asked.items()
+        if one is not None
+    }
+    for name, task, seating in seated(choice):
+        game = Sotopia(task, choice.rules)
+        game.reset(f"{choice.seed}/{name}")
+        for seat, agent in enumerate(seating):
+            if agent in agents:
+                acts = len(range(seat, choice.rules.most_acts, len(seating)))
+                yield agents[agent].settings, agents[agent].request(View(game, game.agents[seat])), acts
+
+
+def _priced(choice: Choice, llm: LLMSettings, first: list[ChatRequest], count: int) -> SimulationPricing:
+    opening = sum(map(estimated_input_tokens, first)) / len(first)
+    # On average half of the acts are there to be read.
+    input_tokens = round(count * (opening + choice.rules.most_acts / 2 * TOKENS_AN_ACT))
+    output_tokens = count * TOKENS_AN_ACT
+    with prefixed(choice.called("model")):
+        paid = find_price(llm.model, choice.chosen.prices)
+    usd = None if paid is None else paid.usd(input_tokens, output_tokens)
+    return SimulationPricing(llm.model, count, input_tokens, output_tokens, usd, llm.provider == "recorded")
+
+
+def _nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("a look before the work asks nobody")

@@ -1,0 +1,114 @@
+"""A language model as an agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from environments.agents.agent import UNUSABLE
+from environments.agents.language_model import ATTEMPTS, STYLES, LanguageModelAgent, read_act
+from environments.core import Act, View
+from environments.sotopia import bundled_tasks
+from environments.sotopia.game import Sotopia
+from foundation.errors import InputError, UnitError
+from llm_client.asker import NoUsableReplyError
+from llm_client.prompts.strict_json import ReplyMistakeError
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+from tests.environments.games import Countdown
+
+TASK = bundled_tasks.tasks()[0]
+SETTINGS = LLMSettings(model="m", temperature=1.0)
+
+
+def agent(answer: Callable[[ChatRequest], str], style: str = "base") -> LanguageModelAgent:
+    return LanguageModelAgent("base@m", style, SETTINGS, lambda request: ChatReply(answer(request), "m"))
+
+
+def view(seed: int = 0) -> View:
+    game = Sotopia(TASK)
+    game.reset(seed)
+    return View(game, game.agents[0])
+
+
+def test_the_model_reads_the_observation_as_data_and_its_answer_is_the_act() -> None:
+    asked: list[ChatRequest] = []
+
+    def answer(request: ChatRequest) -> str:
+        asked.append(request)
+        return json.dumps({"act": "speak", "text": " Hello. "})
+
+    assert agent(answer).act(view()) == Act("speak", "Hello.")
+    system, user = asked[0].messages
+    assert f"<situation>\n{view().text}\n</situation>" in user.content and "nothing else" in system.content
+    assert asked[0].temperature == 1.0 and asked[0].schema is not None
+    assert asked[0].schema["properties"]["act"]["enum"] == list(view().legal)
+
+
+def test_each_step_of_each_episode_has_a_reply_of_its_own_and_the_same_one_again() -> None:
+    one = agent(lambda request: "{}")
+    keys = {one.request(view(seed)).key() for seed in range(20)}
+    assert len(keys) == 20 and one.request(view(3)).key() in keys
+
+
+def test_a_thought_is_asked_for_and_dropped() -> None:
+    thinking = agent(lambda request: json.dumps({"thought": "hm", "act": "none", "text": ""}), "react")
+    assert thinking.act(view()) == Act("none")
+    schema = thinking.request(view()).schema
+    assert schema is not None and list(schema["properties"]) == ["thought", "act", "text"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "mistake"),
+    [
+        ("Hello.", "not one JSON object"),
+        ('{"act": "speak"}', 'not an object with "act" and "text"'),
+        ('{"act": "speak", "text": "a", "goal": 1}', 'not an object with "act" and "text"'),
+        ('{"act": "shout", "text": "a"}', '"act" is "shout"; allowed are speak'),
+        ('{"act": ["speak"], "text": "a"}', "allowed are"),
+        ('{"act": "speak", "text": 7}', '"text" is 7; give a text'),
+        ('{"act": "speak", "text": " "}', "without words"),
+    ],
+)
+def test_what_cannot_be_used_is_shown_to_the_model_and_then_stood_for_by_silence(reply: str, mistake: str) -> None:
+    with pytest.raises(ReplyMistakeError, match=mistake):
+        read_act(ChatReply(reply, "m"), view())
+    asked: list[ChatRequest] = []
+
+    def answer(request: ChatRequest) -> str:
+        asked.append(request)
+        return reply
+
+    act = agent(answer).act(view())
+    assert act.kind == "none" and mistake in act.data[UNUSABLE] and len(asked) == ATTEMPTS
+    assert mistake in asked[1].messages[-1].content
+
+
+def test_where_nobody_may_be_silent_the_episode_fails() -> None:
+    game = Countdown(["ann", "bob"])
+    with pytest.raises(NoUsableReplyError, match="no usable reply"):
+        agent(lambda request: "no").act(View(game, "ann"))
+
+
+def test_a_server_that_fails_is_no_silence() -> None:
+    def fails(request: ChatRequest) -> ChatReply:
+        raise UnitError("the server is gone")
+
+    with pytest.raises(UnitError, match="gone"):
+        LanguageModelAgent("base@m", "base", SETTINGS, fails).act(view())
+
+
+def test_prompts_are_ours_or_one_s_own(tmp_path: Any) -> None:
+    assert all(agent(lambda request: "{}", style).request(view()) for style in STYLES)
+    with pytest.raises(InputError, match=r"agent: no prompt 'bas'; did you mean 'base'"):
+        agent(lambda request: "{}", "bas").request(view())
+    own = tmp_path / "own.txt"
+    own.write_text("[system]\nPlay.\n[user]\n{{ situation }} {{ legal }}\n")
+    assert agent(lambda request: "{}", str(own)).request(view()).messages[0].content == "Play."
+    other = tmp_path / "other.txt"
+    other.write_text("[system]\nPlay.\n[user]\n{{ situation }}\n")
+    with pytest.raises(InputError, match="lacks the blanks"):
+        agent(lambda request: "{}", str(other)).request(view())
