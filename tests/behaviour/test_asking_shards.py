@@ -156,11 +156,13 @@ def test_a_shard_that_is_killed_and_tried_again_beside_the_other_passes_no_limit
     server = OpenAIServer(answer=answer, latency_s=0.5)
     with serving(server):
         path = write(tmp_path, server, 60, llm="requests_per_minute = 300\nconcurrency = 4")
-        one, other = shard(path, 0), shard(path, 1)
-        kept = 0
-        while kept < 12:
+        one = shard(path, 0)
+        # Killed after it has finished something, and while the other asks, too.
+        while not any((tmp_path / "run" / "store" / "judge").glob("*/*/manifest.json")):
             time.sleep(0.02)
-            kept = usage(tmp_path / "run").replies if server.requests else 0
+        other, kept = shard(path, 1), usage(tmp_path / "run").replies
+        while usage(tmp_path / "run").replies < kept + 12 and one.poll() is None:
+            time.sleep(0.02)
         one.send_signal(signal.SIGKILL)
         one.communicate()
         counts = [ended(process) for process in [shard(path, 0), other]]
