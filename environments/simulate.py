@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -16,7 +17,7 @@ from environments.agents.agent import Agent
 from environments.core import Environment, Step
 from environments.episode_log import EpisodeLog, LoggedEpisode, check_same, read_log
 from environments.play import play
-from foundation.errors import InputError, UnitError
+from foundation.errors import InputError, StoppedError, UnitError
 from foundation.files import locked
 
 
@@ -122,7 +123,9 @@ def _all(
     progress: Callable[[int], None] | None,
 ) -> Simulated:
     ended: dict[str, Played | LeftOut] = {}
-    for result in _results([partial(_one, plan, logged.get(plan.name), writer) for plan in plans], concurrency):
+    stop = threading.Event()
+    work = [partial(_one, plan, logged.get(plan.name), writer, stop) for plan in plans]
+    for result in _results(work, concurrency, stop):
         ended[result.plan.name if isinstance(result, Played) else result.session_id] = result
         if progress is not None:
             progress(1)
@@ -133,7 +136,8 @@ def _all(
     )
 
 
-def _results(work: Sequence[_Work], concurrency: int) -> Iterator[Played | LeftOut]:
+def _results(work: Sequence[_Work], concurrency: int, stop: threading.Event) -> Iterator[Played | LeftOut]:
+    """What comes of each piece of work, as it ends. Whatever ends this early ends each episode after its next step."""
     if concurrency <= 1:
         yield from (one() for one in work)
         return
@@ -147,20 +151,27 @@ def _results(work: Sequence[_Work], concurrency: int) -> Iterator[Played | LeftO
                     yield future.result()
                 running |= {pool.submit(one) for one in islice(waiting, len(done))}
         finally:
+            stop.set()
             pool.shutdown(cancel_futures=True)
 
 
-def _one(plan: EpisodePlan, logged: LoggedEpisode | None, writer: EpisodeLog | None) -> Played | LeftOut:
+def _one(
+    plan: EpisodePlan, logged: LoggedEpisode | None, writer: EpisodeLog | None, stop: threading.Event
+) -> Played | LeftOut:
     try:
         environment = plan.make()
-        _go_on(plan, environment, logged, writer)
+        _go_on(plan, environment, logged, writer, stop)
     except UnitError as error:
         return LeftOut(plan.name, str(error))
     return Played(plan, environment)
 
 
 def _go_on(
-    plan: EpisodePlan, environment: Environment, logged: LoggedEpisode | None, writer: EpisodeLog | None
+    plan: EpisodePlan,
+    environment: Environment,
+    logged: LoggedEpisode | None,
+    writer: EpisodeLog | None,
+    stop: threading.Event,
 ) -> None:
     opening = plan.opening(environment)
     if logged is None:
@@ -174,10 +185,12 @@ def _go_on(
             return
 
     def written(moves: Step) -> None:
-        paid = any(plan.agents[move.agent].paid for move in moves)
-        assert writer is not None
-        writer.moves(plan.name, len(environment.steps), moves, sync=paid)
+        if writer is not None:
+            paid = any(plan.agents[move.agent].paid for move in moves)
+            writer.moves(plan.name, len(environment.steps), moves, sync=paid)
+        if stop.is_set():
+            raise StoppedError(f"episode {plan.name!r}: stopped; what was played is in the log")
 
-    play(environment, plan.agents, before=None if writer is None else written)
+    play(environment, plan.agents, before=written)
     if writer is not None:
         writer.end(plan.name, Played(plan, environment).closing)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
+
+from apportion.commands.places import tell_corpus
 
 KIND = "apportion.import.kind"
 
@@ -61,13 +62,7 @@ def import_command(
     from corpus.importers import import_to
 
     report = import_to(kind, source, out, _pairs(options), overwrite=overwrite)
-    if as_json:
-        click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
-    else:
-        click.echo(str(report))
-        click.echo(f"next: apportion inspect {out}")
-    if report.left_out or report.problems:
-        sys.exit(1)
+    tell_corpus(report, out, as_json)
 
 
 @click.command("inspect")

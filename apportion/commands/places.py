@@ -1,13 +1,21 @@
-"""Where a command writes: found out before any work, and what is said where it cannot be."""
+"""Where a command writes: found out before any work, what is said where it cannot be, and of a corpus that was."""
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from foundation.errors import InputError
 from foundation.files import write_atomically
+
+if TYPE_CHECKING:
+    from corpus.placing import ImportReport
 
 
 def check_place(
@@ -54,6 +62,17 @@ def write(path: Path, option: str, content: str | bytes) -> None:
         write_atomically(path, content)
     except OSError as error:
         raise unwritable(path, option, error) from None
+
+
+def tell_corpus(report: ImportReport, out: Path, as_json: bool) -> None:
+    """Say what the corpus in ``out`` holds, and end with code 1 where a part of it is missing or wrong."""
+    if as_json:
+        click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
+    else:
+        click.echo(str(report))
+        click.echo(f"next: apportion inspect {out}")
+    if report.left_out or report.problems:
+        sys.exit(1)
 
 
 def unwritable(path: Path, option: str, error: OSError) -> InputError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.options import model_options, option_names, with_options
+from apportion.commands.places import tell_corpus
 
 if TYPE_CHECKING:
     from corpus.placing import ImportReport
@@ -88,7 +88,7 @@ def simulate_sotopia_command(
     elif dry_run:
         _tell_price(pricing.price(choice), len(list(seated(choice))), as_json)
     else:
-        _tell(_played(choice, out, overwrite, as_json), out, as_json)
+        tell_corpus(_played(choice, out, overwrite, as_json), out, as_json)
 
 
 def _played(choice: Choice, out: Path, overwrite: bool, quiet: bool) -> ImportReport:
@@ -104,16 +104,6 @@ def _played(choice: Choice, out: Path, overwrite: bool, quiet: bool) -> ImportRe
             progress(played, total)
 
         return simulate_sotopia(choice, out, overwrite=overwrite, progress=ended)
-
-
-def _tell(report: ImportReport, out: Path, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
-    else:
-        click.echo(str(report))
-        click.echo(f"next: apportion inspect {out}")
-    if report.left_out or report.problems:
-        sys.exit(1)
 
 
 def _tell_price(prices: Sequence[SimulationPricing], episodes: int, as_json: bool) -> None:

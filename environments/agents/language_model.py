@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from jinja2 import StrictUndefined
-from jinja2.sandbox import SandboxedEnvironment
 
 from environments.agents.agent import UNUSABLE
 from environments.core import Act, View
 from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
-from llm_client.prompts.prompt_file import PromptKind, PromptText
+from llm_client.prompts.prompt_file import PromptKind
 from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
-from llm_client.request import ChatMessage, ChatReply, ChatRequest
+from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 
 PROMPTS = PromptKind(
@@ -88,16 +84,11 @@ class LanguageModelAgent:
         InputError
             The prompt cannot be used.
         """
-        prompt, environment = _prompt(self.style), _environment()
-        blanks = {"situation": view.text, "legal": ", ".join(view.legal)}
-        messages = (
-            ChatMessage("system", str(environment.from_string(prompt.system).render(blanks)).strip()),
-            ChatMessage("user", str(environment.from_string(prompt.user).render(blanks)).strip()),
-        )
+        messages = PROMPTS.messages(self.style, {"situation": view.text, "legal": ", ".join(view.legal)})
         return ChatRequest(
             **self.settings.asking,
             messages=messages,
-            schema=_schema(view.legal, "thought" in prompt.system),
+            schema=_schema(view.legal, "thought" in messages[0].content),
             # Two episodes of one task begin with the same words; each has a reply of its own.
             sample=view.number,
             subject=f"{self.called} as {view.agent!r}, step {view.step}",
@@ -132,14 +123,3 @@ def _schema(legal: tuple[str, ...], thinks: bool) -> dict[str, Any]:
     thought = {"thought": {"type": "string", "maxLength": _LONGEST_THOUGHT}} if thinks else {}
     properties = {**thought, "act": {"type": "string", "enum": list(legal)}, "text": {"type": "string"}}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-@cache
-def _prompt(style: str) -> PromptText:
-    return PROMPTS.read(PROMPTS.find(style), _environment())
-
-
-@cache
-def _environment() -> SandboxedEnvironment:
-    # Values are filled in once and never read as templates, so that "{{" in an utterance stays an utterance.
-    return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)

@@ -100,11 +100,12 @@ def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
         A scenario of a name that there is not, or nothing to play.
     """
     nothing = True
+    named = {agent: choice.named(agent) for agent in choice.agents}
     for number, task in enumerate(_tasks(choice)):
         for seating in seatings(choice.agents, len(task.characters)):
             for repeat in range(choice.repeats):
                 nothing = False
-                agents = "-".join(choice.named(agent) for agent in seating)
+                agents = "-".join(named[agent] for agent in seating)
                 yield f"{task.scenario.name}-{number}-{agents}-{repeat}", task, seating
     if nothing:
         raise InputError(

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from foundation.errors import InputError
 from foundation.nearest import nearest
 from foundation.registry import load_brought, points_of
+from llm_client.request import ChatMessage
 
 _SECTION = re.compile(r"^\[(\w+)\][ \t]*\n", re.MULTILINE)
 _LARGEST_FILE = 1_000_000
@@ -92,6 +94,22 @@ class PromptKind:
             self._check_template(path, name, text, environment)
         return PromptText(self._header(path, head), by_name["system"], by_name["user"])
 
+    def messages(self, name: str, blanks: Mapping[str, str]) -> tuple[ChatMessage, ChatMessage]:
+        """The chat that the prompt ``name`` asks with, its blanks filled in.
+
+        Values are filled in once and never read as templates, so that "{{" in what somebody said stays as it was said.
+
+        Raises
+        ------
+        InputError
+            As `find` and `read`.
+        """
+        system, user = _templates(self, name)
+        return (
+            ChatMessage("system", str(system.render(blanks)).strip()),
+            ChatMessage("user", str(user.render(blanks)).strip()),
+        )
+
     def unusable(self, path: Path, problem: str) -> InputError:
         """The error that tells a person what is wrong with the file at ``path``."""
         return InputError(f"{self.setting}: {path}: {problem}. {self.form}.")
@@ -143,6 +161,16 @@ class PromptKind:
         if missing:
             blanks = " and ".join(f"{{{{ {name} }}}}" for name in missing)
             raise self.unusable(path, f"[user] lacks the blanks {blanks}")
+
+
+@cache
+def _templates(kind: PromptKind, name: str) -> tuple[Any, Any]:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    text = kind.read(kind.find(name), environment)
+    return environment.from_string(text.system), environment.from_string(text.user)
 
 
 def is_path(name: str) -> bool:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jinja2 import StrictUndefined
-from jinja2.sandbox import SandboxedEnvironment
 from pydantic import Field
 
 from corpus.session import Episode
 from foundation.errors import UnitError
 from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
 from llm_client.prompts.data import data_json
-from llm_client.prompts.prompt_file import PromptKind, PromptText
+from llm_client.prompts.prompt_file import PromptKind
 from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
@@ -136,21 +133,16 @@ def request_of(dialogue: Dialogue, settings: LanguageModelPartnerSettings) -> Ch
     InputError
         The prompt cannot be used.
     """
-    text = _prompt(settings.prompt)
     turns = [turn for turn in dialogue.episode.turns if turn.text.strip()][-settings.shown_turns :]
     target = dialogue.episode.rating.target
     # No names: who is who is told by the side, so that the model need not know the people.
     sides = {dialogue.partner: "you", target: "the other side"}
     lines = [data_json({"speaker": sides.get(turn.speaker, "somebody else"), "text": turn.text}) for turn in turns]
     blanks = {"dialogue": "[\n" + ",\n".join(lines) + "\n]"}
-    environment = _environment()
-    asked = str(environment.from_string(text.user).render(blanks)).strip()
-    messages = (
-        ChatMessage("system", str(environment.from_string(text.system).render(blanks)).strip()),
-        ChatMessage("user", f"{_known(dialogue)}{asked}"),
-    )
+    system, user = PROMPTS.messages(settings.prompt, blanks)
+    known = ChatMessage("user", f"{_known(dialogue)}{user.content}")
     return ChatRequest(
-        **settings.asking, messages=messages, schema=REPLY_SCHEMA, subject=f"partner in {dialogue.place}"
+        **settings.asking, messages=(system, known), schema=REPLY_SCHEMA, subject=f"partner in {dialogue.place}"
     )
 
 
@@ -203,14 +195,3 @@ def of_job(
 ) -> LanguageModelPartner:
     """The language model of an alignment; its client is made when it is first asked."""
     return LanguageModelPartner(episodes, history, asker_of(settings, job.asking), settings)
-
-
-@cache
-def _prompt(name: str) -> PromptText:
-    return PROMPTS.read(PROMPTS.find(name), _environment())
-
-
-@cache
-def _environment() -> SandboxedEnvironment:
-    # Values are filled in once and never read as templates, so that "{{" in an utterance stays an utterance.
-    return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)

@@ -62,6 +62,28 @@ def test_a_paid_act_is_asked_for_once(tmp_path: Path) -> None:
     assert len(asked) == before and [o.environment.steps for o in again] == [o.environment.steps for o in played]
 
 
+def test_whoever_stops_it_waits_for_one_act_of_each_episode_and_no_more(tmp_path: Path) -> None:
+    """Ctrl-C beside four episodes of slow agents: their acts under way are kept, and no others are asked for."""
+    asked: list[int] = []
+
+    def slow(view: View) -> Act:
+        asked.append(view.step)
+        time.sleep(0.05)
+        return take(1) if len(asked) < 400 else Act("pass")
+
+    def interrupt(ended: int) -> None:
+        raise KeyboardInterrupt
+
+    quick = Scripted("quick", lambda view: take(3))
+    plans = countdowns(9, Scripted("slow", slow, paid=True))
+    plans[0] = EpisodePlan("game 0", plans[0].make, {"ann": quick, "bob": quick})
+    with pytest.raises(KeyboardInterrupt):
+        simulate(plans, tmp_path / "log.jsonl", concurrency=4, progress=interrupt)
+    assert 0 < len(asked) <= 8
+    kept = sum(len(one.steps) for name, one in read_log(tmp_path / "log.jsonl").items() if name != "game 0")
+    assert kept == len(asked)
+
+
 def test_an_episode_that_fails_stops_no_other(tmp_path: Path) -> None:
     wrong = Scripted("wrong", lambda view: Act("fly") if view.text.startswith("7") else take(3))
     simulated = simulate(countdowns(20, wrong))
