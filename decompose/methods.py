@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from importlib.metadata import EntryPoint
 from typing import Any, Literal
 
 from foundation.arrays import Null
 from foundation.errors import InputError
 from foundation.nearest import nearest
-from foundation.registry import load_brought, points_of
+from foundation.registry import load_brought, load_named, points_of
 from foundation.settings import Settings
 
 ENTRY_POINTS = "apportion.methods"
@@ -147,14 +146,8 @@ class Method:
         return named
 
     def _named(self, place: str) -> Any:
-        module, _, attribute = place.partition(":")
-        try:
-            return getattr(import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise InputError(
-                f"method {self.name!r}: cannot load {place!r} ({error}). Install the package it comes from, or "
-                "leave the method out of decompose.methods."
-            ) from None
+        remedy = "Install the package it comes from, or leave the method out of decompose.methods."
+        return load_named(place, f"method {self.name!r}", remedy)
 
 
 def _mix(name: str, title: str, whole: str, local: str) -> Method:

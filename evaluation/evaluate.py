@@ -133,10 +133,8 @@ def evaluate(
     of_decomposers = Bench.of(decomposed, utterance_features, judged, settings, frames)
     decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets, residuals)
     decompositions = list(_summarise(of_decomposers, decomposers, constant[baselines.MEAN]))
-    of_some_alone = []
-    for name in partial:  # On the episodes that it could judge, which are not the others'.
-        own = AlignedValues.of(rewards.filter(pc.field("method") == name), held)
-        of_some_alone.append(own)
+    of_some_alone = [AlignedValues.of(rewards.filter(pc.field("method") == name), held) for name in partial]
+    for own in of_some_alone:  # On the episodes that each could judge, which are not the others'.
         alone = Bench.of(own, utterance_features, judged, settings, frames)
         figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets, residuals)
         decompositions += _summarise(alone, figures, constant[baselines.MEAN])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from pydantic import ValidationError
 
 from foundation.errors import InputError
 from foundation.nearest import did_you_mean
-from foundation.registry import Registry
+from foundation.registry import Registry, load_named
 from foundation.settings import Settings, problems
 
 
@@ -94,13 +93,7 @@ class Named:
         return {**named, "settings": plain}
 
     def _named(self, place: str) -> Any:
-        module, _, attribute = place.partition(":")
-        try:
-            return getattr(import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise InputError(
-                f"{self.name!r}: cannot load {place!r} ({error}). Install the package it comes from."
-            ) from None
+        return load_named(place, repr(self.name), "Install the package it comes from.")
 
 
 REWARD_MODEL, RECORDED = "reward_model", "recorded"

@@ -53,3 +53,12 @@ def write_small_corpus(folder: Path, sessions: int = 12, exchanges: int = 3) -> 
     schemas = (SESSIONS, UTTERANCES, RATINGS, TURN_LABELS)
     Corpus.of(folder, {schema.name: table(schema, tables[schema.name]) for schema in schemas}).write(folder)
     return folder
+
+
+def film_one_person(corpus: Path) -> Path:
+    """Give the corpus a film of its first session's user, without a face in it."""
+    from tests.features.clips import flat, write_movie
+
+    write_movie(corpus / "u.mp4", [flat()] * 5)
+    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
+    return corpus

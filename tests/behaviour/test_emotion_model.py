@@ -14,8 +14,7 @@ from pipeline.config import Config, load_config, shown_config
 from pipeline.engine.stage import Unit
 from pipeline.preflight import check
 from tests.behaviour.command import in_process
-from tests.behaviour.small import write_small_corpus
-from tests.features.clips import flat, write_movie
+from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 
 
@@ -27,9 +26,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture
 def filmed(corpus: Path) -> Path:
     """The corpus with a film of one person."""
-    write_movie(corpus / "u.mp4", [flat()] * 5)
-    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
-    return corpus
+    return film_one_person(corpus)
 
 
 def config(corpus: Path, emotion_model: str = "auto") -> Config:

@@ -16,8 +16,7 @@ from pipeline.running import shards
 from pipeline.running.decisions import FILE, as_decided
 from pipeline.template import render_template
 from tests.behaviour.command import in_process
-from tests.behaviour.small import write_small_corpus
-from tests.features.clips import flat, write_movie
+from tests.behaviour.small import film_one_person, write_small_corpus
 
 FETCH = "apportion models fetch mesh"
 
@@ -30,9 +29,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture
 def filmed(corpus: Path) -> Path:
     """The corpus with a film of one person."""
-    write_movie(corpus / "u.mp4", [flat()] * 5)
-    (corpus / "media.jsonl").write_text('{"session_id": "s00", "speaker": "user", "kind": "video", "path": "u.mp4"}\n')
-    return corpus
+    return film_one_person(corpus)
 
 
 def with_mesh(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,13 @@
 """What is chosen by name: ours, then packages' entry points, and what is told of one that cannot be used."""
 
+import re
 from importlib.metadata import EntryPoint
 
 import pytest
 
 from foundation import registry
 from foundation.errors import InputError
-from foundation.registry import Registry
+from foundation.registry import Registry, load_named
 
 OURS = {"root": "math:sqrt"}
 
@@ -46,3 +47,10 @@ def test_a_name_that_nothing_has_is_told_with_the_nearest():
 def test_what_a_package_names_wrongly_is_told(brought, name, problem):
     with pytest.raises(InputError, match=rf"entry point '{name}' of nobody\.moments \(math:{name}\) {problem}"):
         moments().find(name)
+
+
+@pytest.mark.parametrize("place", ["nowhere.at_all:x", "math:no_such_name", ":", "math"])
+def test_what_a_declaration_names_and_cannot_be_imported_is_told_with_the_remedy(place):
+    assert load_named("math:sqrt", "it", "Mend it.")(9.0) == 3.0
+    with pytest.raises(InputError, match=rf"^it: cannot load {re.escape(repr(place))} \(.*\)\. Mend it\.$"):
+        load_named(place, "it", "Mend it.")
