@@ -17,7 +17,8 @@ from llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import OpenAIServer, echo, serving
 
 ROOT = Path(__file__).resolve().parents[3]
-REQUESTS, CONCURRENCY, KILLS = 400, 16, 20
+REQUESTS, CONCURRENCY, KILLS = 1_500, 16, 20
+"""More requests than twenty lives can end: each is a few tenths of a second long, 16 replies every tenth."""
 
 ASKER = """
 import sys

@@ -14,7 +14,8 @@ import pytest
 from tests.llm_client.kept.test_kill import ASKER, ROOT, kept
 from tests.llm_client.openai_server import OpenAIServer, serving
 
-REQUESTS, CONCURRENCY, KILLS, BUSY = 600, 32, 20, 4
+REQUESTS, CONCURRENCY, KILLS, BUSY = 2_500, 32, 20, 4
+"""More requests than twenty lives can end: each life sees fewer than 64 replies, and those that were under way."""
 
 
 @contextmanager
