@@ -85,6 +85,20 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
     )
 
 
+def claim(out: Path, record: Mapping[str, Any]) -> None:
+    """Say in the folder ``out``, which is there, what will be made in it: killed before that, the same may go on there.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
+    """
+    try:
+        write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    except OSError as error:
+        raise _unwritable(out, error) from None
+
+
 def place(kind: str, out: Path, made: NewCorpus, record: Mapping[str, Any]) -> ImportReport:
     """Write a corpus that was made, and what came of it; `check_free` first.
 
@@ -108,7 +122,7 @@ def place(kind: str, out: Path, made: NewCorpus, record: Mapping[str, Any]) -> I
     tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in made.tables.items()}
     try:
         remove_leftovers(out)
-        write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        claim(out, record)
         if made.files:
             tables["media"] = _bring(made.files, tables["media"], out)
     except OSError as error:

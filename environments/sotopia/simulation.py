@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corpus.placing import ImportReport, check_free, place
+from corpus.placing import ImportReport, check_free, claim, place
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
@@ -152,6 +152,7 @@ def simulate_sotopia(
         with agents_of(choice.agents, choice.chosen, cache, choice.called, choice.temperature) as agents:
             if overwrite:
                 (out / LOG).unlink(missing_ok=True)
+            claim(out, record)
             concurrency = min(choice.chosen.concurrency, total) if choice.asks else 1
             plans = plans_of(choice, agents)
             simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpus.corpus import Corpus
+from corpus.placing import claim
 from environments.episode_log import read_log
 from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules
@@ -47,6 +48,28 @@ def test_another_choice_does_not_go_there_but_when_asked_to(tmp_path: Path) -> N
         simulate_sotopia(other, tmp_path / "one")
     simulate_sotopia(other, tmp_path / "one", overwrite=True)
     assert len(read_log(tmp_path / "one" / LOG)) == 1
+
+
+def test_stopped_before_there_are_tables_the_same_choice_goes_on_in_its_folder_and_no_other(tmp_path: Path) -> None:
+    def interrupt(ended: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate_sotopia(SMALL, tmp_path / "one", progress=interrupt)
+    assert not (tmp_path / "one" / "sessions.parquet").exists()
+    with pytest.raises(InputError, match="not empty"):
+        simulate_sotopia(Choice(), tmp_path / "one")
+    simulate_sotopia(SMALL, tmp_path / "one")
+    simulate_sotopia(SMALL, tmp_path / "two")
+    for name in ("sessions", "utterances", "ratings", "backgrounds"):
+        file = f"{name}.parquet"
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_a_folder_that_cannot_be_claimed_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file: cannot be written"):
+        claim(tmp_path / "file", {})
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
