@@ -3,6 +3,7 @@
 From the ground up: `acts` (what an agent does), `chance` (random numbers of one episode), `core` (the environment:
 observations, legal acts, steps, outcome, clone, replay), `agents` (who acts), `play` (one episode to its end),
 `episode_log` (an act a line), `simulate` (many episodes, logged and gone on with), `to_corpus` (an episode as a
-session), `sotopia` (social episodes); `simulator` (what an environment lends to whoever plays its sessions on),
-`simulators` (which environment made a session: packages' own, as yet).
+session), `simulator` (what an environment lends to whoever plays its sessions on), `verdict` (who scores: rules or a
+judge), `reopened` (a session at any of its acts, played on), `sotopia` (social episodes), `simulators` (which
+environment made a session).
 """

@@ -194,6 +194,11 @@ class Environment(ABC):
         copied._own()
         return copied
 
+    def reseed(self, seed: int | str) -> None:
+        """Draw by another seed from here on; what was drawn before stays as it is."""
+        self.seed = seed
+        self.chance = Chance(seed)
+
     def replay(self, seed: int | str, steps: Iterable[Step]) -> None:
         """Begin anew and do again what a log holds.
 

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from corpus.rows import CorpusRows, NewCorpus
 from corpus.session import ENVIRONMENT
 from environments.agents.agent import UNUSABLE
+from environments.core import Environment, Step
 from environments.simulate import Played, Simulated
+from environments.verdict import BY_RULES
 
-RULES = "rules"
+RULES = BY_RULES.called
 
 
 def to_corpus(simulated: Simulated, *, judge: str = RULES, language: str | None = "en") -> NewCorpus:
@@ -41,6 +43,11 @@ def to_corpus(simulated: Simulated, *, judge: str = RULES, language: str | None 
     return NewCorpus(rows.tables(), notes, simulated.failed)
 
 
+def heard_in(environment: Environment, steps: Iterable[Step]) -> list[tuple[str, str]]:
+    """The utterances of an episode in their order, each with its speaker; acts that nobody hears are none."""
+    return [(move.agent, text) for moves in steps for move in moves if (text := environment.said(move)) is not None]
+
+
 def source_of(played: Played, judge: str) -> str:
     """What a session's ``source`` says."""
     environment = played.environment
@@ -50,12 +57,7 @@ def source_of(played: Played, judge: str) -> str:
 
 def _add(rows: CorpusRows, played: Played, judge: str, language: str | None, unknown: Counter[str]) -> None:
     environment, session = played.environment, played.plan.name
-    heard = [
-        (move.agent, text)
-        for moves in environment.steps
-        for move in moves
-        if (text := environment.said(move)) is not None
-    ]
+    heard = heard_in(environment, environment.steps)
     if not heard:
         unknown["nobody said a word: no session"] += 1
         return

@@ -91,7 +91,7 @@ def agents_of(
         for name in names:
             asked = asked_by(name, chosen, called, temperature)
             if asked is None:
-                found[name] = _scripted(name)
+                found[name] = scripted(name)
                 continue
             PROMPTS.find(asked.style)
             model = asked.settings.model
@@ -102,7 +102,14 @@ def agents_of(
         yield found
 
 
-def _scripted(name: str) -> Agent:
+def scripted(name: str) -> Agent:
+    """The script or the package's agent of this name.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
     problem = AGENTS.unknown(name)
     if problem is not None:
         raise InputError(f"{problem} Language models: {', '.join(STYLES)}, each also as NAME@MODEL.")

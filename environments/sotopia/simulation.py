@@ -16,6 +16,7 @@ from environments.simulate import EpisodePlan, simulate
 from environments.sotopia import bundled_tasks
 from environments.sotopia.agents import agents_of, asked_by
 from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.task_record import is_bundled, task_record
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
 from environments.to_corpus import to_corpus
 from foundation.errors import InputError
@@ -120,6 +121,8 @@ def plans_of(choice: Choice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
     for name, task, seating in seated(choice):
         seats = {one.name: agents[agent] for one, agent in zip(task.characters, seating, strict=True)}
         about = {"scenario": task.scenario.name, "rules": asdict(choice.rules)}
+        if not is_bundled(task):
+            about["task"] = task_record(task)  # So that the session can be played on when its file has changed.
         make = partial(Sotopia, task, choice.rules)
         plans.append(EpisodePlan(name, make, seats, f"{choice.seed}/{name}", about))
     return plans

@@ -1,0 +1,193 @@
+"""A session opened again: its environment before any of its acts, played on by whoever is named, scored by a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from environments.agents.agent import Agent
+from environments.core import Act, ActError, Environment, Step, View
+from environments.play import play
+from environments.simulator import Ending
+from environments.verdict import BY_RULES, Judge
+from foundation.errors import UnitError
+from foundation.nearest import did_you_mean
+
+
+class Place(NamedTuple):
+    """Where a turn of the session stands in the episode: its step, and who spoke."""
+
+    step: int
+    agent: str
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Stands for an agent that cannot play again (a person, a package that is gone); only asking it is an error."""
+
+    called: str
+    why: str
+    paid: bool = False
+
+    def act(self, view: View) -> Act:
+        """Never acts.
+
+        Raises
+        ------
+        UnitError
+            Always: why it cannot.
+        """
+        raise UnitError(f"{self.called!r} ({view.agent}) cannot play on: {self.why}")
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """An episode that can be placed after any prefix of its acts; a `Playable`.
+
+    Safe to use from several threads at once: every play has a clone of its own.
+
+    Parameters
+    ----------
+    session_id : str
+        Of the session, for errors.
+    begun : Environment
+        Reset by the episode's seed, and nothing done yet; belongs to this object alone.
+    steps : tuple of Step
+        What was done.
+    agents : mapping of str to Agent
+        By the environment's agents, who plays on.
+    judge : Judge
+        Who scores.
+
+    Raises
+    ------
+    UnitError
+        The steps are not allowed by the rules of today.
+    """
+
+    session_id: str
+    begun: Environment
+    steps: tuple[Step, ...]
+    agents: Mapping[str, Agent]
+    judge: Judge = BY_RULES
+
+    def __post_init__(self) -> None:
+        assert len(self._after) == len(self.steps) + 1  # Played again now, so that a damaged log is told at once.
+
+    def after(self, steps: int) -> Environment:
+        """The environment after that many of its steps, ready to go on; a clone of its own for every call.
+
+        Raises
+        ------
+        UnitError
+            The episode has fewer.
+        """
+        if not 0 <= steps <= len(self.steps):
+            raise UnitError(f"session {self.session_id}: {steps} steps of {len(self.steps)}")
+        return self._after[steps].clone()
+
+    def before_turn(self, turn: int) -> Environment:
+        """The environment right before a turn of the session is done; raises UnitError where there is no such turn."""
+        if not 0 <= turn < len(self.places):
+            raise UnitError(f"session {self.session_id}: turn {turn} of {len(self.places)}")
+        return self.after(self.places[turn].step)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """By number of the session's turns, where each stands: acts that nobody hears are no turns."""
+        return tuple(
+            Place(number, move.agent)
+            for number, moves in enumerate(self.steps)
+            for move in moves
+            if self.begun.said(move) is not None
+        )
+
+    def turns_of(self, target: str) -> tuple[int, ...]:
+        """Numbers of the turns in which ``target`` speaks.
+
+        Raises
+        ------
+        UnitError
+            Nobody is called so.
+        """
+        agents = self.begun.agents
+        if target not in agents:
+            hint = did_you_mean(target, agents, f"there are {', '.join(agents)}")
+            raise UnitError(f"session {self.session_id}: nobody is called {target!r}; {hint}")
+        return tuple(turn for turn, place in enumerate(self.places) if place.agent == target)
+
+    def played_by(self, agents: Mapping[str, Agent]) -> Reopened:
+        """The same with others in some seats, by the environment's agents."""
+        for name in agents:
+            self.turns_of(name)
+        return replace(self, agents={**self.agents, **agents})
+
+    def judged_by(self, judge: Judge) -> Reopened:
+        """The same, scored by another judge."""
+        return replace(self, judge=judge)
+
+    def history(self, target: str, kept: Collection[int]) -> tuple[Environment, int]:
+        """H(S) of SAVOIR, section 3.2, and how many acts the rules did not allow in it.
+
+        Parameters
+        ----------
+        target : str
+            Whose acts are the players.
+        kept : collection of int
+            The coalition S: turns of ``target``. Everything before its first turn is kept; a turn that is left out
+            takes what others say before its next turn along. Acts that nobody hears stay where the rules allow them.
+
+        Raises
+        ------
+        UnitError
+            A turn is none of ``target``'s.
+        """
+        own = self.turns_of(target)
+        for turn in sorted(set(kept) - set(own)):
+            raise UnitError(f"session {self.session_id}: turn {turn} is none of {target!r}; it has {own}")
+        begin = {self.places[turn].step: turn in kept for turn in own}
+        placed, dropped, keeping = self.begun.clone(), 0, True
+        for number, moves in enumerate(self.steps):
+            keeping = begin.get(number, keeping)
+            if not keeping and any(placed.said(move) is not None for move in moves):
+                continue
+            try:
+                placed.step(dict(moves))
+            except ActError:
+                dropped += len(moves)
+        return placed, dropped
+
+    def play_on(self, target: str, kept: Collection[int], seeds: Sequence[int]) -> list[Ending]:
+        """As `Playable.play_on`; what is drawn after the history is drawn by the seed alone."""
+        placed, dropped = self.history(target, kept)
+        if placed.over:
+            return [self._ending(placed, target, 0, dropped)] * len(seeds)
+        endings = []
+        for seed in seeds:
+            played = placed.clone()
+            played.reseed(seed)
+            play(played, self.agents)
+            acts = sum(len(moves) for moves in played.steps[len(placed.steps) :])
+            endings.append(self._ending(played, target, acts, dropped))
+        return endings
+
+    def as_it_stands(self, target: str, kept: Collection[int]) -> Ending:
+        """As `Playable.as_it_stands`."""
+        placed, dropped = self.history(target, kept)
+        return self._ending(placed, target, 0, dropped)
+
+    def _ending(self, environment: Environment, target: str, acts: int, dropped: int) -> Ending:
+        verdict = self.judge.verdict(environment)
+        return Ending(dict(verdict.scores[target]), acts, dropped, verdict.problem)
+
+    @cached_property
+    def _after(self) -> list[Environment]:
+        """By number of steps, the environment then; never played on itself, only its clones are."""
+        now = self.begun.clone()
+        reached = [now.clone()]
+        for moves in self.steps:
+            now.step(dict(moves))
+            reached.append(now.clone())
+        return reached

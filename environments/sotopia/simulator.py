@@ -1,0 +1,191 @@
+"""SOTOPIA's simulator: a session that `simulate sotopia` made finds its task, rules, seed, acts and agents again.
+
+How to use it::
+
+    session = Corpus.open(folder).session("used_bicycle-0-conceding-conceding-0")
+    reopened = SIMULATOR.reopen(session, folder, complete)     # or environments.simulators.open_session(...)
+    game = reopened.before_turn(4)                             # a Sotopia of your own, four turns in
+    play(game, reopened.agents)                                # environments.play; or act by act: game.do(Act(...))
+    game.outcome()["Ann Lee"]["GOAL"]
+    reopened.play_on("Ann Lee", {0, 4}, seeds=(0, 1))          # H(S) of SAVOIR, played on twice: two `Ending`s
+    reopened.as_it_stands("Ann Lee", {0, 4})                   # the same history, scored and not played on
+    SIMULATOR.reopen(session, folder, complete, agents={"Bob": "react@qwen3"}, judge=my_judge)
+
+Everything is found in `episodes.jsonl` beside the tables: the names of bundled scenarios and characters, or the whole
+task. Agents play on as they were called: scripts and a package's by their names; language models by ``base@MODEL``,
+asked through ``complete`` with the temperature of the corpus. Who cannot play again (a person) is an error only when
+asked. Scores are those of the judge ``rules`` unless another `environments.verdict.Judge` is handed in: the place for
+one that asks a language model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from corpus.placing import RECORD
+from corpus.session import Session
+from environments.agents.agent import Agent
+from environments.agents.language_model import TEMPERATURE, LanguageModelAgent
+from environments.episode_log import LoggedEpisode, read_log
+from environments.reopened import Absent, Reopened
+from environments.sotopia.agents import asked_by, scripted
+from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.simulation import LOG
+from environments.sotopia.task_record import bundled_task, task_of, task_record
+from environments.sotopia.tasks import Task
+from environments.to_corpus import RULES, heard_in
+from environments.verdict import BY_RULES, Judge
+from foundation.errors import ApportionError, InputError, UnitError
+from foundation.files import canonical_json
+from llm_client.asker import Complete
+from llm_client.chosen import ChosenModel
+
+MADE = f"simulated: {Sotopia.kind}, "
+"""How the source of our sessions begins."""
+
+
+@dataclass(frozen=True)
+class SotopiaSimulator:
+    """A `Simulator`; keeps nothing but what it last read of a log."""
+
+    version: int = 1
+    """Of the rules by which a session plays on; another one makes finished work stale."""
+
+    def identity(self, session: Session, corpus: Path) -> Mapping[str, Any] | None:
+        """Version, judge, agents, and a digest of what was done in which task; None for sessions of others."""
+        if not (session.source or "").startswith(MADE):
+            return None
+        ours = {"environment": Sotopia.kind, "version": self.version, "judge": RULES}
+        try:
+            logged = _logged(session, corpus)
+            task = task_record(_task(logged))
+        except ApportionError:
+            return {**ours, "episode": None}  # Told when it is opened.
+        acts = [[[move.agent, *move.act.record()] for move in moves] for moves in logged.steps]
+        text = canonical_json([logged.opening, task, acts])
+        played = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return {**ours, "temperature": _temperature(corpus), "episode": played}
+
+    def open(self, session: Session, corpus: Path, complete: Complete) -> Reopened:
+        """The session, played on by the agents that made it, scored by rules; raises as `reopen`."""
+        return self.reopen(session, corpus, complete)
+
+    def reopen(
+        self,
+        session: Session,
+        corpus: Path,
+        complete: Complete,
+        *,
+        agents: Mapping[str, str] | None = None,
+        judge: Judge = BY_RULES,
+    ) -> Reopened:
+        """A session at any of its acts.
+
+        Parameters
+        ----------
+        session : Session
+            One of `simulate sotopia`.
+        corpus : Path
+            Its folder, with the log.
+        complete : callable
+            Asks the language models among the agents.
+        agents : mapping of str to str, optional
+            By character, the name of who plays on in place of the one that made the session.
+        judge : Judge
+            Who scores.
+
+        Raises
+        ------
+        InputError
+            A named agent that there is not, or that acts for nobody in it.
+        UnitError
+            The log is not there, damaged, holds no such episode, or other words than the session.
+        """
+        try:
+            logged = _logged(session, corpus)
+            task = _task(logged)
+            game = Sotopia(task, Rules(**logged.opening["about"]["rules"]))
+            game.reset(logged.opening["seed"])
+        except (InputError, TypeError) as error:
+            raise UnitError(f"session {session.session_id}: {error}") from None
+        temperature = _temperature(corpus)
+        seats = {name: _found(called, complete, temperature) for name, called in logged.opening["agents"]}
+        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats, judge)
+        _check_words(session, reopened)
+        named = {seat: _named(called, complete, temperature) for seat, called in (agents or {}).items()}
+        return reopened.played_by(named)
+
+
+SIMULATOR = SotopiaSimulator()
+
+
+def _logged(session: Session, corpus: Path) -> LoggedEpisode:
+    path = corpus / LOG
+    try:
+        status = path.stat()
+    except OSError:
+        raise UnitError(
+            f"session {session.session_id}: {path} is not there, which holds what was played. Bring it beside the "
+            "tables, or simulate the corpus again"
+        ) from None
+    episode = _read(path, status.st_mtime_ns, status.st_size).get(session.session_id)
+    if episode is None:
+        raise UnitError(f"session {session.session_id}: {path} holds no episode of this name")
+    return episode
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, changed_ns: int, size: int) -> Mapping[str, LoggedEpisode]:
+    return read_log(path)
+
+
+def _task(logged: LoggedEpisode) -> Task:
+    """What was played: as the log holds it, or the bundled task of its names."""
+    about, names = logged.opening["about"], tuple(name for name, _ in logged.opening["agents"])
+    if "task" in about:
+        return task_of(about["task"])
+    task = bundled_task(about["scenario"], names)
+    if task is None:
+        raise InputError(f"no bundled scenario {about['scenario']!r} with {' and '.join(names)}, and the log has none")
+    return task
+
+
+def _temperature(corpus: Path) -> float:
+    try:
+        value = json.loads((corpus / RECORD).read_text(encoding="utf-8")).get("temperature", TEMPERATURE)
+        return float(value)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return TEMPERATURE
+
+
+def _found(called: str, complete: Complete, temperature: float) -> Agent:
+    """Who is called so; somebody who cannot play is told of when asked."""
+    try:
+        return _named(called, complete, temperature)
+    except InputError as error:
+        return Absent(called, f"{error} Name another agent for this seat.")
+
+
+def _named(name: str, complete: Complete, temperature: float) -> Agent:
+    asked = asked_by(name, ChosenModel(), temperature=temperature)
+    if asked is None:
+        return scripted(name)
+    return LanguageModelAgent(asked.called, asked.style, asked.settings, complete)
+
+
+def _check_words(session: Session, reopened: Reopened) -> None:
+    heard = heard_in(reopened.begun, reopened.steps)
+    for turn, (told, logged) in enumerate(zip(session.turns, heard, strict=False)):
+        if (told.speaker, told.text) != (logged[0], logged[1].encode("utf-8", "replace").decode()):
+            raise UnitError(
+                f"session {session.session_id}, turn {turn}: the log has other words than the corpus, so that what "
+                "would be played on is not what would be credited. Simulate the corpus again"
+            )
+    if len(heard) != len(session.turns):
+        raise UnitError(f"session {session.session_id}: {len(session.turns)} turns, and {len(heard)} in the log")

@@ -1,0 +1,179 @@
+"""Sessions of `simulate sotopia` find their environment again and are played on."""
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.session import Session
+from environments.core import Environment
+from environments.play import play
+from environments.simulators import identity_of, maker_of, open_session
+from environments.sotopia import bundled_tasks
+from environments.sotopia import simulation as simulation_module
+from environments.sotopia.game import Rules
+from environments.sotopia.simulation import LOG, Choice, simulate_sotopia
+from environments.sotopia.simulator import SIMULATOR
+from environments.verdict import Verdict
+from foundation.errors import InputError, UnitError
+from llm_client.chosen import ChosenModel
+from llm_client.request import ChatReply
+from tests.environments.sotopia.test_simulation import talks
+from tests.llm_client.openai_server import OpenAIServer, serving
+
+CHOICE = Choice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, rules=Rules("paper", 14), seed=3)
+
+
+def nobody(request):
+    raise AssertionError("nobody is asked")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("simulator") / "play"
+    simulate_sotopia(CHOICE, out)
+    return out
+
+
+def sessions(folder: Path) -> list[Session]:
+    return list(Corpus.open(folder).iter_sessions())
+
+
+def test_every_session_is_found_again_and_scored_as_it_was(folder: Path) -> None:
+    for session in sessions(folder):
+        maker = maker_of(session, folder)
+        assert maker is not None and maker[0] == "sotopia"
+        reopened = open_session(session, folder, nobody)
+        assert len(reopened.places) == len(session.turns)
+        for rating in session.ratings:
+            ending = reopened.as_it_stands(rating.target, reopened.turns_of(rating.target))
+            assert ending.scores[rating.name] == rating.score
+        game = reopened.before_turn(min(1, len(session.turns) - 1))
+        assert game.rules == CHOICE.rules
+        play(game, reopened.agents)
+        assert game.steps == list(reopened.steps)  # Same task, seed and agents: the same words again.
+
+
+def test_its_identity_is_plain_json_and_changes_with_what_was_done(folder: Path, tmp_path: Path) -> None:
+    session = sessions(folder)[0]
+    identity = identity_of(session, folder)
+    assert json.loads(json.dumps(identity)) == identity and identity["simulator"] == "sotopia"
+    assert identity == identity_of(session, folder)
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(folder, moved)
+    assert identity_of(session, moved) == identity
+    simulate_sotopia(replace(CHOICE, seed=4), moved, overwrite=True)
+    other = next(one for one in sessions(moved) if one.session_id == session.session_id)
+    assert identity_of(other, moved) != identity
+    assert identity_of(replace(session, source="a notebook"), folder) is None
+    assert identity_of(replace(session, source=None), folder) is None
+
+
+def test_others_play_on_where_they_are_named(folder: Path) -> None:
+    session = next(one for one in sessions(folder) if "conceding and conceding" in one.source)
+    target = session.turns[0].speaker
+    usual = SIMULATOR.reopen(session, folder, nobody)
+    named = SIMULATOR.reopen(session, folder, nobody, agents={target: "random"})
+    assert usual.play_on(target, (), range(9)) != named.play_on(target, (), range(9))
+    with pytest.raises(InputError, match="no agent 'nobody'"):
+        SIMULATOR.reopen(session, folder, nobody, agents={target: "nobody"})
+    with pytest.raises(UnitError, match="nobody is called 'Nobody'"):
+        SIMULATOR.reopen(session, folder, nobody, agents={"Nobody": "random"})
+
+
+def test_another_judge_can_be_handed_in(folder: Path) -> None:
+    @dataclass(frozen=True)
+    class Seven:
+        called: str = "seven"
+
+        def verdict(self, environment: Environment) -> Verdict:
+            return Verdict({name: {"REL": 5.0, "GOAL": 7.0} for name in environment.agents})
+
+    session = sessions(folder)[0]
+    reopened = SIMULATOR.reopen(session, folder, nobody, judge=Seven())
+    assert reopened.as_it_stands(session.turns[0].speaker, ()).scores == {"REL": 5.0, "GOAL": 7.0}
+
+
+def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
+    with serving(OpenAIServer(answer=talks)) as server:
+        chosen = ChosenModel("m", base_url=server.url)
+        choice = Choice(("base",), ("used_bicycle",), pairs=1, chosen=chosen, temperature=0.5)
+        simulate_sotopia(choice, tmp_path / "play")
+    (session,) = sessions(tmp_path / "play")
+    asked = []
+
+    def lent(request):
+        asked.append(request)
+        return ChatReply(json.dumps({"act": "leave", "text": ""}), request.model)
+
+    reopened = SIMULATOR.open(session, tmp_path / "play", lent)
+    target = session.turns[0].speaker
+    assert [ending.acts for ending in reopened.play_on(target, (), (0, 1))] == [1, 1]
+    assert [(one.model, one.temperature) for one in asked] == [("m", 0.5)] * 2
+    assert asked[0].sample != asked[1].sample
+    (tmp_path / "play" / "import.json").write_text("no JSON")
+    SIMULATOR.open(session, tmp_path / "play", lent).play_on(target, (), (0,))
+    assert asked[-1].temperature == 1.0
+
+
+def test_a_task_that_is_not_bundled_is_in_the_log_and_found_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = bundled_tasks.tasks(pairs=1)[0]
+    own = replace(task, scenario=replace(task.scenario, name="our_own", goals=("sell dear", "buy cheap")))
+    monkeypatch.setattr(simulation_module, "_tasks", lambda choice: [own])
+    simulate_sotopia(Choice(), tmp_path / "play")
+    monkeypatch.undo()
+    (session,) = sessions(tmp_path / "play")
+    assert SIMULATOR.open(session, tmp_path / "play", nobody).begun.task == own
+
+
+def test_what_cannot_be_opened_is_told_and_has_an_identity_still(folder: Path, tmp_path: Path) -> None:
+    session = sessions(folder)[0]
+
+    def opened(change) -> str:
+        place = tmp_path / "changed"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(folder, place)
+        change(place / LOG)
+        with pytest.raises(UnitError) as told:
+            SIMULATOR.open(session, place, nobody)
+        return str(told.value)
+
+    def edited(old: str, new: str):
+        return lambda log: log.write_text(log.read_text().replace(old, new))
+
+    def without(log: Path) -> None:
+        lines = log.read_text().splitlines(keepends=True)
+        log.write_text("".join(line for line in lines if session.session_id not in line))
+
+    assert "is not there, which holds what was played" in opened(Path.unlink)
+    assert "line 1: no line of an episode log" in opened(lambda log: log.write_text("nonsense\n"))
+    assert "holds no episode of this name" in opened(without)
+    assert "no bundled scenario 'surprise_parties'" in opened(edited('"surprise_party"', '"surprise_parties"'))
+    assert "unexpected keyword" in opened(edited('"most_silent"', '"most_quiet"'))
+    said = session.turns[0].text
+    assert "turn 0: the log has other words than the corpus" in opened(edited(said, "Something else."))
+    missing = tmp_path / "missing"
+    missing.mkdir()
+    assert identity_of(session, missing)["identity"]["episode"] is None
+    shorter = replace(session, turns=session.turns[:-1])
+    with pytest.raises(UnitError, match=r"\d+ turns, and \d+ in the log"):
+        SIMULATOR.open(shorter, folder, nobody)
+
+
+def test_an_agent_that_is_gone_is_told_when_it_is_asked(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "play"
+    shutil.copytree(folder, place)
+    log = place / LOG
+    log.write_text(log.read_text().replace('"conceding"', '"Mia at the keyboard"'))
+    session = next(one for one in sessions(place) if "conceding and random" in one.source)
+    reopened = SIMULATOR.open(session, place, nobody)
+    target = session.turns[0].speaker
+    assert reopened.as_it_stands(target, reopened.turns_of(target)).scores
+    with pytest.raises(UnitError, match=r"cannot play on: no agent 'Mia at the keyboard'.* Name another agent"):
+        reopened.play_on(target, (), (0,))
+    assert reopened.played_by({target: reopened.agents[session.turns[1].speaker]}).play_on(target, (), (0,))
