@@ -21,8 +21,8 @@ from apportion.commands import init as init_commands
 from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
-from apportion.commands import simulate as simulate_commands
-from apportion.commands.in_order import CommandsInOrder
+from apportion.commands.parts.in_order import CommandsInOrder
+from apportion.commands.simulated import simulate as simulate_commands
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 

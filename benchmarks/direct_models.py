@@ -45,16 +45,16 @@ from decompose.methods import METHODS
 from decompose.projection import project
 from decompose.reactions.read import read_session
 from decompose.settings import DecomposeSettings, RRDSettings
-from evaluation.agreement import within_session
 from evaluation.bootstrap import Sampled, estimate, paired_difference
+from evaluation.figures.agreement import within_session
 from evaluation.held_out import HeldOut, align
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import TurnLabels, read_labels
 from foundation.arrays import Floats
 from llm_client.asker import Asker
-from reward_model.dataset import turn_values
-from reward_model.distil import train_reward_model
-from reward_model.embed import embed_session
+from reward_model.learning.dataset import turn_values
+from reward_model.learning.distil import train_reward_model
+from reward_model.network.embed import embed_session
 from reward_model.settings import RewardModelSettings
 
 OBJECTIVES = ("ircr", "rudder", "rrd", "rrd-ls")

@@ -30,8 +30,8 @@ from decompose.reactions.cues import CUES
 from decompose.reactions.model import learn
 from decompose.reactions.read import Reactions, arrange, read_session
 from decompose.settings import ReactionSettings
-from evaluation.agreement import within_session
 from evaluation.bootstrap import Sampled, estimate, paired_difference
+from evaluation.figures.agreement import within_session
 from evaluation.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import read_labels

@@ -38,14 +38,14 @@ from decompose.projection import project
 from decompose.reactions.read import read_session
 from decompose.settings import DecomposeSettings
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
-from evaluation.calibration import calibration
-from evaluation.global_loss import episode_sums
+from evaluation.figures.calibration import calibration
+from evaluation.figures.global_loss import episode_sums
 from evaluation.held_out import HeldOut, align
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from llm_client.asker import Asker
-from reward_model.distil import train_reward_model
-from reward_model.embed import embed_session
+from reward_model.learning.distil import train_reward_model
+from reward_model.network.embed import embed_session
 from reward_model.settings import RewardModelSettings
 
 METHOD_NAMES = ("reaction", "rudder", "uniform")

@@ -3,10 +3,10 @@
 Run: python benchmarks/training.py [--threads 1] [--device cuda] [--only NAME]
 
 Synthetic dialogues of 8 scored turns (of 2 for bart-large, three steps in all), windows of up to 128 tokens, one epoch
-of `reward_model.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is BART-large's shape (406M
-weights with its decoder, of which the encoder's 203M are used) with random weights made here, because no network is
-there. There is no peer: nothing else trains this model. Peak memory is of the process; on a GPU that of the device
-beside it.
+of `reward_model.learning.training.train` (Eq. 5), each shape in a process of its own. `bart-large` is BART-large's
+shape (406M weights with its decoder, of which the encoder's 203M are used) with random weights made here, because no
+network is there. There is no peer: nothing else trains this model. Peak memory is of the process; on a GPU that of the
+device beside it.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def measure(name: str, backbone: str, threads: int, device: str) -> None:
     """Train one shape, and print what it took."""
     import torch
 
-    from reward_model.dataset import Dataset, read_turns
-    from reward_model.loop import Training
+    from reward_model.learning.dataset import Dataset, read_turns
+    from reward_model.learning.loop import Training
+    from reward_model.learning.training import train
+    from reward_model.learning.turn_mse import TurnMSE
     from reward_model.model import RewardModel
     from reward_model.settings import RewardModelSettings
-    from reward_model.training import train
-    from reward_model.turn_mse import TurnMSE
 
     torch.set_num_threads(threads)
     _, count, changes = SHAPES[name]

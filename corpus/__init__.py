@@ -9,12 +9,11 @@
 [4.0]
 
 From the ground up: `letters` (who speaks, without names), `session` (one conversation as values), `schema` (every
-table's columns), `labellers` (whose turn labels are), `jsontext`, `textfile`, `csvfile` and `tablefile` (files read
-strictly), `rows` (a corpus that is being made), `moments`, `header_clock` (when a recording begins and ends),
-`corpus` (the folder of tables), `targets` (whose turns count in a session), `people`, `presets` (published shares),
-`sotopia_eval` (published scales), `settings`, `personsplit` and `splits` (who is learned from), `power`, `problem`,
-`checks` and `validate` (what is wrong in it), `histogram`, `weak_ratings` and `inspect` (what it can tell), `placing`
-(a corpus that was made, written), `importers` (other people's formats).
+table's columns), `labellers` (whose turn labels are), `files` (strangers', read strictly), `rows` (a corpus that is
+being made), `moments` (mean and spread), `corpus` (the folder of tables), `targets` (whose turns count in a session),
+`sotopia_eval` (published scales), `splitting` (who is learned from), `power` (which difference a size can show),
+`problem`, `checks` and `validate` (what is wrong in it), `inspecting` (what it can tell), `placing` (a corpus that was
+made, written), `importers` (other people's formats).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from corpus.problem import Problem
     from corpus.rows import CorpusRows, LeftOut, NewCorpus
     from corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
-    from corpus.settings import SplitSettings
-    from corpus.splits import Splits, split_sessions
+    from corpus.splitting.settings import SplitSettings
+    from corpus.splitting.splits import Splits, split_sessions
 
 __all__ = [
     "Background",
@@ -65,10 +64,10 @@ _HOMES = {
     "Problem": "corpus.problem",
     "Rating": "corpus.session",
     "Session": "corpus.session",
-    "SplitSettings": "corpus.settings",
-    "Splits": "corpus.splits",
+    "SplitSettings": "corpus.splitting.settings",
+    "Splits": "corpus.splitting.splits",
     "Turn": "corpus.session",
     "import_to": "corpus.importers.run",
-    "split_sessions": "corpus.splits",
+    "split_sessions": "corpus.splitting.splits",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from corpus.moments import mean
 from corpus.schema import CORPUS_TABLES, TableSchema
 from corpus.session import BACKGROUND_KINDS, Background, Media, Rating, Session, Turn
-from corpus.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from foundation.errors import InputError
 from foundation.files import check_path, sync, temporary_name
 from foundation.nearest import did_you_mean

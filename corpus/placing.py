@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.corpus import SCHEMAS, Corpus
+from corpus.files.tablefile import FORMATS, sort_rows
+from corpus.inspecting.weak_ratings import weak_ratings
 from corpus.rows import LeftOut, NewCorpus
-from corpus.tablefile import FORMATS, sort_rows
 from corpus.validate import Problem, validate
-from corpus.weak_ratings import weak_ratings
 from foundation.errors import InputError
 from foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
 from foundation.listing import some

@@ -9,11 +9,10 @@ It reads tables and does not know how a value was made. `evaluation.evaluate.eva
 True
 
 From the ground up: `presets` (published settings), `settings`, `figure` (an estimate, or why there is none), `held_out`
-(the test episodes, and values on their turns), `bootstrap` (intervals), `baselines`, `turn_labels`; a file a figure:
-`global_loss`, `most_probable` (of a face's emotions) and `local_difference`, `agreement`, `sum_residual`,
-`calibration`, `consistency`; `rests` (on how many sessions a method rests), `evaluation` (the result), `bench` (all
-figures of a group of methods), `computed` (truth that nobody judged), `power` and `caution` (what they cannot tell),
-`evaluate`, `table` (as text); `stability` and `stability_table` (an audit's result).
+(the test episodes, and values on their turns), `bootstrap` (intervals), `baselines`, `turn_labels`; `figures` (a file
+each); `rests` (on how many sessions a method rests), `evaluation` (the result), `bench` (all figures of a group of
+methods), `computed` (truth that nobody judged), `power` and `caution` (what they cannot tell), `evaluate`, `table` (as
+text); `stability` and `stability_table` (an audit's result).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from corpus.session import EpisodeKey
-from evaluation import agreement
-from evaluation.agreement import AgreementCounts
 from evaluation.bootstrap import Sampled, estimate
-from evaluation.calibration import Calibration, calibration
 from evaluation.evaluation import FaceCounts, OneAnnotator
 from evaluation.figure import Figure, Missing
-from evaluation.global_loss import global_loss
+from evaluation.figures import agreement
+from evaluation.figures.agreement import AgreementCounts
+from evaluation.figures.calibration import Calibration, calibration
+from evaluation.figures.global_loss import global_loss
+from evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
+from evaluation.figures.sum_residual import residual_of, residual_told, sum_residual
 from evaluation.held_out import AlignedValues
-from evaluation.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from evaluation.settings import EvaluationSettings
-from evaluation.sum_residual import residual_of, residual_told, sum_residual
 from evaluation.turn_labels import TurnLabels, read_labels
 from foundation.arrays import Floats
 

@@ -39,13 +39,13 @@ from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.caution import cautions
 from evaluation.computed import computed_agreements
-from evaluation.consistency import consistency
 from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from evaluation.figure import Estimate, Missing
+from evaluation.figures.consistency import consistency
+from evaluation.figures.sum_residual import Residuals
 from evaluation.held_out import AlignedValues, HeldOut, align
 from evaluation.rests import Unjudged, rests_on
 from evaluation.settings import EvaluationSettings
-from evaluation.sum_residual import Residuals
 from foundation.arrays import Floats
 from foundation.errors import InputError
 

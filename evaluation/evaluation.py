@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from evaluation.agreement import AgreementCounts
-from evaluation.consistency import Consistency
 from evaluation.figure import Estimate, Figure, Missing
+from evaluation.figures.agreement import AgreementCounts
+from evaluation.figures.consistency import Consistency
 from evaluation.rests import RestsOn
 from evaluation.settings import EvaluationSettings
 

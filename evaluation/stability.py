@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY
 from corpus.session import EpisodeKey
-from evaluation.agreement import spearman
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.figure import Estimate
+from evaluation.figures.agreement import spearman
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats, Null, filled
 from foundation.numbers import fixed

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.agreement import AgreementCounts
-from evaluation.consistency import Consistency
 from evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
-from evaluation.local_difference import rule_of
+from evaluation.figures.agreement import AgreementCounts
+from evaluation.figures.consistency import Consistency
+from evaluation.figures.local_difference import rule_of
 from foundation.numbers import fixed
 
 NONE = "–"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.csvfile import BLANK, read_head, read_table, shortened
+from corpus.files.csvfile import BLANK, read_head, read_table, shortened
 from corpus.session import Media
 from features.names import EMOTION_FEATURES
 from features.series import Series

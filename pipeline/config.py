@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
-from corpus.settings import SplitSettings
+from corpus.splitting.settings import SplitSettings
 from decompose.methods import section_classes
 from decompose.settings import DecomposeSettings
 from evaluation.settings import EvaluationSettings

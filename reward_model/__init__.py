@@ -6,11 +6,9 @@
 ('minilm', 0.5)
 
 From the ground up: `presets` (published settings), `settings`, `config` and `card` (what a model is and says of
-itself), `known` and `history_windows` (what it reads of a dialogue), `tokens` and `dialogue` (the same as numbers),
-`causal`, `backbones` (the networks that read), `embed` and `texts` (what a frozen one gives), `checkpoint`, `model`
-(scoring a dialogue), `objective` and `turn_mse` (what it learns), `dataset`, `training_state`, `loop` (the one
-training loop), `several_processes`, `training`, `distil` (a decomposition's rewards into a model), `score_journal`,
-`score_note`, `corpus_scores` and `scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
+itself), `known` and `history_windows` (what it reads of a dialogue), `network` (what reads it), `checkpoint`, `model`
+(scoring a dialogue), `learning` (how it is trained), `score_journal`, `score_note`, `corpus_scores` and `scoring` (a
+whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -24,15 +22,15 @@ from foundation.lazy import lazy_names
 if TYPE_CHECKING:
     from reward_model.config import RewardModelConfig
     from reward_model.corpus_scores import score_corpus
-    from reward_model.dataset import Dataset, EncodedTurns, read_turns
-    from reward_model.distil import train_reward_model
-    from reward_model.loop import EpochRow, Training
+    from reward_model.learning.dataset import Dataset, EncodedTurns, read_turns
+    from reward_model.learning.distil import train_reward_model
+    from reward_model.learning.loop import EpochRow, Training
+    from reward_model.learning.objective import Batch, Objective
+    from reward_model.learning.training import predict, train
+    from reward_model.learning.turn_mse import TurnMSE
     from reward_model.model import RewardModel
-    from reward_model.objective import Batch, Objective
     from reward_model.settings import RewardModelSettings
-    from reward_model.training import predict, train
     from reward_model.trl_reward import GRPOReward
-    from reward_model.turn_mse import TurnMSE
 
 __all__ = [
     "Batch",
@@ -54,21 +52,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Batch": "reward_model.objective",
-    "Dataset": "reward_model.dataset",
-    "EncodedTurns": "reward_model.dataset",
-    "EpochRow": "reward_model.loop",
+    "Batch": "reward_model.learning.objective",
+    "Dataset": "reward_model.learning.dataset",
+    "EncodedTurns": "reward_model.learning.dataset",
+    "EpochRow": "reward_model.learning.loop",
     "GRPOReward": "reward_model.trl_reward",
-    "Objective": "reward_model.objective",
+    "Objective": "reward_model.learning.objective",
     "RewardModel": "reward_model.model",
     "RewardModelConfig": "reward_model.config",
     "RewardModelSettings": "reward_model.settings",
-    "Training": "reward_model.loop",
-    "TurnMSE": "reward_model.turn_mse",
-    "predict": "reward_model.training",
-    "read_turns": "reward_model.dataset",
+    "Training": "reward_model.learning.loop",
+    "TurnMSE": "reward_model.learning.turn_mse",
+    "predict": "reward_model.learning.training",
+    "read_turns": "reward_model.learning.dataset",
     "score_corpus": "reward_model.corpus_scores",
-    "train": "reward_model.training",
-    "train_reward_model": "reward_model.distil",
+    "train": "reward_model.learning.training",
+    "train_reward_model": "reward_model.learning.distil",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -184,7 +184,7 @@ def _episodes(session: Session, rating: str | None, target: str | None) -> tuple
 
 
 def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[str, int]) -> pa.Table:
-    from reward_model.dataset import turn_keys, turn_values
+    from reward_model.learning.dataset import turn_keys, turn_values
 
     windows, rewards = model.score_episodes(episodes)
     wrong = next((i for i, reward in enumerate(rewards) if not abs(reward) < float("inf")), None)

@@ -16,11 +16,8 @@ from torch import Tensor, nn
 from corpus.letters import TARGET
 from corpus.session import Episode
 from foundation.errors import InputError
-from reward_model.backbones import Backbone, backbone_of_folder, frozen_backbone
 from reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
 from reward_model.config import RewardModelConfig
-from reward_model.dialogue import EncodedDialogue
-from reward_model.embed import embed_episodes
 from reward_model.history_windows import (
     HistoryWindows,
     Pair,
@@ -31,6 +28,9 @@ from reward_model.history_windows import (
     said_in_chat,
     window,
 )
+from reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
+from reward_model.network.dialogue import EncodedDialogue
+from reward_model.network.embed import embed_episodes
 from reward_model.settings import RewardModelSettings
 
 ROLES = ("user", "assistant", "system")

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from corpus.corpus import Corpus
+from corpus.files.tablefile import write_table
 from corpus.schema import REWARDS
-from corpus.tablefile import write_table
 from foundation.files import place_file
 from foundation.progress import Progress
 from reward_model.checkpoint import read_config

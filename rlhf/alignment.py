@@ -11,7 +11,7 @@ from peft import PeftModel
 from torch import Tensor
 
 from corpus.session import Episode
-from corpus.settings import SPLITS
+from corpus.splitting.settings import SPLITS
 from foundation.errors import UnitError
 from foundation.processes import Processes
 from foundation.progress import Progress, silent

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.options import model_options, option_names, with_options
-from apportion.commands.places import check_place, write
-from apportion.commands.progress import shown_progress
+from apportion.commands.parts.options import model_options, option_names, with_options
+from apportion.commands.parts.places import check_place, write
+from apportion.commands.parts.progress import shown_progress
 from foundation.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.places import tell_corpus
+from apportion.commands.parts.places import tell_corpus
 
 KIND = "apportion.import.kind"
 
@@ -71,7 +71,7 @@ def import_command(
 def inspect_command(corpus: Path, as_json: bool) -> None:
     """Count what CORPUS holds, draw its scores, and say what is missing or odd."""
     from corpus.corpus import Corpus
-    from corpus.inspect import inspect, render
+    from corpus.inspecting.inspect import inspect, render
 
     inspection = inspect(Corpus.open(corpus))
     if as_json:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.options import option_names, with_options
-from apportion.commands.places import check_place, unwritable
-from apportion.commands.progress import shown_progress
-from corpus.settings import SPLITS
+from apportion.commands.parts.options import option_names, with_options
+from apportion.commands.parts.places import check_place, unwritable
+from apportion.commands.parts.progress import shown_progress
+from corpus.splitting.settings import SPLITS
 from foundation.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.options import option_names
-from apportion.commands.places import check_place, write
+from apportion.commands.parts.options import option_names
+from apportion.commands.parts.places import check_place, write
 from apportion.commands.presets import known_preset
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.meter import Meter
+from apportion.commands.parts.meter import Meter
 from apportion.commands.train_model import train_command
 
 

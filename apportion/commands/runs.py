@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from apportion.commands.options import with_options
+from apportion.commands.parts.options import with_options
+from apportion.commands.parts.running import run, with_llm_options, with_run_options
 from apportion.commands.presets import preset_given
-from apportion.commands.running import run, with_llm_options, with_run_options
 from foundation.errors import InputError
 from pipeline.config import Config, load_config
 from pipeline.engine.choice import last_stages, stages_called

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.options import option_names
-from apportion.commands.places import check_place, unwritable
-from apportion.commands.progress import shown_progress
+from apportion.commands.parts.options import option_names
+from apportion.commands.parts.places import check_place, unwritable
+from apportion.commands.parts.progress import shown_progress
 from foundation.errors import InputError
 from foundation.listing import counted
 

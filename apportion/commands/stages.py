@@ -9,10 +9,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from apportion.commands.aligning import ALIGN_OPTIONS, aligned_as_asked
-from apportion.commands.options import with_options
+from apportion.commands.parts.aligning import ALIGN_OPTIONS, aligned_as_asked
+from apportion.commands.parts.options import with_options
+from apportion.commands.parts.running import run, with_llm_options, with_run_options
 from apportion.commands.presets import preset_given
-from apportion.commands.running import run, with_llm_options, with_run_options
 from pipeline.config import load_config
 from pipeline.stages.declared import ASKING, STAGES
 from rlhf.algorithms import ALGORITHMS

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpus.importers.json_items import Item, first_fault, json_items
-from corpus.importers.options import check_options, scale_options
-from corpus.importers.sources import numbered, source_files, stem
-from corpus.jsontext import identifier, kind_of, number, shown
+from corpus.files.jsontext import identifier, kind_of, number, shown
+from corpus.importers.reading.json_items import Item, first_fault, json_items
+from corpus.importers.reading.options import check_options, scale_options
+from corpus.importers.reading.sources import numbered, source_files, stem
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from foundation.errors import InputError, UnitError
 from foundation.listing import listed

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.importers.json_items import SHAPE_ERRORS, not_in_shape
-from corpus.importers.options import check_options
-from corpus.importers.sources import numbered
-from corpus.jsontext import identifier, number, shown
+from corpus.files.jsontext import identifier, number, shown
+from corpus.files.textfile import read_json
+from corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
+from corpus.importers.reading.options import check_options
+from corpus.importers.reading.sources import numbered
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.textfile import read_json
 from foundation.errors import InputError, UnitError
 
 RATER, TARGET = "user", "chatbot"

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corpus.files.jsontext import is_number, kind_of, number, shown
+from corpus.files.textfile import read_json
 from corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
-from corpus.importers.options import check_options, scale_options
-from corpus.jsontext import is_number, kind_of, number, shown
+from corpus.importers.reading.options import check_options, scale_options
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.textfile import read_json
 from foundation.errors import InputError, UnitError
 from foundation.listing import listed
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.jsontext import identifier, is_number, kind_of, shown
+from corpus.files.jsontext import identifier, is_number, kind_of, shown
+from corpus.files.textfile import BrokenLine, parse_lines, read_json, read_text
 from corpus.rows import LeftOut
-from corpus.textfile import BrokenLine, parse_lines, read_json, read_text
 from foundation.errors import InputError, UnitError
 
 LINES, ARRAY = "utterances.jsonl", "utterances.json"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from corpus.importers.options import check_options
-from corpus.importers.ratings_csv import Row, read_ratings
-from corpus.importers.recordings import CHANNEL_MAP, SUFFIXES, probe, read_channel_map, same_name, track_parts
-from corpus.importers.transcripts import READERS, Transcript, read_transcript
+from corpus.files.textfile import not_a_file
+from corpus.importers.reading.options import check_options
+from corpus.importers.reading.ratings_csv import Row, read_ratings
+from corpus.importers.reading.recordings import CHANNEL_MAP, SUFFIXES, probe, read_channel_map, same_name, track_parts
+from corpus.importers.reading.transcripts import READERS, Transcript, read_transcript
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.textfile import not_a_file
 from foundation.errors import InputError, UnitError
 from foundation.nearest import did_you_mean
 

@@ -16,8 +16,8 @@ from foundation.nearest import did_you_mean
 
 Importer = Callable[[Path, Mapping[str, str]], NewCorpus]
 KINDS: Mapping[str, str] = {
-    name: f"corpus.importers.{name}"
-    for name in ("chat", "media", "candor", "uss", "conture", "esconv", "convokit", "soda", "sotopia")
+    name.partition(".")[0]: f"corpus.importers.{name}"
+    for name in ("chat", "media", "candor.importer", "uss", "conture", "esconv", "convokit", "soda", "sotopia")
 }
 ENTRY_POINTS = "apportion.importers"
 

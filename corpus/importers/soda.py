@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus.importers.json_items import first_fault, json_items
-from corpus.importers.options import check_options, count_option
-from corpus.importers.sources import numbered, source_files, stem
+from corpus.files.tablefile import read_parquet
+from corpus.importers.reading.json_items import first_fault, json_items
+from corpus.importers.reading.options import check_options, count_option
+from corpus.importers.reading.sources import numbered, source_files, stem
 from corpus.rows import LeftOut, NewCorpus
 from corpus.schema import SESSIONS, UTTERANCES
-from corpus.tablefile import read_parquet
 from foundation.errors import InputError
 from foundation.listing import listed
 

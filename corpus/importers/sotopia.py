@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.importers.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
-from corpus.importers.options import check_options
-from corpus.importers.sources import numbered, source_files, stem
-from corpus.importers.tally import Tally
-from corpus.jsontext import identifier, number
+from corpus.files.jsontext import identifier, number
+from corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
+from corpus.importers.reading.options import check_options
+from corpus.importers.reading.sources import numbered, source_files, stem
+from corpus.importers.reading.tally import Tally
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES

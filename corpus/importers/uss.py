@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from corpus.csvfile import shortened
-from corpus.importers.labels import LabelsOfEarlierTurns
-from corpus.importers.options import check_options
-from corpus.importers.sources import numbered, source_files, stem
+from corpus.files.csvfile import shortened
+from corpus.files.textfile import read_text
+from corpus.importers.reading.labels import LabelsOfEarlierTurns
+from corpus.importers.reading.options import check_options
+from corpus.importers.reading.sources import numbered, source_files, stem
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
-from corpus.textfile import read_text
 from foundation.errors import InputError, UnitError
 
 RATER, TARGET = "USER", "SYSTEM"

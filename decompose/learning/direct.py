@@ -14,11 +14,11 @@ from decompose.methods import find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from foundation.progress import Progress
-from reward_model.dataset import turn_values
-from reward_model.distil import training_figures
+from reward_model.learning.dataset import turn_values
+from reward_model.learning.distil import training_figures
+from reward_model.learning.training import history_table
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
-from reward_model.training import history_table
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from decompose.methods import Method, find_method
 from decompose.settings import DecomposeSettings
 from foundation.errors import UnitError
 from foundation.progress import Progress
-from reward_model.dataset import turn_values
+from reward_model.learning.dataset import turn_values
+from reward_model.learning.training import history_table
 from reward_model.settings import RewardModelSettings
-from reward_model.training import history_table
 
 
 def fit_decomposer(
@@ -46,14 +46,14 @@ def fit_decomposer(
     splits : pa.Table
         SPLITS schema: ``train`` is learnt from, ``validation`` stops the training.
     embeddings : pa.Table, optional
-        Of all turns, for a frozen backbone (`reward_model.embed.embed_session`); made here where it is None.
+        Of all turns, for a frozen backbone (`reward_model.network.embed.embed_session`); made here where it is None.
     features : pa.Table, optional
         UTTERANCE_FEATURES schema, of all sessions; read where the local part of a mixed objective uses them,
         and as a part of reactions.
     reactions : pa.Table, optional
         Of all sessions (`decompose.reactions.read.read_session`), for a method that ``uses_reactions``.
     state : Path, optional
-        A file for the state of the unfinished training (`reward_model.training.train`).
+        A file for the state of the unfinished training (`reward_model.learning.training.train`).
     judgements : pa.Table, optional
         REWARDS schema: what the local method has judged, for a method that ``uses_judgements``.
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from decompose.learning.network import Network, Task, network_of, rewards_of
 from decompose.settings import GELISettings
-from reward_model.objective import Batch, Objective
+from reward_model.learning.objective import Batch, Objective
 
 
 @dataclass(frozen=True)

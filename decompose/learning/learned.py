@@ -19,12 +19,12 @@ from decompose.settings import DecomposeSettings
 from foundation.arrays import Floats
 from foundation.errors import InputError, UnitError
 from foundation.progress import Progress
-from reward_model.dataset import Dataset, read_turns, rows_of_split
 from reward_model.history_windows import HistoryWindows
-from reward_model.loop import EpochRow, Training
-from reward_model.objective import Batch, Objective
+from reward_model.learning.dataset import Dataset, read_turns, rows_of_split
+from reward_model.learning.loop import EpochRow, Training
+from reward_model.learning.objective import Batch, Objective
+from reward_model.learning.training import predict, train
 from reward_model.settings import RewardModelSettings
-from reward_model.training import predict, train
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from decompose.methods import Method
 from decompose.settings import DecomposeSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
-from reward_model.dataset import turn_keys
-from reward_model.distil import mean_and_scale
 from reward_model.history_windows import HistoryWindows
+from reward_model.learning.dataset import turn_keys
+from reward_model.learning.distil import mean_and_scale
 
 
 def local_values(

@@ -8,10 +8,10 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from foundation.arrays import Floats
-from reward_model.dataset import EncodedTurns, TurnInputs
-from reward_model.distil import mean_and_scale
+from reward_model.learning.dataset import EncodedTurns, TurnInputs
+from reward_model.learning.distil import mean_and_scale
+from reward_model.learning.objective import Batch, Objective
 from reward_model.model import RewardModel
-from reward_model.objective import Batch, Objective
 from reward_model.settings import RewardModelSettings
 
 

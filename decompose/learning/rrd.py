@@ -10,7 +10,7 @@ from torch import Tensor
 
 from decompose.settings import RRDSettings
 from foundation.errors import InputError
-from reward_model.objective import Batch
+from reward_model.learning.objective import Batch
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from decompose.learning.network import Network, Task
 from decompose.settings import RudderSettings
-from reward_model.backbones import Backbone
 from reward_model.config import RewardModelConfig
-from reward_model.dataset import TurnInputs
-from reward_model.distil import mean_and_scale
+from reward_model.learning.dataset import TurnInputs
+from reward_model.learning.distil import mean_and_scale
+from reward_model.learning.objective import Batch
 from reward_model.model import RewardModel
-from reward_model.objective import Batch
+from reward_model.network.backbones import Backbone
 
 
 @dataclass(frozen=True)

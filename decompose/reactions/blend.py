@@ -15,7 +15,7 @@ from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
 from foundation.arrays import Floats, Null, filled
 from foundation.errors import UnitError
-from reward_model.dataset import row_places
+from reward_model.learning.dataset import row_places
 
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""

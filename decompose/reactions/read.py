@@ -16,7 +16,7 @@ from decompose.reactions.cues import CUES, cues
 from decompose.settings import ReactionSettings
 from foundation.arrays import Floats
 from foundation.errors import UnitError
-from reward_model.dataset import row_places
+from reward_model.learning.dataset import row_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     InputError
         The backbone cannot be loaded.
     """
-    from reward_model.backbones import frozen_backbone
-    from reward_model.texts import embed_texts
+    from reward_model.network.backbones import frozen_backbone
+    from reward_model.network.texts import embed_texts
 
     backbone = frozen_backbone(settings.backbone, settings.max_tokens)
     episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]

@@ -32,7 +32,7 @@ def open_detector(settings: FeatureSettings) -> FaceDetector:
     """
     chosen = chosen_detector(settings)
     if chosen == "yunet":
-        from features.face.yunet import YuNetDetector
+        from features.face.backends.yunet import YuNetDetector
 
         return YuNetDetector(settings)
     if chosen == "mesh":
@@ -40,9 +40,9 @@ def open_detector(settings: FeatureSettings) -> FaceDetector:
 
         return MeshDetector(settings)
     if chosen == "mediapipe":
-        from features.face.landmarker import LandmarkDetector
+        from features.face.backends.landmarker import LandmarkDetector
 
         return LandmarkDetector(settings)
-    from features.face.haar import HaarDetector
+    from features.face.backends.haar import HaarDetector
 
     return HaarDetector(settings)

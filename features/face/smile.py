@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from features.face.cascade import cascade
+from features.face.backends.cascade import cascade
 from features.recording.video import Grey
 
 MOUTH_TOP, MOUTH_SIDE = 0.6, 0.1

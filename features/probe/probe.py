@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpus.header_clock import header_clock
+from corpus.files.header_clock import header_clock
 from corpus.session import Media, Session
 from features.emotion_model.choice import missing_emotion, resolve_emotion_model
 from features.extract import Behaviour, observe

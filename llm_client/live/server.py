@@ -14,9 +14,9 @@ from llm_client.live.body import Answer
 from llm_client.live.completion import NoCompletionError, ToldError, read_answer
 from llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived
 from llm_client.live.dialect import Dialect
-from llm_client.live.pace import Sent
+from llm_client.live.pacing.pace import Sent
+from llm_client.live.pacing.shared import SharedLimits
 from llm_client.live.post import Post
-from llm_client.live.shared import SharedLimits
 from llm_client.live.traffic import Traffic
 from llm_client.live.unreached import is_unreached
 from llm_client.request import ChatReply, ChatRequest

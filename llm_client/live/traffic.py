@@ -9,9 +9,9 @@ from collections.abc import Callable
 from llm_client.errors import GivenUpError, LLMError, SetupError
 from llm_client.live import retry
 from llm_client.live.connection import Connection, is_refusal, is_status, may_pass
-from llm_client.live.limits import RateLimits
-from llm_client.live.pace import Pace, Sent
-from llm_client.live.shared import SharedLimits
+from llm_client.live.pacing.limits import RateLimits
+from llm_client.live.pacing.pace import Pace, Sent
+from llm_client.live.pacing.shared import SharedLimits
 from llm_client.live.unreached import is_unreached, why_unreached
 
 _log = logging.getLogger(__name__)

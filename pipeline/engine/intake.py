@@ -9,7 +9,7 @@ from corpus.corpus import Corpus
 from corpus.power import too_few_sessions_warning
 from corpus.problem import broken_sessions
 from corpus.session import Session
-from corpus.settings import SplitSettings
+from corpus.splitting.settings import SplitSettings
 from corpus.validate import Problem, validate
 from foundation.errors import InputError
 from foundation.listing import indented

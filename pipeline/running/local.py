@@ -29,7 +29,7 @@ from pipeline.running.summary import RunSummary, left_out_lines
 from pipeline.stages.declared import ASKING
 
 if TYPE_CHECKING:
-    from evaluation.consistency import Consistency
+    from evaluation.figures.consistency import Consistency
     from pipeline.engine.engine import Engine
 
 
@@ -168,7 +168,7 @@ def _summary(
     if (config.output / "samples.parquet").is_file():
         import pyarrow.parquet as pq
 
-        from evaluation.consistency import consistency
+        from evaluation.figures.consistency import consistency
 
         spreads = consistency(pq.read_table(config.output / "samples.parquet"))
     if any(outcome.stage == "evaluate" for outcome in result.outcomes):

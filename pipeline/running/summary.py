@@ -18,7 +18,7 @@ from pipeline.presets import preset_notes
 from pipeline.running.runner import RunResult
 
 if TYPE_CHECKING:
-    from evaluation.consistency import Consistency
+    from evaluation.figures.consistency import Consistency
 
 SHOWN_FAILURES = 10
 STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}

@@ -47,7 +47,7 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
     settings, sessions = before.config.features, before.sessions.values()
     if has_video(sessions):
         from features.emotion_model.network import emotion_model
-        from features.face.cascade import cascade
+        from features.face.backends.cascade import cascade
         from features.face.detector import open_detector
 
         open_detector(settings)

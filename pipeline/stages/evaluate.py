@@ -15,8 +15,8 @@ from pipeline.stages.shared import name_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evaluation.figures.sum_residual import Residuals
     from evaluation.rests import Unjudged
-    from evaluation.sum_residual import Residuals
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -86,7 +86,7 @@ def _emotions(inputs: Inputs) -> pa.Table:
     import pyarrow.compute as pc
 
     from corpus.schema import FRAMES
-    from evaluation.most_probable import EMOTIONS
+    from evaluation.figures.most_probable import EMOTIONS
 
     splits = inputs.required("split", "splits")
     test = set(splits.filter(pc.field("split") == "test")["session_id"].to_pylist())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's turns to frozen embeddings."""
     fix_threads(config)
-    from reward_model.embed import embed_session
+    from reward_model.network.embed import embed_session
 
     return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
 
@@ -42,7 +42,7 @@ def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from reward_model.distil import train_reward_model
+    from reward_model.learning.distil import train_reward_model
 
     (projected,) = inputs.artifacts("rewards")
     offset = float(projected.document("projection")["score_offset"])
@@ -114,7 +114,7 @@ def _train_reward_wants(unit: Unit, need: str) -> bool:
 def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
     """Raise InputError where the backbone cannot be had: before anything is measured, asked or paid."""
     if before.units and not before.finished():
-        from reward_model.backbones import check_backbone
+        from reward_model.network.backbones import check_backbone
 
         check_backbone(before.config.train_reward)
     return ()

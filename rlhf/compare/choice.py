@@ -13,11 +13,11 @@ import torch
 from pydantic import ValidationError
 
 from corpus.corpus import Corpus
+from corpus.files.tablefile import read_table
 from corpus.schema import SPLITS
 from corpus.session import Episode
-from corpus.settings import SplitSettings
-from corpus.splits import split
-from corpus.tablefile import read_table
+from corpus.splitting.settings import SplitSettings
+from corpus.splitting.splits import split
 from foundation.errors import InputError
 from foundation.listing import counted
 from foundation.progress import Progress

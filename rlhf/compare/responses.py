@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpus.csvfile import read_table as read_csv
+from corpus.files.csvfile import read_table as read_csv
+from corpus.files.tablefile import read_table, sort_rows, write_table
 from corpus.schema import TableSchema
-from corpus.tablefile import read_table, sort_rows, write_table
 from foundation.errors import InputError
 from reward_model.known import MARKS
 from rlhf.policy.contexts import KNOWN, Said

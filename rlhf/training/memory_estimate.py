@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reward_model.backbones import TEXTS_AT_ONCE
+from reward_model.network.backbones import TEXTS_AT_ONCE
 from rlhf.settings import AlignSettings
 
 GB = 1e9

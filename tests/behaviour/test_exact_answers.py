@@ -18,7 +18,7 @@ from decompose.learning.rudder import RUDDER
 from decompose.methods import METHODS, Method
 from decompose.projection import project
 from decompose.settings import DecomposeSettings, RudderSettings
-from reward_model.objective import Batch
+from reward_model.learning.objective import Batch
 from tests.decompose.sessions import judgements, of_length, splits
 
 TARGETS = ("relative", "score")

@@ -12,9 +12,9 @@ from corpus.corpus import SCHEMAS, Corpus
 from corpus.session import BACKGROUND_KINDS, Episode
 from corpus.targets import unrated_episode
 from corpus.validate import validate
-from reward_model.dialogue import DialogueTokenizer
 from reward_model.history_windows import history_windows, said_by, window
-from reward_model.tokens import PairTokenizer
+from reward_model.network.dialogue import DialogueTokenizer
+from reward_model.network.tokens import PairTokenizer
 from rlhf.compare.shared_contexts import share_contexts
 from rlhf.compare.win_rate import history_of
 from rlhf.policy.contexts import as_chat, make_contexts

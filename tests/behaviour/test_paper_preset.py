@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BartModel, LlamaConfig, LlamaForCausalLM
 
-from reward_model.distil import train_reward_model
+from reward_model.learning.distil import train_reward_model
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from rlhf.align import align

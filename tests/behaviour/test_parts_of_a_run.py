@@ -107,7 +107,7 @@ def test_a_failed_alignment_leaves_a_report_with_its_curves_up_to_the_alarm(fold
 @pytest.mark.parametrize(
     ("broken", "missing"),
     [
-        ("reward_model.distil.train_reward_model", {"reward models", "evaluation", "aligned policy"}),
+        ("reward_model.learning.distil.train_reward_model", {"reward models", "evaluation", "aligned policy"}),
         ("evaluation.evaluate.evaluate", {"evaluation"}),
     ],
 )

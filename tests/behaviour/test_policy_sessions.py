@@ -7,8 +7,8 @@ import pytest
 
 import rlhf.alignment
 from corpus.corpus import Corpus
-from corpus.settings import SplitSettings
-from corpus.splits import split
+from corpus.splitting.settings import SplitSettings
+from corpus.splitting.splits import split
 from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress

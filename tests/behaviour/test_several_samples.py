@@ -10,7 +10,7 @@ import pytest
 
 from apportion.cli import main
 from corpus.schema import SAMPLES
-from evaluation.consistency import consistency
+from evaluation.figures.consistency import consistency
 from pipeline.report.page import render_report
 from tests.behaviour.command import config, threads
 from tests.behaviour.small import write_small_corpus

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from corpus.power import score_variance_warning, sessions_needed, smallest_gain, too_few_sessions_warning
-from corpus.settings import SPLITS, SplitSettings
-from corpus.splits import counts_if_enough
+from corpus.splitting.settings import SPLITS, SplitSettings
+from corpus.splitting.splits import counts_if_enough
 
 
 @pytest.mark.parametrize("gain", [0.1, 0.3])

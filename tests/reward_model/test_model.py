@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from foundation.errors import InputError
-from reward_model.dataset import read_turns
+from reward_model.learning.dataset import read_turns
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import episode, small

@@ -9,8 +9,8 @@ import torch
 from transformers import BartForConditionalGeneration
 
 from foundation.errors import InputError
-from reward_model.backbones import load_backbone
 from reward_model.model import RewardModel
+from reward_model.network.backbones import load_backbone
 from reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import CONFIGS, tokenizer
 

@@ -13,12 +13,12 @@ from transformers import BartModel
 
 from foundation.errors import InputError
 from foundation.processes import Processes
-from reward_model.backbones import check_backbone
-from reward_model.dataset import Dataset, read_turns
-from reward_model.loop import Training, _Run, _steps
+from reward_model.learning.dataset import Dataset, read_turns
+from reward_model.learning.loop import Training, _Run, _steps
+from reward_model.learning.turn_mse import TurnMSE
 from reward_model.model import RewardModel
+from reward_model.network.backbones import check_backbone
 from reward_model.settings import RewardModelSettings
-from reward_model.turn_mse import TurnMSE
 from tests.reward_model.tiny import CONFIGS, planted, save_tiny, signal_embeddings, small, tokenizer, values_of
 
 PAPER = RewardModelSettings(preset="paper")

@@ -22,8 +22,8 @@ from transformers import (
 
 from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from corpus.session import Episode, Rating, Turn
-from reward_model.embed import embedding_table
 from reward_model.history_windows import history_windows
+from reward_model.network.embed import embedding_table
 from reward_model.settings import RewardModelSettings
 
 WORDS = [

@@ -2,7 +2,7 @@
 
 from corpus.corpus import Corpus
 from corpus.importers import import_to
-from corpus.importers.candor import import_corpus
+from corpus.importers.candor.importer import import_corpus
 
 PLAIN = {"media": "none"}
 CLIFFHANGER = "transcription/transcript_cliffhanger.csv"

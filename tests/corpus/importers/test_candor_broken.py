@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from corpus.importers.candor import import_corpus
+from corpus.importers.candor.importer import import_corpus
 from corpus.validate import validate
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, left_out, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (

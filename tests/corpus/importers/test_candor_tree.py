@@ -4,7 +4,7 @@ import csv
 import json
 import re
 
-from corpus.importers import candor_survey
+from corpus.importers.candor import survey as candor_survey
 from features.precomputed import EMOTION_COLUMNS, GAZE_COLUMN
 from tests.corpus.importers.candor_tree import (
     BEHAVIOUR,

@@ -17,8 +17,8 @@ from decompose.projection import project
 from decompose.settings import DecomposeSettings, RRDSettings
 from foundation.errors import InputError
 from reward_model.config import RewardModelConfig
-from reward_model.distil import train_reward_model
 from reward_model.history_windows import history_windows
+from reward_model.learning.distil import train_reward_model
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
 from tests.decompose.learning.test_fit import EPISODES, faces_of

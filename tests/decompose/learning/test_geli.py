@@ -10,7 +10,7 @@ from decompose.learning.ircr import IRCR
 from decompose.learning.rrd import RRD
 from decompose.learning.rudder import RUDDER
 from decompose.settings import GELISettings, RRDSettings, RudderSettings
-from reward_model.objective import Batch
+from reward_model.learning.objective import Batch
 
 HALVES = GELISettings()
 OF_RRD = GELI(RRD(RRDSettings(k=8)), HALVES)

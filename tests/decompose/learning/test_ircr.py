@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from decompose.learning.ircr import IRCR
-from reward_model.objective import Batch
+from reward_model.learning.objective import Batch
 
 
 def test_every_turn_is_drawn_towards_its_dialogue_s_share() -> None:

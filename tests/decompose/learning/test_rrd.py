@@ -11,7 +11,7 @@ from torch import Tensor
 from decompose.learning.rrd import RRD
 from decompose.settings import RRDSettings
 from foundation.errors import InputError
-from reward_model.objective import Batch
+from reward_model.learning.objective import Batch
 
 rewards = st.lists(st.floats(-5, 5), min_size=2, max_size=7)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from features.face.backends.haar import HaarDetector
 from features.face.choice import chosen_detector, decided, missing_mesh, named
 from features.face.detector import open_detector
-from features.face.haar import HaarDetector
 from features.face.mesh.detector import MeshDetector
 from features.settings import FeatureSettings
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from features.face.backends.haar import HaarDetector
 from features.face.detector import open_detector
 from features.face.face import Face
-from features.face.haar import HaarDetector
 from features.face.tracker import FaceTracker, Seen
 from features.recording.media import open_recording
 from features.recording.video import Picture, read_pictures

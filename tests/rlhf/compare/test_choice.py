@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from corpus.corpus import Corpus
+from corpus.files.tablefile import write_table
 from corpus.schema import SPLITS
-from corpus.tablefile import write_table
 from foundation.errors import InputError
 from rlhf.compare.choice import Wanted, choose_placement, choose_sessions, choose_window, name_policies
 from tests.behaviour.small import write_small_corpus

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BartConfig, BartModel, LlamaConfig, LlamaForCausalLM
 
-from reward_model.backbones import frozen_backbone
+from reward_model.network.backbones import frozen_backbone
 from rlhf.policy.lora import attach_adapter, trained_weights
 from rlhf.settings import PAPER, AlignSettings, LoraSettings
 from rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table

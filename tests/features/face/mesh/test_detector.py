@@ -11,12 +11,12 @@ import pytest
 
 from corpus.session import Media, Session, Turn
 from features.extract import extract_session
+from features.face.backends.yunet import YuNetDetector
 from features.face.detector import open_detector
 from features.face.face import Face
 from features.face.mesh import networks
 from features.face.mesh.detector import MeshDetector
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
-from features.face.yunet import YuNetDetector
 from features.model_files import mesh as mesh_files
 from features.recording.video import Picture
 from features.settings import FeatureSettings

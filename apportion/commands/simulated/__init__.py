@@ -1,0 +1,1 @@
+"""Commands of simulated dialogues: `simulate` plays them."""

@@ -1,0 +1,227 @@
+"""One table as a file: Parquet or JSON Lines with the same columns, checked against its declared schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpus.files.textfile import read_jsonl
+from corpus.schema import TableSchema
+from foundation.errors import InputError
+from foundation.nearest import nearest
+
+Format = Literal["parquet", "jsonl"]
+FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
+
+
+def find_table(folder: Path, name: str) -> Path | None:
+    """The file of table ``name`` in ``folder``, or None; an InputError where both formats lie there."""
+    present = [folder / f"{name}.{kind}" for kind in FORMATS if (folder / f"{name}.{kind}").is_file()]
+    if len(present) > 1:
+        raise InputError(
+            f"{folder}: both {present[0].name} and {present[1].name} are there. Remove the one that is stale."
+        )
+    return present[0] if present else None
+
+
+def read_table(path: Path, schema: TableSchema) -> pa.Table:
+    """Read one table; columns that are absent but optional are nulls, unknown columns are left out.
+
+    Parameters
+    ----------
+    path : Path
+        ``*.parquet`` or ``*.jsonl``.
+    schema : TableSchema
+        The declared columns.
+
+    Returns
+    -------
+    pa.Table
+        The declared columns in the declared order, one row a row of the file, in the file's order.
+
+    Raises
+    ------
+    InputError
+        Unreadable or damaged file, bad JSON (line), text that is not UTF-8, a missing column (with the nearest
+        that is there), a value of another type (row and column).
+    """
+    return _read_jsonl(path, schema) if path.suffix == ".jsonl" else _read_parquet(path, schema)
+
+
+def read_parquet(path: Path, columns: Callable[[list[str]], list[str]], again: str) -> pa.Table:
+    """The wanted columns of a Parquet file, every value checked.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : callable
+        From the names of the columns that are there to those to read, or an error of its own.
+    again : str
+        What to do about a file that is damaged, for the error.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or is damaged in any way.
+    """
+    try:
+        # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
+        # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
+        with pa.OSFile(str(path)) as file:
+            parquet = pq.ParquetFile(file)
+            table = parquet.read(columns=columns(parquet.schema_arrow.names))
+        table.validate(full=True)
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
+    except (pa.ArrowException, OSError, ValueError) as error:  # The last: names that are not UTF-8.
+        raise InputError(f"{path}: not a readable Parquet file ({_first_line(error)}). {again}") from None
+    return table
+
+
+def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:
+    table = read_parquet(path, list, "It may be truncated: write it again.")
+    _check_columns(path, table.column_names, schema)
+    columns = [
+        _cast(table.column(field.name), field, path)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema.arrow
+    ]
+    return pa.table(columns, schema=schema.arrow)
+
+
+def _read_jsonl(path: Path, schema: TableSchema) -> pa.Table:
+    rows = read_jsonl(path, allow_empty=True)
+    if rows:
+        _check_columns(path, list(dict.fromkeys(key for _, row in rows for key in row)), schema)
+    columns = []
+    for field in schema.arrow:
+        values = [row.get(field.name) for _, row in rows]
+        try:
+            columns.append(_array(values, field.type))
+        except (ValueError, TypeError, OverflowError):
+            raise InputError(_bad_value(path, rows, field)) from None
+    return pa.table(columns, schema=schema.arrow)
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    # Arrow itself would turn 1.5 into 1 and true into 1.0 without a word.
+    if not pa.types.is_boolean(kind) and any(isinstance(value, bool) for value in values):
+        raise ValueError("true or false where a number or text is needed")
+    if pa.types.is_integer(kind) and any(isinstance(value, float) and not value.is_integer() for value in values):
+        raise ValueError("a fraction where a whole number is needed")
+    return pa.array(values, kind)
+
+
+def _bad_value(path: Path, rows: Sequence[tuple[int, dict[str, Any]]], field: pa.Field) -> str:
+    line, value = next((line, row.get(field.name)) for line, row in rows if not _fits(row.get(field.name), field))
+    return f"{path}, line {line}, column {field.name}: {_shown(value)} is not {_needed(field.type)}. Correct it."
+
+
+def _fits(value: Any, field: pa.Field) -> bool:
+    try:
+        _array([value], field.type)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return True
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field, path: Path) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not _same_family(column.type, field.type):
+        raise InputError(
+            f"{path}, column {field.name}: holds {column.type}, but {_needed(field.type)} is needed. "
+            "Convert the column and write the file again."
+        )
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"{path}, column {field.name}: a value does not fit {_needed(field.type)} ({_first_line(error)})."
+        ) from None
+
+
+def _same_family(found: pa.DataType, wanted: pa.DataType) -> bool:
+    t = pa.types
+    if t.is_null(found) or found == wanted:
+        return True
+    if t.is_string(wanted):
+        return bool(t.is_large_string(found) or t.is_string_view(found))
+    if t.is_floating(wanted):
+        return bool(t.is_floating(found) or t.is_integer(found))
+    return bool(t.is_integer(wanted) and t.is_integer(found))
+
+
+def _needed(kind: pa.DataType) -> str:
+    if pa.types.is_string(kind):
+        return "text"
+    if pa.types.is_boolean(kind):
+        return "true or false"
+    return "a number" if pa.types.is_floating(kind) else f"a whole number ({kind})"
+
+
+def _check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> None:
+    """Every required column must be there; a near miss of an optional one is an error, not a silent loss."""
+    unknown = [name for name in present if name not in schema.arrow.names]
+    for name in (name for name in schema.arrow.names if name not in present):
+        required = name in schema.required
+        near = nearest(name, unknown, cutoff=0.5 if required else 0.8)
+        if required:
+            hint = f"did you mean {near!r}? Rename it" if near else "add it"
+            raise InputError(
+                f"{path}: table {schema.name} has no column {name!r}; {hint}. "
+                f"Needed: {', '.join(schema.required)}; found: {', '.join(present) or 'none'}."
+            )
+        if near:
+            raise InputError(
+                f"{path}: table {schema.name} has an unknown column {near!r}; did you mean {name!r}? "
+                f"Rename it, or leave it out."
+            )
+
+
+def write_table(table: pa.Table, path: Path, schema: TableSchema, kind: Format | None = None) -> None:
+    """Write one table, rows sorted by key, to ``path``: equal rows give equal bytes.
+
+    Parameters
+    ----------
+    table : pa.Table
+        With the columns of ``schema``.
+    path : Path
+        Where to; the caller renames it into place.
+    schema : TableSchema
+        Its key sorts the rows (nulls last).
+    kind : str, optional
+        How the file is written; by default as its name ends, ``*.parquet`` or ``*.jsonl``.
+    """
+    table = sort_rows(table, schema)
+    if (kind or path.suffix.removeprefix(".")) == "jsonl":
+        path.write_text("".join(_json_line(row) for row in table.to_pylist()), encoding="utf-8")
+    else:
+        pq.write_table(table, path, compression="zstd")
+
+
+def sort_rows(table: pa.Table, schema: TableSchema) -> pa.Table:
+    """The rows in the order of the key, nulls last, in one chunk each column."""
+    order = [(column, "ascending") for column in schema.key]
+    return table.select(schema.arrow.names).sort_by(order).combine_chunks()
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, float) or math.isfinite(value) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

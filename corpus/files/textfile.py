@@ -1,0 +1,154 @@
+"""Reading text files that other people made: plain or gzip, UTF-8 only, with errors that say where."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.files.jsontext import JsonError, kind_of, parse
+from foundation.errors import InputError
+
+GZIP_MAGIC = b"\x1f\x8b"
+BOM = "\ufeff"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, decompressed where it is gzip (told by its first bytes, not by its name).
+
+    Raises
+    ------
+    InputError
+        The file is missing, a folder, a pipe or a device, not readable, or a damaged gzip file.
+    """
+    check_regular(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file. Check the path.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; name a file in it.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
+    if not data.startswith(GZIP_MAGIC):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as error:
+        raise InputError(f"{path}: damaged or truncated gzip file ({error}). Download or copy it again.") from None
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a pipe, a socket or a device: a pipe would be waited for, for ever where nobody writes into it.
+
+    Raises
+    ------
+    InputError
+        It is one. What is missing, a folder or a file is none.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
+
+
+def not_a_file(path: Path) -> str:
+    """What ``path``, which is no file, is instead, for messages."""
+    if path.is_dir():
+        return "a folder"
+    return "a link that leads nowhere" if path.is_symlink() else "a pipe or a device"
+
+
+def read_text(path: Path, *, allow_empty: bool = False) -> str:
+    """The UTF-8 text of a plain or gzip file, without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        As `read_bytes`; a file of zero bytes (unless ``allow_empty``); bytes that are not UTF-8, with file, line
+        and byte offset.
+    """
+    data = read_bytes(path)
+    if not data and not allow_empty:
+        raise InputError(f"{path}: the file has zero bytes. Copy or export it again.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}: not UTF-8 at line {line}, byte offset {error.start} (byte 0x{data[error.start]:02x}). "
+            "Save the file as UTF-8."
+        ) from None
+    return text.removeprefix(BOM)
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file.
+
+    Raises
+    ------
+    InputError
+        As `read_text`, and where the text is not JSON (file, line and column).
+    """
+    return parse_json(read_text(path), path)
+
+
+def parse_json(text: str, path: Path) -> Any:
+    """The value of a JSON text that was read from ``path``; an InputError names file, line and column."""
+    try:
+        return parse(text)
+    except JsonError as fault:
+        if not fault.line:
+            raise InputError(f"{path}: JSON that is {fault}. Flatten it.") from None
+        raise InputError(
+            f"{path}, line {fault.line}, column {fault.column}: not valid JSON ({fault}). Correct that line."
+        ) from None
+
+
+@dataclass(frozen=True)
+class BrokenLine:
+    """A line of a JSON Lines file that holds no object: its number in the file, its text, and what is wrong with it."""
+
+    line: int
+    text: str
+    message: str
+
+
+def read_jsonl(path: Path, *, allow_empty: bool = False) -> list[tuple[int, dict[str, Any]]]:
+    """(line number from 1, object) of every line of a JSON Lines file; blank lines are passed over.
+
+    For files of our own, where a line that is broken is no stranger's: characters stay as they are.
+
+    Raises
+    ------
+    InputError
+        As `read_text`, and for a line that is not a JSON object (file and line).
+    """
+    rows = []
+    for number, value in parse_lines(read_text(path, allow_empty=allow_empty), mend=False):
+        if isinstance(value, BrokenLine):
+            raise InputError(f"{path}, line {number}: {value.message}")
+        rows.append((number, value))
+    return rows
+
+
+def parse_lines(text: str, *, mend: bool = True) -> Iterator[tuple[int, dict[str, Any] | BrokenLine]]:
+    """(line number from 1, object) of every line of JSON Lines that is not blank; a line that holds none is told.
+
+    ``mend`` is that of `jsontext.parse`.
+    """
+    # Split at "\n" alone: JSON strings may hold the other line separators that str.splitlines knows.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, _object(number, line, mend)
+
+
+def _object(number: int, line: str, mend: bool) -> dict[str, Any] | BrokenLine:
+    try:
+        value = parse(line, mend=mend)
+    except JsonError as fault:
+        return BrokenLine(number, line, f"not valid JSON ({fault.reason}). Correct that line.")
+    if not isinstance(value, dict):
+        return BrokenLine(number, line, f"a JSON object {{…}} is needed, got {kind_of(value)}.")
+    return value

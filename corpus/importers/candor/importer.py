@@ -1,0 +1,274 @@
+"""CANDOR: strangers in video calls, each of whom rates the other afterwards.
+
+SRC/<uuid>/{metadata.json, survey.csv, audio_video_features.csv, transcription/, processed/}, or one survey.tsv for all
+beside raw/<uuid>/ and transcript_*.tsv. Reece et al. (2023), doi:10.1126/sciadv.adf3197; the data are gated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
+from corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
+from corpus.importers.candor.people import Metadata, people_of, rated_pair, read_metadata
+from corpus.importers.candor.survey import (
+    BEFORE,
+    Answer,
+    Question,
+    check_column,
+    question_of,
+    read_all_answers,
+    read_answers,
+)
+from corpus.importers.candor.transcripts import KINDS, Line, Spoken, middle_turns, read_all_lines, read_lines, spoken
+from corpus.importers.reading.options import check_options
+from corpus.importers.reading.recordings import TrackPart
+from corpus.importers.reading.tally import Tally
+from corpus.rows import CorpusRows, LeftOut, NewCorpus
+from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
+
+OPTIONS = {
+    "transcript": "cliffhanger (default), backbiter or audiophile",
+    "score": "a numeric column of the survey (default: overall_affect)",
+    "low": "the low end of its scale, where it is not known",
+    "high": "the high end of its scale",
+    "better": "which end is good: high (default) or low",
+    "turns": "all (default), or middle100: so many from the middle",
+    "media": "all (default), audio, or none",
+    "features": "none (default), or precomputed: CANDOR's own measurements",
+}
+CHOICES = {
+    "transcript": KINDS,
+    "media": ("all", "audio", "none"),
+    "features": ("none", "precomputed"),
+}
+"""Options that are one of a few words; the first is the default."""
+LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the options ask for; ``middle`` is the number of turns from the middle, None for all."""
+
+    transcript: str
+    media: str
+    features: str
+    question: Question
+    middle: int | None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The tree, and what its files for all conversations hold, by conversation."""
+
+    root: Path
+    tree: Tree
+    answers: Mapping[str, Sequence[Answer]]
+    lines: Mapping[str, Sequence[Line]]
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A conversation that was read without a fault; ``scores`` are (rater, target, score)."""
+
+    id: str
+    spoken: Spoken
+    scores: Sequence[tuple[str, str, float]]
+    people: frozenset[str]
+    metadata: Metadata | None
+
+
+def import_corpus(src: Path, options: Mapping[str, str]) -> NewCorpus:
+    """Sessions of two people with timed turns, their two ratings of each other, and their recordings.
+
+    A conversation whose transcript, survey or metadata is broken is left out and told; recordings that are broken are
+    left out alone. The raters are the survey's users, and each rates the partner.
+
+    Parameters
+    ----------
+    src : Path
+        The folder that CANDOR was unpacked into, in either of its layouts.
+    options : Mapping
+        ``transcript``: cliffhanger (the default, and LLM-GELI's choice), backbiter or audiophile. ``score``: a numeric
+        column of the survey (default overall_affect); ``low``, ``high``: the ends of its scale, needed where it is not
+        known; ``better``: which end is good, high (default) or low. ``turns``: all (default), or middleN for the N
+        turns in the middle. ``media``: all (default), audio or none. ``features``: none (default) or precomputed.
+
+    Raises
+    ------
+    InputError
+        Unknown options and values, a score that no survey has or whose scale is not known, a folder that holds no
+        CANDOR, a file for all conversations that cannot be read.
+    """
+    check_options("candor", options, OPTIONS)
+    wanted = _wanted(options)
+    source = _open(src, wanted)
+    rows, files, tally = CorpusRows(), dict[str, Path](), Tally()
+    left_out = [LeftOut(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
+    for id_ in sorted({*source.tree.conversations, *source.lines}):
+        of_session = Tally()
+        try:
+            _import(rows, files, source, id_, wanted, of_session)
+        except UnitError as error:
+            left_out.append(LeftOut(_shown(id_), str(error)))
+        except OSError as error:
+            left_out.append(
+                LeftOut(_shown(id_), f"{error.filename}: cannot be read ({error.strerror}). Check its mode.")
+            )
+        else:
+            tally.take(of_session)
+    for id_ in source.answers:
+        if id_ not in source.tree.conversations and id_ not in source.lines:
+            tally.add("rated in the survey for all, but not here", _shown(id_))
+    return NewCorpus(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
+
+
+def _shown(id_: str) -> str:
+    """An id for messages: one that cannot be an id may hold what a terminal obeys."""
+    return id_ if SAFE.fullmatch(id_) else ascii(id_)
+
+
+def _wanted(options: Mapping[str, str]) -> Wanted:
+    values = {}
+    for key, allowed in CHOICES.items():
+        values[key] = options.get(key, allowed[0])
+        if values[key] not in allowed:
+            hint = did_you_mean(values[key].lower(), allowed, after=" ")
+            raise InputError(f"import candor: option {key}={values[key]}: {hint}Allowed: {', '.join(allowed)}.")
+    return Wanted(**values, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
+
+
+def _open(src: Path, wanted: Wanted) -> _Source:
+    tree = find_tree(src, wanted.transcript)
+    surveys = [path for path in map(_survey_of, tree.conversations.values()) if path is not None]
+    check_column([tree.survey, *surveys] if tree.survey else surveys, wanted.question.column)
+    answers = read_all_answers(tree.survey, wanted.question.column) if tree.survey else {}
+    return _Source(src.resolve(), tree, answers, read_all_lines(tree.transcript) if tree.transcript else {})
+
+
+def _survey_of(conversation: Conversation) -> Path | None:
+    try:
+        return conversation.file("survey.csv")
+    except (UnitError, OSError):
+        return None  # Told with its conversation.
+
+
+def _import(rows: CorpusRows, files: dict[str, Path], source: _Source, id_: str, wanted: Wanted, tally: Tally) -> None:
+    """Add one conversation, all or nothing."""
+    if not SAFE.fullmatch(id_):
+        raise UnitError("convo_id cannot be an id: letters, digits, '-', '_' and '.' are allowed.")
+    conversation = source.tree.conversations.get(id_) or Conversation(id_, source.root)
+    session = _read(source, conversation, wanted, tally)
+    parts, duration_s = _media(conversation, session, wanted, tally)
+    _add(rows, files, session, parts, duration_s, wanted)
+    _tell(tally, session, wanted)
+
+
+def _read(source: _Source, conversation: Conversation, wanted: Wanted, tally: Tally) -> _Session:
+    """One conversation, all or nothing; its own files go before those for all."""
+    id_, column = conversation.id, wanted.question.column
+    name = f"transcription/transcript_{wanted.transcript}.csv"
+    path = conversation.file(name)
+    if path is None and id_ not in source.lines:
+        raise UnitError(f"no {name}. Copy it there, or choose another one: -o transcript=… ({', '.join(KINDS)}).")
+    if path is None and source.tree.transcript is not None:
+        name = source.tree.transcript.name
+    lines = source.lines[id_] if path is None else read_lines(path, name)
+    survey = conversation.file("survey.csv")
+    answers = source.answers.get(id_, ()) if survey is None else read_answers(survey, column, id_)
+    described = conversation.file("metadata.json")
+    metadata = None if described is None else read_metadata(described)
+    people = people_of(metadata, answers, lines)
+    turns_spoken = spoken(lines, name, people, wanted.middle)
+    return _Session(id_, turns_spoken, _scores(answers, people, wanted.question, id_, tally), people, metadata)
+
+
+def _scores(
+    answers: Sequence[Answer], people: frozenset[str], question: Question, id_: str, tally: Tally
+) -> list[tuple[str, str, float]]:
+    scored: dict[str, tuple[str, str, float]] = {}
+    seen: set[str] = set()
+    for answer in answers:
+        rater, target = rated_pair(answer, people)
+        if rater in seen:
+            raise UnitError(f"{answer.place}: a second row of user {rater}. Keep the right one.")
+        seen.add(rater)
+        score = answer.score(question)
+        if score is not None:
+            scored[rater] = (rater, target, score)
+    tally.add(f"{question.column} is blank, that rating was left out", id_, len(seen) - len(scored))
+    if not answers:
+        tally.add("no answers to the survey, the session is unrated", id_)
+    elif len(seen) == 1:
+        tally.add("only one of the two answered the survey", id_)
+    return list(scored.values())
+
+
+def _media(
+    conversation: Conversation, session: _Session, wanted: Wanted, tally: Tally
+) -> tuple[list[TrackPart], float | None]:
+    parts: list[TrackPart] = []
+    duration_s = None
+    if wanted.media != "none":
+        parts, duration_s = recordings_of(
+            conversation, session.people, session.metadata, video=wanted.media == "all", tally=tally
+        )
+    if wanted.features == "precomputed":
+        parts = [*parts, *precomputed_of(conversation, session.people, tally)]
+    elif conversation.file(PRECOMPUTED) is not None:
+        tally.add(f"{PRECOMPUTED} is there and was not asked for (-o features=precomputed)", conversation.id)
+    return parts, duration_s
+
+
+def _add(
+    rows: CorpusRows,
+    files: dict[str, Path],
+    session: _Session,
+    parts: Sequence[TrackPart],
+    duration_s: float | None,
+    wanted: Wanted,
+) -> None:
+    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s, language=LANGUAGE)
+    for turn, cue in session.spoken.turns:
+        rows.utterance(session.id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
+    question = wanted.question
+    for rater, target, score in session.scores:
+        rows.rating(
+            session.id,
+            (rater, target),
+            question.column,
+            score,
+            question.scale,
+            higher_is_better=question.higher_is_better,
+        )
+    for part in parts:
+        path = f"media/{session.id}/{part.path.name}"
+        files[path] = part.path
+        rows.media(session.id, part.speaker, part.kind, path, part.channel)
+
+
+def _tell(tally: Tally, session: _Session, wanted: Wanted) -> None:
+    spoken_turns = session.spoken
+    tally.add("turns without text were left out", session.id, spoken_turns.without_text)
+    tally.add(
+        "backchannels are no turns and were left out; turns that held some",
+        session.id,
+        spoken_turns.backchannels,
+    )
+    tally.add("turns that begin before the last one ends (kept as they are)", session.id, spoken_turns.overlapping)
+    tally.add("turns not in the order of their starts were put in order", session.id, spoken_turns.out_of_order)
+    if wanted.middle is not None and len(spoken_turns.turns) < wanted.middle:
+        tally.add(f"fewer than {wanted.middle} turns, all were kept", session.id)
+
+
+def _remarks(source: _Source, wanted: Wanted) -> list[str]:
+    column, remarks = wanted.question.column, []
+    if column in BEFORE:
+        remarks.append(f"{column} was asked before the conversation: nothing that was said in it can have earned it")
+    if source.tree.closed:
+        names = ", ".join(map(ascii, source.tree.closed[:3]))
+        remarks.append(f"folders that may not be looked into were passed over: {len(source.tree.closed)} ({names})")
+    return remarks

@@ -1,0 +1,81 @@
+"""Sum residual: how far a decomposer's own turn values miss the score that it was shown.
+
+Not a global loss: the decomposer has seen the score, a reward model has not. Table 4 of LLM-GELI does not keep
+the two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from corpus.session import EpisodeKey
+from evaluation.bootstrap import Sampled, ratio, resample
+from evaluation.figure import Missing
+from evaluation.figures.global_loss import episode_sums
+from evaluation.held_out import HeldOut
+from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
+
+UNIT_TOLERANCE = 1e-6
+
+Residuals = Mapping[str, Sequence[Mapping[EpisodeKey, float]]]
+"""Method to what is missing from the sum of each episode's own values, in units of the score, one mapping a seed."""
+
+
+def residual_told(
+    held: HeldOut, residuals: Sequence[Mapping[EpisodeKey, float]], settings: EvaluationSettings
+) -> Sampled:
+    """Mean |residual| over the held-out episodes, of a method whose own values were made rewards of (K seeds)."""
+    told = np.array([[of_seed[episode.key] for episode in held.episodes] for of_seed in residuals], dtype=np.float64)
+    return resample(episode_sums(held, np.abs(told)), ratio, settings)
+
+
+def sum_residual(
+    held: HeldOut, reward: Floats, raw: Floats, offset: float, settings: EvaluationSettings
+) -> Sampled | Missing:
+    """Mean |R~ - sum_t raw_t| over the held-out episodes, R~ = R_GE - offset, in units of the score.
+
+    Parameters
+    ----------
+    held : HeldOut
+        E episodes with N target turns.
+    reward, raw : float64 [shape=(K, N)]
+        The projected rewards and the method's own values, one row a seed.
+    offset : float
+        What the rewards were made to leave out of the score.
+
+    Returns
+    -------
+    Sampled or Missing
+        Missing where a turn has no value, and where the values are not in units of the score: there the
+        projection stretched them by a constant other than 1, and their sum means nothing.
+    """
+    if not np.isfinite(raw).all():
+        return Missing("some turns have no value of the method's own")
+    stretch = _stretch(held, reward, raw)
+    if stretch is None:
+        return Missing("its values are the same for all turns of a session")
+    if abs(stretch - 1.0) > UNIT_TOLERANCE:
+        return Missing("its values are judgements on a scale of their own, not shares of the score")
+    return residual_of(held, raw, offset, settings)
+
+
+def residual_of(held: HeldOut, values: Floats, offset: float, settings: EvaluationSettings) -> Sampled:
+    """Mean |R_GE - offset - sum_t values_t|, of values known to be in units of the score [shape=(K, N)]."""
+    residual = np.abs(held.scores - offset - held.totals(values))
+    return resample(episode_sums(held, residual), ratio, settings)
+
+
+def _stretch(held: HeldOut, reward: Floats, raw: Floats) -> float | None:
+    """The constant s of ``reward = R~/T + s * (raw - mean raw)``; None where raw does not vary within episodes."""
+
+    def centred(values: Floats) -> Floats:
+        return values - np.repeat(held.totals(values) / held.lengths, held.lengths, axis=1)
+
+    inner, outer = centred(raw), centred(reward)
+    power = float(np.square(inner).sum())
+    if power <= 1e-18 * max(1.0, float(np.square(raw).sum())):
+        return None
+    return float((inner * outer).sum()) / power

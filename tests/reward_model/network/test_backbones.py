@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+import torch
+from transformers import AutoConfig, AutoModel
+
+from foundation.errors import InputError
+from reward_model.network.backbones import TEXTS_AT_ONCE, backbone_of_folder, frozen_backbone, load_backbone
+from tests.reward_model.tiny import CONFIGS, save_tiny
+
+PAIRS = [("A: hotel ?\n", "yes good"), ("", "no"), ("A: train ?\nB: at nine\nA: good ?\n", "bad bad bad .")]
+
+
+@pytest.mark.parametrize("kind", sorted(CONFIGS))
+def test_every_kind_of_model_embeds_windows_alike_alone_and_together(kind: str, tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
+    together = backbone.embed(PAIRS)
+    alone = torch.cat([backbone.embed([pair]) for pair in PAIRS])
+    assert together.shape == (3, 32)
+    torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
+    assert torch.equal(together, backbone.embed(PAIRS))
+
+
+def test_an_embedding_is_the_mean_over_the_window_beside_the_mean_over_the_reply_alone(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32)
+    model = AutoModel.from_pretrained(bert).eval()
+    with torch.inference_mode():
+        for both, found in zip(backbone.tokens.encode(PAIRS), backbone.embed(PAIRS), strict=True):
+            for text, half in zip((both.window, both.reply), found.chunk(2), strict=True):
+                states = model(
+                    input_ids=torch.tensor([text.ids]), token_type_ids=torch.tensor([text.segments])
+                ).last_hidden_state[0]
+                torch.testing.assert_close(half, states.mean(dim=0), rtol=1e-5, atol=1e-6)
+
+
+def test_the_second_half_does_not_depend_on_the_history(bert: Path) -> None:
+    one, two = load_backbone(str(bert), 32).embed([("A: hotel ?\n", "yes"), ("A: no\n", "yes")])
+    assert torch.equal(one[16:], two[16:]) and not torch.equal(one[:16], two[:16])
+
+
+def test_order_is_kept_over_many_batches_and_gradients_flow(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32).eval()
+    pairs = [("", " ".join(["w1"] * (1 + (7 * i) % 20))) for i in range(3 * TEXTS_AT_ONCE)]
+    many = backbone(backbone.tokens.encode(pairs))
+    single = torch.cat([backbone.embed([pair]) for pair in pairs])
+    torch.testing.assert_close(many.detach(), single, rtol=1e-5, atol=1e-6)
+    many.sum().backward()
+    assert all(p.grad is not None for name, p in backbone.named_parameters() if "layer.0" in name)
+
+
+def test_dropout_stays_off_in_training(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32)
+    encoded = backbone.tokens.encode(PAIRS)
+    assert torch.equal(backbone.train()(encoded), backbone.train()(encoded))
+
+
+@pytest.mark.parametrize(("kind", "last"), [("bert", "layer.1."), ("bart", "layers.1."), ("gpt2", "h.1.")])
+def test_only_the_upper_layers_are_trained(kind: str, last: str, tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
+    trained = {name for name, p in backbone.train_upper(1).named_parameters() if p.requires_grad}
+    assert trained == {name for name, _ in backbone.named_parameters() if last in name} != set()
+    assert all(p.requires_grad for p in backbone.train_upper(0).parameters())
+    backbone.train_upper(99)
+    assert sum(p.requires_grad for p in backbone.parameters()) == 2 * len(trained)
+
+
+def test_a_model_without_a_stack_of_layers_is_named(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32)
+    backbone.encoder = torch.nn.Linear(1, 1)
+    with pytest.raises(InputError, match=r"trained_layers = 1: a Linear has no stack.*gradient_checkpointing to false"):
+        backbone.train_upper(1)
+
+
+def test_no_windows_give_an_empty_embedding(bert: Path) -> None:
+    assert load_backbone(str(bert), 32).embed([]).shape == (0, 32)
+
+
+def test_of_bart_the_encoder_alone_is_kept(tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, "bart")), 32)
+    assert type(backbone.encoder).__name__ == "BartEncoder"
+    assert not any("decoder" in name for name, _ in backbone.named_parameters())
+
+
+def test_the_embedded_model_is_loaded_once_and_reads_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    backbone = frozen_backbone("minilm", 128)
+    assert frozen_backbone("minilm", 128) is backbone
+    assert not any(parameter.requires_grad for parameter in backbone.parameters())
+    great, fine, rain = backbone.embed(
+        [("", "That is great, thanks!"), ("", "Wonderful, thank you."), ("", "It rains.")]
+    )
+    near = torch.nn.functional.cosine_similarity(great, fine, dim=0)
+    assert near > torch.nn.functional.cosine_similarity(great, rain, dim=0) + 0.1
+
+
+def test_loading_leaves_the_callers_random_numbers_alone(bert: Path) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    load_backbone(str(bert), 32)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_architecture_and_tokenizer_are_saved_without_the_place_they_came_from(bert: Path, tmp_path: Path) -> None:
+    backbone = load_backbone(str(bert), 32)
+    backbone.save(tmp_path / "one")
+    again = backbone_of_folder(tmp_path / "one", 32)
+    again.load_state_dict(backbone.state_dict())
+    assert torch.equal(again.embed(PAIRS), backbone.embed(PAIRS))
+    again.save(tmp_path / "two")
+    for path in sorted((tmp_path / "one").iterdir()):
+        assert str(bert) not in path.read_text()
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_an_unknown_name_without_a_network_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(InputError, match=r"backbone 'nobody/no-such-model' cannot be loaded .*Correct train_reward"):
+        load_backbone("nobody/no-such-model", 32)
+
+
+def test_pickled_weights_are_refused(bert: Path, tmp_path: Path) -> None:
+    save_tiny(tmp_path)
+    (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"pickled weights \(\*\.bin\) are refused"):
+        load_backbone(str(tmp_path), 32)
+
+
+def test_code_that_comes_with_a_model_is_not_run(tmp_path: Path) -> None:
+    save_tiny(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config.update(model_type="strange", auto_map={"AutoConfig": "code.Config", "AutoModel": "code.Model"})
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "code.py").write_text("raise SystemExit('run')")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_backbone(str(tmp_path), 32)
+
+
+def test_weights_of_another_architecture_are_refused(bert: Path, tmp_path: Path) -> None:
+    save_tiny(tmp_path, "gpt2")
+    AutoConfig.from_pretrained(bert).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=r"lack \d+ tensors of a BertModel"):
+        load_backbone(str(tmp_path), 32)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+def test_more_tokens_than_positions_are_refused(kind: str, tmp_path: Path) -> None:
+    folder = str(save_tiny(tmp_path, kind))
+    assert load_backbone(folder, 64).embed([("", "w1 " * 100)]).isfinite().all()
+    with pytest.raises(InputError, match=r"max_tokens = 65: .* up to 64 tokens"):
+        load_backbone(folder, 65)
+
+
+def test_a_saved_architecture_that_is_damaged_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be loaded"):
+        backbone_of_folder(tmp_path, 32)
+
+
+def test_a_tokenizer_without_a_fast_version_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers.PreTrainedTokenizerFast.is_fast", False)
+    with pytest.raises(InputError, match="has no fast version"):
+        load_backbone(str(bert), 32)
+
+
+def test_a_model_that_is_no_text_model_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers.BertConfig.hidden_size", None, raising=False)
+    from reward_model.network.backbones import _built
+
+    class Model:
+        config = type("Config", (), {})()
+
+    with pytest.raises(InputError, match="no single hidden size"):
+        _built("picture", Model(), None, 32, "windowed")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reward_model.network.dialogue import DialogueTokenizer, turn_ranges
+from tests.reward_model.tiny import WORDS, tokenizer
+
+SAID = [("A", "hotel ?"), ("B", "yes good"), ("A", "train ?"), ("B", "no bad .")]
+
+
+def words(ids: tuple[int, ...]) -> str:
+    return tokenizer().decode(list(ids))
+
+
+def test_a_dialogue_that_fits_is_one_block_scored_at_its_target_turns_last_tokens() -> None:
+    encoded = DialogueTokenizer(tokenizer(special=False), 64).encode(SAID)
+    (block,) = encoded.blocks
+    expected = "<s> A : hotel ? B : yes good A : train ? B : no bad ."
+    assert words(block.ids).split() == expected.split()
+    assert [words(block.ids[: end + 1]).split()[-1] for end in block.ends] == ["good", "."]
+    assert (encoded.scored, encoded.shortened) == (2, False)
+    assert block.segments == (0,) * len(block.ids)
+
+
+def test_only_the_last_turn_is_scored_where_that_is_asked() -> None:
+    encoded = DialogueTokenizer(tokenizer(special=False), 64).encode(SAID, only_last=True)
+    assert encoded.scored == 1
+    assert encoded.blocks[0].ends == (len(encoded.blocks[0].ids) - 1,)
+
+
+def test_a_turn_longer_than_a_block_loses_its_end_and_an_empty_one_is_still_a_turn() -> None:
+    encoded = DialogueTokenizer(tokenizer(special=False), 8).encode([("B", "w1 " * 50), ("B", ""), ("A", "")])
+    assert [len(block.ids) for block in encoded.blocks] == [8, 5]
+    assert (encoded.scored, encoded.shortened) == (2, True)
+
+
+def test_a_tokenizer_that_has_no_token_for_a_turn_still_gives_one() -> None:
+    bare = tokenizer(special=False)
+    bare.backend_tokenizer.normalizer = __import__("tokenizers").normalizers.Replace("B: ", "")
+    assert DialogueTokenizer(bare, 8).encode([("B", "")]).blocks[0].ids == (1, 2)
+
+
+def test_no_turn_and_no_target_give_no_block() -> None:
+    made = DialogueTokenizer(tokenizer(special=False), 16)
+    for said in ([], [("A", "w1 " * 40), ("A", "yes")]):
+        assert (made.encode(said).blocks, made.encode(said).scored) == ((), 0)
+
+
+@given(st.lists(st.integers(1, 20), max_size=60), st.integers(20, 60))
+def test_every_turn_is_scored_once_in_a_span_that_fits_and_has_half_of_it_as_history(
+    lengths: list[int], room: int
+) -> None:
+    found = turn_ranges(lengths, room)
+    assert [turn for part in found for turn in range(part.scored, part.end)] == list(range(len(lengths)))
+    for part in found:
+        assert 0 <= part.start <= part.scored < part.end
+        assert sum(lengths[part.start : part.end]) <= room
+        history, first = sum(lengths[part.start : part.scored]), lengths[part.scored]
+        if part.start > 0:
+            # One turn more would be above half of the room, or no longer fit beside the turn that is scored.
+            more = history + lengths[part.start - 1]
+            assert more > room // 2 or more + first > room
+    assert (len(found) == 1) == (0 < sum(lengths) <= room) or not lengths
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(["", *WORDS, "w1 w2 w3 w4 w5"])), max_size=40))
+def test_blocks_hold_at_most_the_tokens_that_the_model_reads_at_once(said: list[tuple[str, str]]) -> None:
+    encoded = DialogueTokenizer(tokenizer(special=False), 16).encode(said)
+    assert all(len(block.ids) <= 16 and block.ids[0] == 1 for block in encoded.blocks)
+    assert (
+        sum(len(block.ends) for block in encoded.blocks) == encoded.scored == sum(letter == "B" for letter, _ in said)
+    )
+
+
+@pytest.mark.parametrize("room", [3, 100])
+def test_a_dialogue_of_many_turns_takes_time_in_proportion(room: int) -> None:
+    assert sum(part.end - part.scored for part in turn_ranges([3] * 20_000, room)) == 20_000

@@ -1,0 +1,26 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reward_model.network.backbones import load_backbone
+from reward_model.network.texts import embed_texts
+from tests.reward_model.tiny import save_tiny
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+def test_texts_of_any_architecture_have_one_vector_each(tmp_path: Path, kind: str) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
+    found = embed_texts(backbone, ["good train", "", "bad", "good train"])
+    assert found.shape == (4, 16) and found.dtype == np.float32
+    assert not found[1].any()
+    np.testing.assert_array_equal(found[0], found[3])
+    assert not np.allclose(found[0], found[2])
+    alone = embed_texts(backbone, ["bad"])  # what else is in the batch does not matter beyond rounding
+    np.testing.assert_allclose(found[2], alone[0], rtol=1e-4, atol=1e-5)
+
+
+def test_nothing_but_empty_texts_is_no_work(tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path)), 32)
+    assert embed_texts(backbone, []).shape == (0, 16)
+    assert not embed_texts(backbone, ["", ""]).any()
