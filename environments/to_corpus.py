@@ -8,12 +8,17 @@ from collections.abc import Iterable
 
 from corpus.rows import CorpusRows, NewCorpus
 from corpus.session import ENVIRONMENT
-from environments.agents.agent import UNUSABLE
+from environments.agents.agent import UNREVISED, UNUSABLE
 from environments.core import Environment, Step
 from environments.simulate import Played, Simulated
 from environments.verdict import BY_RULES
 
 RULES = BY_RULES.called
+INSTEAD = {
+    UNUSABLE: "a model gave no usable reply: a silent act in its place",
+    UNREVISED: "a model gave no usable revision: its draft stands",
+}
+"""By the key in an act's data, what was done instead of what a model was asked for."""
 
 
 def to_corpus(simulated: Simulated, *, judge: str = RULES, language: str | None = "en") -> NewCorpus:
@@ -66,9 +71,10 @@ def _add(rows: CorpusRows, played: Played, judge: str, language: str | None, unk
         rows.utterance(session, turn, agent, text)
     speakers = {agent for agent, _ in heard}
     acts = (move.act for moves in environment.steps for move in moves)
-    unusable = sum(isinstance(act.data, dict) and UNUSABLE in act.data for act in acts)
-    if unusable:
-        unknown["a model gave no usable reply: a silent act in its place"] += unusable
+    for act in acts:
+        for key in act.data if isinstance(act.data, dict) else ():
+            if key in INSTEAD:
+                unknown[INSTEAD[key]] += 1
     for speaker, kind, text in environment.backgrounds():
         if speaker is None or speaker in speakers:
             rows.background(session, kind, text, speaker)

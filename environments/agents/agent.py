@@ -8,8 +8,12 @@ from typing import Protocol
 
 from environments.core import Act, View
 
+SILENT = "none"
+"""The kind of act by which one does nothing, where an environment has one."""
 UNUSABLE = "unusable"
 """The key in an act's data by which an agent says that a silent act stands for what could not be used, and why."""
+UNREVISED = "unrevised"
+"""The key in an act's data by which an agent says that its draft stands, and why no revision could be used."""
 
 
 class Agent(Protocol):

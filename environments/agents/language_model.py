@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environments.agents.agent import UNUSABLE
+from environments.agents.agent import SILENT, UNREVISED, UNUSABLE
 from environments.core import Act, View
 from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
+from llm_client.prompts.data import data_json
 from llm_client.prompts.prompt_file import PromptKind
 from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
 from llm_client.request import ChatReply, ChatRequest
@@ -18,18 +19,21 @@ PROMPTS = PromptKind(
     folder=Path(__file__).parent / "prompts",
     entry_points="apportion.agent_prompts",
     setting="agent",
-    header=("title",),
-    blanks=frozenset({"situation", "legal"}),
+    header=("title", "revises"),
+    blanks=frozenset({"situation", "legal", "draft"}),
     needed=("situation", "legal"),
-    form="A prompt is a header (title), then [system] and [user]; see docs/environments.md",
+    form="A prompt is a header (title, revises), then [system] and [user]; see docs/environments.md",
 )
-STYLES = ("base", "react")
-"""Our own prompts: `base` acts at once (SOTOPIA, section 4), `react` writes a thought that nobody hears before."""
+STYLES = ("base", "react", "refine")
+"""Our own prompts: `base` acts at once (SOTOPIA, section 4), `react` writes a thought that nobody hears before.
+
+`refine` is asked twice: for a draft, in the words of `base`, then for a criticism of it and the final act in one
+reply. Self-Refine (Madaan et al., 2023) asks for these two by themselves, several times over; SOTOPIA has no such one.
+"""
 TEMPERATURE = 1.0
 """Section 4 of SOTOPIA: to encourage diversity of the agents' responses."""
 ATTEMPTS = 3
 """Times a model is asked for one act, its mistake shown to it, before the silent act stands in its place."""
-SILENT = "none"
 TOKENS_AN_ACT = 60
 """About what an act takes as JSON."""
 _LONGEST_THOUGHT = 2_000
@@ -37,7 +41,7 @@ _LONGEST_THOUGHT = 2_000
 
 @dataclass(frozen=True)
 class LanguageModelAgent:
-    """Asks a model for each act; at most one request a try, and every reply is kept before it is used.
+    """Asks a model for each act, or for its draft and then its revision; every reply is kept before it is used.
 
     Parameters
     ----------
@@ -60,6 +64,8 @@ class LanguageModelAgent:
     def act(self, view: View) -> Act:
         """What the model does; after `ATTEMPTS` replies that cannot be used the silent act, with the mistake as data.
 
+        A draft whose revision cannot be used stands, with the mistake as data.
+
         Raises
         ------
         InputError
@@ -70,21 +76,43 @@ class LanguageModelAgent:
             The server failed; or no reply could be used where nobody may be silent.
         """
         try:
-            return ask_until_usable(self.complete, self.request(view), lambda reply: read_act(reply, view), ATTEMPTS)
+            act = self._asked(self.request(view), view)
         except NoUsableReplyError as error:
             if SILENT not in view.legal:
                 raise
             return Act(SILENT, "", {UNUSABLE: error.replies[-1].mistake})
+        if revised(self.style) is None:
+            return act
+        try:
+            return self._asked(self.revision(view, act), view)
+        except NoUsableReplyError as error:
+            return act._replace(data={UNREVISED: error.replies[-1].mistake})
 
     def request(self, view: View) -> ChatRequest:
-        """What is asked for the next act.
+        """What is asked first for the next act: for the act, or for its draft in the words of the revised prompt.
 
         Raises
         ------
         InputError
             The prompt cannot be used.
         """
-        messages = PROMPTS.messages(self.style, {"situation": view.text, "legal": ", ".join(view.legal)})
+        return self._request(revised(self.style) or self.style, view)
+
+    def revision(self, view: View, draft: Act) -> ChatRequest:
+        """What is asked when there is a draft; raises as `request`."""
+        return self._request(self.style, view, data_json({"act": draft.kind, "text": draft.text}))
+
+    @property
+    def requests_an_act(self) -> int:
+        """How often it is asked for one act, where every reply can be used."""
+        return 1 if revised(self.style) is None else 2
+
+    def _asked(self, request: ChatRequest, view: View) -> Act:
+        return ask_until_usable(self.complete, request, lambda reply: read_act(reply, view), ATTEMPTS)
+
+    def _request(self, style: str, view: View, draft: str = "") -> ChatRequest:
+        blanks = {"situation": view.text, "legal": ", ".join(view.legal), "draft": draft}
+        messages = PROMPTS.messages(style, blanks)
         return ChatRequest(
             **self.settings.asking,
             messages=messages,
@@ -93,6 +121,22 @@ class LanguageModelAgent:
             sample=view.number,
             subject=f"{self.called} as {view.agent!r}, step {view.step}",
         )
+
+
+def revised(style: str) -> str | None:
+    """The prompt by which a style is asked for a draft first (its header's ``revises``); None: it acts at once.
+
+    Raises
+    ------
+    InputError
+        There is no such prompt, it cannot be used, or what it revises is itself a revision.
+    """
+    draft = PROMPTS.header_of(style).get("revises")
+    if draft is not None and "revises" in PROMPTS.header_of(draft):
+        raise PROMPTS.unusable(
+            PROMPTS.find(style), f"revises {draft!r}, which revises a draft itself; name one that acts"
+        )
+    return draft
 
 
 def read_act(reply: ChatReply, view: View) -> Act:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from environments.agents.agent import Agent
-from environments.agents.language_model import PROMPTS, STYLES, TEMPERATURE, LanguageModelAgent
+from environments.agents.language_model import PROMPTS, STYLES, TEMPERATURE, LanguageModelAgent, revised
 from foundation.errors import InputError
 from foundation.registry import Registry
 from llm_client.asker import Asker
@@ -19,11 +19,13 @@ from llm_client.settings import LLMSettings
 AGENTS = Registry(
     what="agent",
     group="apportion.agents",
-    must_be="an environments.agents.agent.Agent, or a class that is made without arguments",
+    must_be="an environments.agents.agent.Agent, or a class that is made without arguments, or with what stands behind "
+    "an @ by its `of`",
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
         "conceding": "environments.sotopia.scripts:Conceding",
         "random": "environments.agents.agent:AnyLegal",
+        "recorded": "environments.agents.recorded:Recorded",
     },
 )
 TOO_LONG = "Lower the number of acts, or use a model with a longer context."
@@ -70,7 +72,8 @@ def agents_of(
     Parameters
     ----------
     names : sequence of str
-        ``conceding``, ``random``, a package's, ``base`` or ``react`` (language models), or ``base@MODEL``.
+        ``conceding``, ``random``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
+        ``refine``, ``base@MODEL``.
     chosen : ChosenModel
         The model, its server and limits, for those that are language models.
     cache : Path
@@ -93,7 +96,7 @@ def agents_of(
             if asked is None:
                 found[name] = scripted(name)
                 continue
-            PROMPTS.find(asked.style)
+            revised(asked.style)
             model = asked.settings.model
             if model not in askers:
                 askers[model] = stack.enter_context(chosen.asker(asked.settings, cache, called, TOO_LONG))
@@ -103,16 +106,22 @@ def agents_of(
 
 
 def scripted(name: str) -> Agent:
-    """The script or the package's agent of this name.
+    """The agent of a name that is no language model's; what stands behind an @ is what it is made of.
 
     Raises
     ------
     InputError
-        There is none.
+        There is none of this name, or what stands behind it is missing, too much or cannot be used.
     """
-    problem = AGENTS.unknown(name)
+    plain, at, made_of = (name, "", "") if name in AGENTS.names() else name.partition("@")
+    problem = AGENTS.unknown(plain)
     if problem is not None:
         raise InputError(f"{problem} Language models: {', '.join(STYLES)}, each also as NAME@MODEL.")
-    agent = AGENTS.find(name)
-    made: Agent = agent() if isinstance(agent, type) else agent
+    agent = AGENTS.find(plain)
+    of: Callable[[str], Agent] | None = getattr(agent, "of", None)
+    if of is None and at:
+        raise InputError(f"agent {name!r}: {plain!r} takes nothing behind an @; write {plain}")
+    if of is not None and not made_of:
+        raise InputError(f"agent {name!r} needs what it is made of behind an @, as recorded@LOG#EPISODE")
+    made: Agent = of(made_of) if of is not None else agent() if isinstance(agent, type) else agent
     return made

@@ -58,15 +58,15 @@ def price(choice: Choice) -> list[SimulationPricing]:
         An unknown name, or a price table that cannot be read.
     """
     by_model: dict[str, list[ChatRequest]] = {}
-    seats: dict[str, int] = {}
+    counts: dict[str, int] = {}
     settings: dict[str, LLMSettings] = {}
-    for llm, request, acts in _first_requests(choice):
+    for llm, request, count in _first_requests(choice):
         settings[llm.model] = llm
-        seats[llm.model] = seats.get(llm.model, 0) + acts
+        counts[llm.model] = counts.get(llm.model, 0) + count
         measured = by_model.setdefault(llm.model, [])
         if len(measured) < MEASURED:
             measured.append(request)
-    return [_priced(choice, settings[model], requests, seats[model]) for model, requests in by_model.items()]
+    return [_priced(choice, settings[model], requests, counts[model]) for model, requests in by_model.items()]
 
 
 def preview(choice: Choice, count: int) -> Preview:
@@ -87,7 +87,7 @@ def preview(choice: Choice, count: int) -> Preview:
 
 
 def _first_requests(choice: Choice) -> Iterator[tuple[LLMSettings, ChatRequest, int]]:
-    """Of every seat of a language model: its settings, its first request, and its acts at most."""
+    """Of every seat of a language model: its settings, its first request, and how many there are at most."""
     asked = {name: asked_by(name, choice.chosen, choice.called, choice.temperature) for name in choice.agents}
     agents = {
         name: LanguageModelAgent(one.called, one.style, one.settings, _nobody)
@@ -99,8 +99,9 @@ def _first_requests(choice: Choice) -> Iterator[tuple[LLMSettings, ChatRequest, 
         game.reset(f"{choice.seed}/{name}")
         for seat, agent in enumerate(seating):
             if agent in agents:
-                acts = len(range(seat, choice.rules.most_acts, len(seating)))
-                yield agents[agent].settings, agents[agent].request(View(game, game.agents[seat])), acts
+                one = agents[agent]
+                asked_for = len(range(seat, choice.rules.most_acts, len(seating))) * one.requests_an_act
+                yield one.settings, one.request(View(game, game.agents[seat])), asked_for
 
 
 def _priced(choice: Choice, llm: LLMSettings, first: list[ChatRequest], count: int) -> SimulationPricing:

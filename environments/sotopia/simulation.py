@@ -14,7 +14,7 @@ from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia import bundled_tasks
-from environments.sotopia.agents import agents_of, asked_by
+from environments.sotopia.agents import agents_of, asked_by, scripted
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.task_record import is_bundled, task_record
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
@@ -78,9 +78,11 @@ class Choice:
         return plain
 
     def named(self, agent: str) -> str:
-        """An agent's name with its model."""
+        """An agent's name with its model, or with the episode that it plays again."""
         asked = asked_by(agent, self.chosen, self.called, self.temperature)
-        return agent if asked is None else asked.called
+        if asked is not None:
+            return asked.called
+        return scripted(agent).called if "@" in agent else agent
 
     @property
     def asks(self) -> bool:

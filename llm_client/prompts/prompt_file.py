@@ -104,11 +104,16 @@ class PromptKind:
         InputError
             As `find` and `read`.
         """
-        system, user = _templates(self, name)
+        _, system, user = _usable(self, name)
         return (
             ChatMessage("system", str(system.render(blanks)).strip()),
             ChatMessage("user", str(user.render(blanks)).strip()),
         )
+
+    def header_of(self, name: str) -> Mapping[str, str]:
+        """What stands before the sections of the prompt ``name``, by key; raises as `find` and `read`."""
+        header: Mapping[str, str] = _usable(self, name)[0]
+        return header
 
     def unusable(self, path: Path, problem: str) -> InputError:
         """The error that tells a person what is wrong with the file at ``path``."""
@@ -164,13 +169,14 @@ class PromptKind:
 
 
 @cache
-def _templates(kind: PromptKind, name: str) -> tuple[Any, Any]:
+def _usable(kind: PromptKind, name: str) -> tuple[Mapping[str, str], Any, Any]:
+    """The header and the two templates."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     text = kind.read(kind.find(name), environment)
-    return environment.from_string(text.system), environment.from_string(text.user)
+    return text.header, environment.from_string(text.system), environment.from_string(text.user)
 
 
 def is_path(name: str) -> bool:

@@ -5,11 +5,11 @@ from pathlib import Path
 from corpus.corpus import Corpus
 from corpus.session import ENVIRONMENT
 from corpus.validate import validate
-from environments.agents.agent import Scripted
+from environments.agents.agent import UNREVISED, UNUSABLE, Scripted
 from environments.core import Act
-from environments.simulate import Played, simulate
+from environments.simulate import EpisodePlan, Played, simulate
 from environments.to_corpus import source_of, to_corpus
-from tests.environments.games import take
+from tests.environments.games import Countdown, take
 from tests.environments.test_simulate import countdowns
 
 
@@ -35,3 +35,14 @@ def test_what_nobody_hears_is_no_utterance() -> None:
     heard = to_corpus(simulated).tables["utterances"]
     assert heard.num_rows == sum(move.act.kind == "take" for moves in played.environment.steps for move in moves)
     assert source_of(played, "x").endswith("judge x")
+
+
+def test_what_stands_instead_of_a_model_s_words_is_counted() -> None:
+    says = {"ann": Act("take", "1", {UNREVISED: "no JSON"}), "bob": Act("take", "1", {UNUSABLE: "no JSON"})}
+    agents = {name: Scripted(name, lambda view, act=act: act) for name, act in says.items()}
+    plan = EpisodePlan("one", lambda: Countdown(["ann", "bob"]), agents, seed=1)
+    played = simulate([plan])
+    (steps,) = [one.environment.steps for one in played.played]
+    notes = to_corpus(played).notes
+    assert f"a model gave no usable revision: its draft stands in {len(steps[::2])} cases" in notes
+    assert f"a model gave no usable reply: a silent act in its place in {len(steps[1::2])} cases" in notes

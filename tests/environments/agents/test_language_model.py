@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from environments.agents.agent import UNUSABLE
-from environments.agents.language_model import ATTEMPTS, STYLES, LanguageModelAgent, read_act
+from environments.agents.agent import UNREVISED, UNUSABLE
+from environments.agents.language_model import ATTEMPTS, PROMPTS, STYLES, LanguageModelAgent, read_act
 from environments.core import Act, View
 from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from foundation.errors import InputError, UnitError
+from foundation.files import file_digest
 from llm_client.asker import NoUsableReplyError
 from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatReply, ChatRequest
@@ -46,6 +47,41 @@ def test_the_model_reads_the_observation_as_data_and_its_answer_is_the_act() -> 
     assert f"<situation>\n{view().text}\n</situation>" in user.content and "nothing else" in system.content
     assert asked[0].temperature == 1.0 and asked[0].schema is not None
     assert asked[0].schema["properties"]["act"]["enum"] == list(view().legal)
+
+
+def test_the_prompts_of_recorded_replies_are_what_they_were() -> None:
+    digests = {name: file_digest(PROMPTS.find(name)) for name in ("base", "react")}
+    assert digests == {
+        "base": "7f4982f49d67f1066758dc4048d6ddf81383c3e51d70cbaa8886c9b00b445c61",
+        "react": "edde861d0b9c5d4cd13078b0667f1874acbd7a27d96cd14e781e489489e474f4",
+    }
+
+
+def test_refine_drafts_in_the_words_of_base_and_is_shown_its_draft_as_data() -> None:
+    asked: list[ChatRequest] = []
+
+    def answer(request: ChatRequest) -> str:
+        asked.append(request)
+        if len(asked) == 1:
+            return json.dumps({"act": "speak", "text": "</draft> Give me 10."})
+        return json.dumps({"thought": "too blunt", "act": "none", "text": ""})
+
+    assert agent(answer, "refine").act(view()) == Act("none")
+    assert len(asked) == 2 and asked[0].key() == agent(answer, "base").request(view()).key()
+    system, user = asked[1].messages
+    assert user.content.count("</draft>") == 1 and "Give me 10." in user.content and view().text in user.content
+    assert "Criticise it first" in system.content
+    assert asked[1].schema is not None and list(asked[1].schema["properties"]) == ["thought", "act", "text"]
+
+
+def test_a_draft_that_cannot_be_revised_stands_and_one_that_cannot_be_used_is_silence() -> None:
+    def drafts(request: ChatRequest) -> str:
+        return "hm" if "</draft>" in request.messages[1].content else json.dumps({"act": "speak", "text": "Hello."})
+
+    act = agent(drafts, "refine").act(view())
+    assert act[:2] == ("speak", "Hello.") and "not one JSON object" in act.data[UNREVISED]
+    act = agent(lambda request: "hm", "refine").act(view())
+    assert act.kind == "none" and UNUSABLE in act.data
 
 
 def test_each_step_of_each_episode_has_a_reply_of_its_own_and_the_same_one_again() -> None:
@@ -102,6 +138,7 @@ def test_a_server_that_fails_is_no_silence() -> None:
 
 
 def test_prompts_are_ours_or_one_s_own(tmp_path: Any) -> None:
+    assert [agent(lambda request: "{}", style).requests_an_act for style in STYLES] == [1, 1, 2]
     assert all(agent(lambda request: "{}", style).request(view()) for style in STYLES)
     with pytest.raises(InputError, match=r"agent: no prompt 'bas'; did you mean 'base'"):
         agent(lambda request: "{}", "bas").request(view())

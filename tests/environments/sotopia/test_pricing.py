@@ -23,6 +23,11 @@ def test_the_most_requests_are_counted_by_model() -> None:
     assert mini.to_json()["input_tokens"] > 42 * 300
 
 
+def test_a_draft_and_its_revision_are_two_requests() -> None:
+    once, twice = (price(Choice((style,), ("used_bicycle",), chosen=CHOSEN))[0] for style in ("base", "refine"))
+    assert twice.requests == 2 * once.requests
+
+
 def test_scripts_cost_nothing_and_have_nothing_to_show() -> None:
     assert price(Choice()) == []
     with pytest.raises(InputError, match="nothing would be sent"):

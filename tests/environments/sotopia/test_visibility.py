@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.core import Act
+from environments.agents.language_model import STYLES, LanguageModelAgent
+from environments.core import Act, View
 from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.game import Rules, Sotopia
@@ -19,10 +20,19 @@ from environments.sotopia.published import read_published
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import OneNumber, Terms
 from environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
 from tests.shared import shared
+
+
+def unasked(request: ChatRequest) -> ChatReply:
+    raise AssertionError("nobody is asked")
+
 
 RULES: tuple[Visibility, ...] = ("paper", "released")
 CANARY = "CANARYBIRD"
+DRAFT = Act("speak", "Well ...")
+MODELS = [LanguageModelAgent(f"{style}@m", style, LLMSettings(model="m"), unasked) for style in STYLES]
 
 
 @cache
@@ -30,13 +40,14 @@ def published() -> tuple[Task, ...]:
     return tuple(read_published(shared("data/sotopia")).tasks.values())
 
 
-def read_by(task: Task, rule: Visibility, seat: int, *, acts: int = 3) -> tuple[str, str]:
-    """Every byte that one agent reads: the observation and the facts after some acts, without the names of seats."""
+def read_by(task: Task, rule: Visibility, seat: int, *, acts: int = 3) -> tuple[str, ...]:
+    """Every byte that one agent reads after some acts: the observation, the facts, and what each style is asked."""
     game = Sotopia(task, Rules(rule))
     for number in range(acts):
         game.do(Act("speak", f"sentence {number}"))
-    agent = game.agents[seat]
-    return game.observe(agent), repr(game.facts(agent))
+    view = View(game, game.agents[seat])
+    asked = [request for one in MODELS for request in (one.request(view), one.revision(view, DRAFT))]
+    return view.text, repr(view.facts), *(request.key() for request in asked)
 
 
 def with_field(task: Task, seat: int, field: str, value: Any) -> Task:
