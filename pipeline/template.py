@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from decompose.methods import section_classes
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from foundation.settings import Settings
+from foundation.toml_text import toml_text
 from pipeline.config import Config
 
 MOST_UP = 3
@@ -126,22 +126,9 @@ def _fields(model: type[BaseModel], values: Mapping[str, Any], instance: BaseMod
             continue
         lines.append(f"# {field.description}" if field.description else f"# {name}")
         if name in values and values[name] is not None:
-            lines.append(f"{name} = {_toml(values[name])}")
+            lines.append(f"{name} = {toml_text(values[name])}")
         elif default is None or default is PydanticUndefined:
             lines.append(f"# {name} =")
         else:
-            lines.append(f"# {name} = {_toml(default)}")
+            lines.append(f"# {name} = {toml_text(default)}")
     return lines
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    # DEL is the one character that JSON allows in a text and TOML does not.
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
+from environments.sotopia.task_space import KnownPair, TaskSpace
 from environments.sotopia.tasks import Task
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError
@@ -32,7 +33,8 @@ class Published:
     """What a folder of profiles holds, by id.
 
     ``known`` by pair of names how characters know each other, and with ``stories`` why; where two profiles of one pair
-    differ it is the last, and the scenario's relationship decides. ``tasks`` are the published combinations, by id.
+    differ it is the last, and the scenario's relationship decides; ``pairs`` are all of them. ``tasks`` are the
+    published combinations, by id.
     """
 
     characters: Mapping[str, Character]
@@ -41,6 +43,14 @@ class Published:
     stories: Mapping[frozenset[str], str]
     tasks: Mapping[str, Task]
     notes: tuple[str, ...]
+    pairs: tuple[KnownPair, ...] = ()
+
+    def space(self, place: str) -> TaskSpace:
+        """All as a task space, whose tasks are drawn from the published combinations that keep their constraints."""
+        return TaskSpace(
+            place, tuple(self.characters.values()), self.pairs, tuple(self.scenarios.values()),
+            tuple(self.tasks.values()), exact=False, notes=(LICENCE, *self.notes),
+        )  # fmt: skip
 
 
 def read_published(folder: Path) -> Published:
@@ -55,14 +65,17 @@ def read_published(folder: Path) -> Published:
     scenarios = _each(folder, "EnvironmentProfile", lambda row: (row["pk"], _scenario(row)))
     known: dict[frozenset[str], Relationship] = {}
     stories: dict[frozenset[str], str] = {}
+    pairs: list[KnownPair] = []
     twice = 0
 
     def relationship(row: Mapping[str, Any]) -> tuple[str, None]:
         nonlocal twice
-        pair = frozenset((characters[row["agent_1_id"]].name, characters[row["agent_2_id"]].name))
+        names = (characters[row["agent_1_id"]].name, characters[row["agent_2_id"]].name)
+        pair = frozenset(names)
         kind = Relationship(row["relationship"])
         twice += known.get(pair, kind) != kind
         known[pair], stories[pair] = kind, row.get("background_story") or ""
+        pairs.append(KnownPair(names, kind, stories[pair]))
         return row["pk"], None
 
     _each(folder, "RelationshipProfile", relationship)
@@ -78,7 +91,7 @@ def read_published(folder: Path) -> Published:
         "tasks break an age or an occupation that their scenario asks for; they are kept as published": broken,
     }
     notes = tuple(f"{count} {what}" for what, count in counts.items() if count)
-    return Published(characters, scenarios, known, stories, tasks, notes)
+    return Published(characters, scenarios, known, stories, tasks, notes, tuple(pairs))
 
 
 def _each(folder: Path, name: str, read: Callable[[Mapping[str, Any]], tuple[str, _Value]]) -> dict[str, _Value]:
@@ -136,9 +149,15 @@ def _scenario(row: Mapping[str, Any]) -> Scenario:
         tuple(row["agent_goals"]),
         Relationship(row["relationship"]),
         tuple((int(low), int(high)) for low, high in _listed(row.get("age_constraint"))),
-        tuple(tuple(o for o in jobs if o != "nan") for jobs in _listed(row.get("occupation_constraint"))),
+        _occupations(row.get("occupation_constraint")),
         source=f"{_text(row, 'codename')} ({_text(row, 'source')})",
     )
+
+
+def _occupations(text: Any) -> tuple[tuple[str, ...], ...]:
+    """By seat; a seat is a list of occupations, or one alone. Words hang together by spaces or by underscores."""
+    seats = ([jobs] if isinstance(jobs, str) else jobs for jobs in _listed(text))
+    return tuple(tuple(job.replace("_", " ") for job in jobs if job not in ("nan", "any")) for jobs in seats)
 
 
 def _text(row: Mapping[str, Any], field: str) -> str:

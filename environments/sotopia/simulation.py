@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from corpus.placing import ImportReport, check_free, claim, place
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
-from environments.sotopia import bundled_tasks
 from environments.sotopia.agents import agents_of, asked_by, scripted
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.task_record import is_bundled, task_record
+from environments.sotopia.task_sets import chosen_space
+from environments.sotopia.task_space import TaskSpace
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
 from environments.to_corpus import to_corpus
 from foundation.errors import InputError
-from foundation.nearest import did_you_mean
 from llm_client.chosen import Called, ChosenModel
 
 KIND = "simulate sotopia"
@@ -37,7 +37,7 @@ class Choice:
     agents : tuple of str
         Names of agents; every ordered choice of them for the seats is played, one with itself among them.
     scenarios : tuple of str
-        Names of bundled scenarios; none: all.
+        Names of scenarios; none: all.
     pairs : int
         Pairs of characters a scenario, at most.
     repeats : int
@@ -52,6 +52,10 @@ class Choice:
         Of language models.
     called : callable
         What a caller calls the fields of ``chosen``, for errors.
+    tasks : Path, optional
+        A file of tasks or a folder of published profiles; None: what comes with the project.
+    task_set : str, optional
+        A named set out of these (`environments.sotopia.task_sets.SETS`).
     """
 
     agents: tuple[str, ...] = ("conceding",)
@@ -63,6 +67,13 @@ class Choice:
     chosen: ChosenModel = field(default_factory=ChosenModel)
     temperature: float = TEMPERATURE
     called: Called = str
+    tasks: Path | None = None
+    task_set: str | None = None
+
+    @cached_property
+    def space(self) -> TaskSpace:
+        """What there is to be played; raises InputError where it cannot be read, or has no such set or scenario."""
+        return chosen_space(self.tasks, self.task_set).only(self.scenarios)
 
     def record(self) -> dict[str, Any]:
         """What decides the corpus, as JSON; models by their names."""
@@ -74,6 +85,11 @@ class Choice:
         }
         if self.asks:
             record["temperature"] = self.temperature
+        if self.tasks is not None:
+            # By what it holds, wherever it lies: another corpus comes of other tasks.
+            record["tasks"] = self.space.digest()
+        if self.task_set is not None:
+            record["set"] = self.task_set
         plain: dict[str, Any] = json.loads(json.dumps(record))
         return plain
 
@@ -100,11 +116,11 @@ def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
     Raises
     ------
     InputError
-        A scenario of a name that there is not, or nothing to play.
+        A scenario or set of a name that there is not, tasks that cannot be read, or nothing to play.
     """
     nothing = True
     named = {agent: choice.named(agent) for agent in choice.agents}
-    for number, task in enumerate(_tasks(choice)):
+    for number, task in enumerate(choice.space.draw(pairs=choice.pairs, seed=choice.seed)):
         for seating in seatings(choice.agents, len(task.characters)):
             for repeat in range(choice.repeats):
                 nothing = False
@@ -165,15 +181,5 @@ def simulate_sotopia(
         if made_folder and not any(out.iterdir()):
             out.rmdir()
     made = to_corpus(simulated)
-    notes = ("simulated, not recorded: no person spoke", *made.notes)
+    notes = ("simulated, not recorded: no person spoke", *(choice.space.notes if choice.tasks else ()), *made.notes)
     return place(KIND, out, replace(made, notes=notes), record)
-
-
-def _tasks(choice: Choice) -> list[Task]:
-    known = {scenario.name: scenario for scenario in bundled_tasks.scenarios()}
-    for name in choice.scenarios:
-        if name not in known:
-            listed = f"there are {', '.join(known)}"
-            raise InputError(f"no scenario {name!r}: {did_you_mean(name, known, listed)}")
-    only = [known[name] for name in choice.scenarios] if choice.scenarios else None
-    return bundled_tasks.tasks(seed=choice.seed, pairs=choice.pairs, only=only)

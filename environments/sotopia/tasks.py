@@ -93,14 +93,21 @@ def draw_tasks(
         if known.get(frozenset((pair[0].name, pair[1].name)), Relationship.STRANGER) == scenario.relationship
         and scenario.broken(pair) is None
     ]
+    return draw_pairs(scenario, fitting, pairs=pairs, seed=seed)
+
+
+def draw_pairs(
+    scenario: Scenario, fitting: Sequence[tuple[Character, ...]], *, pairs: int = PAIRS_A_SCENARIO, seed: int | str = 0
+) -> list[Task]:
+    """Tasks of ``fitting`` groups of characters, at most ``pairs``, drawn without the same people twice."""
     drawn = Random(f"{seed}/{scenario.name}").sample(fitting, len(fitting))
     unordered: set[frozenset[str]] = set()
     tasks: list[Task] = []
-    for pair in drawn:
-        names = frozenset((pair[0].name, pair[1].name))
+    for group in drawn:
+        names = frozenset(one.name for one in group)
         if names not in unordered and len(tasks) < pairs:
             unordered.add(names)
-            tasks.append(Task(scenario, pair))
+            tasks.append(Task(scenario, group))
     return tasks
 
 

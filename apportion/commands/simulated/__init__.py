@@ -1,1 +1,4 @@
-"""Commands of simulated dialogues: `simulate` plays them."""
+"""Commands of simulated dialogues.
+
+From the ground up: `tasks` (which tasks there are, and a sample of them), `simulate` (plays them).
+"""

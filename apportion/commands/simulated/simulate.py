@@ -11,6 +11,7 @@ import click
 
 from apportion.commands.parts.options import model_options, option_names, with_options
 from apportion.commands.parts.places import tell_corpus
+from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
     from corpus.placing import ImportReport
@@ -36,7 +37,7 @@ def simulate_group() -> None:
 @simulate_group.command("sotopia")
 @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A bundled scenario; all without it.")
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A scenario; all without it.")
 @click.option("--pairs", type=click.IntRange(1), default=5, show_default=True, help="Pairs of characters a scenario.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Episodes of every task.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn.")
@@ -64,6 +65,8 @@ def simulate_sotopia_command(
     temperature: float,
     preview: int | None,
     dry_run: bool,
+    place: Path | None,
+    named: str | None,
     **model: Any,
 ) -> None:
     """Play social episodes (SOTOPIA), scored by the judge `rules`.
@@ -81,7 +84,7 @@ def simulate_sotopia_command(
     called = option_names()
     names = tuple(name.strip() for name in agents.split(",") if name.strip())
     rules, chosen = Rules(visibility, most_acts), ChosenModel(**model)
-    choice = Choice(names, scenarios, pairs, repeats, seed, rules, chosen, temperature, called)
+    choice = Choice(names, scenarios, pairs, repeats, seed, rules, chosen, temperature, called, place, named)
     if preview is not None:
         shown = pricing.preview(choice, preview)
         click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
@@ -115,4 +118,4 @@ def _tell_price(prices: Sequence[SimulationPricing], episodes: int, as_json: boo
     click.echo("\n".join([f"{episodes:,} episodes", *lines, "nothing was done (--dry-run)"]))
 
 
-with_options(MODEL_OPTIONS, simulate_sotopia_command)
+with_options((*SOURCE_OPTIONS, *MODEL_OPTIONS), simulate_sotopia_command)

@@ -73,6 +73,28 @@ def test_a_profile_that_cannot_be_read_is_named(tmp_path: Path, changes: dict[st
         read_published(write(tmp_path, **changes))
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("nan", ()),
+        ("[['student', 'fashion_designer'], ['nan']]", (("student", "fashion designer"), ())),
+        ("['musician', 'finance']", (("musician",), ("finance",))),
+        ("[['any'], []]", ((), ())),
+    ],
+)
+def test_occupations_are_read_in_each_of_their_forms(
+    tmp_path: Path, written: str, read: tuple[tuple[str, ...], ...]
+) -> None:
+    published = read_published(write(tmp_path, EnvironmentProfile=[{**PLACE, "occupation_constraint": written}]))
+    assert published.scenarios["e1"].occupations == read
+
+
+def test_both_relationships_of_a_pair_are_kept(tmp_path: Path) -> None:
+    published = read_published(write(tmp_path, RelationshipProfile=[PAIR, {**PAIR, "pk": "r2", "relationship": 3}]))
+    space = published.space("here")
+    assert space.twice() == 1 and "1 pairs of characters have two relationships" in space.notes[1]
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"neither AgentProfile.json nor AgentProfile.json.gz"):
         read_published(tmp_path)
@@ -83,5 +105,5 @@ def test_the_published_data() -> None:
     assert [len(part) for part in (published.characters, published.scenarios, published.tasks)] == [40, 303, 2760]
     assert published.notes == (
         "2 pairs of characters have two relationships: the scenario's decides",
-        "284 tasks break an age or an occupation that their scenario asks for; they are kept as published",
+        "318 tasks break an age or an occupation that their scenario asks for; they are kept as published",
     )
