@@ -13,10 +13,11 @@ from environments.core import Environment
 from environments.play import play
 from environments.simulators import identity_of, maker_of, open_session
 from environments.sotopia import bundled_tasks
-from environments.sotopia import simulation as simulation_module
 from environments.sotopia.game import Rules
 from environments.sotopia.simulation import LOG, Choice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
+from environments.sotopia.task_file import written
+from environments.sotopia.task_space import TaskSpace
 from environments.verdict import Verdict
 from foundation.errors import InputError, UnitError
 from llm_client.chosen import ChosenModel
@@ -119,14 +120,13 @@ def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
     assert asked[-1].temperature == 1.0
 
 
-def test_a_task_that_is_not_bundled_is_in_the_log_and_found_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_that_is_not_bundled_is_in_the_log_and_found_there(tmp_path: Path) -> None:
     task = bundled_tasks.tasks(pairs=1)[0]
     own = replace(task, scenario=replace(task.scenario, name="our_own", goals=("sell dear", "buy cheap")))
-    monkeypatch.setattr(simulation_module, "_tasks", lambda choice: [own])
-    simulate_sotopia(Choice(), tmp_path / "play")
-    monkeypatch.undo()
+    file = tmp_path / "own.toml"
+    file.write_text(written(TaskSpace("own", own.characters, (), (own.scenario,), (own,))))
+    simulate_sotopia(Choice(tasks=file), tmp_path / "play")
+    file.unlink()
     (session,) = sessions(tmp_path / "play")
     assert SIMULATOR.open(session, tmp_path / "play", nobody).begun.task == own
 
