@@ -19,6 +19,9 @@ from environments.core import Act, Move, Step
 from foundation.errors import InputError, UnitError
 from foundation.files import canonical_json
 
+LOG = "episodes.jsonl"
+"""Its name in a corpus folder."""
+
 
 @dataclass
 class LoggedEpisode:

@@ -11,6 +11,7 @@ from evaluation.figure import Estimate, Figure, Missing
 from evaluation.figures.agreement import AgreementCounts
 from evaluation.figures.consistency import Consistency
 from evaluation.figures.local_difference import rule_of
+from foundation.markdown import escaped
 from foundation.numbers import fixed
 
 NONE = "–"
@@ -158,11 +159,11 @@ def render_markdown(evaluation: Evaluation | Mapping[str, Any]) -> str:
     blocks = []
     for grid in grids(evaluation):
         rule = ("---",) * len(grid.header)
-        lines = [f"| {' | '.join(_escape(cell) for cell in line)} |" for line in (grid.header, rule, *grid.rows)]
-        blocks.append("\n".join([f"**{_escape(grid.title)}**", "", *lines]))
-        blocks.append("\n".join(f"- {_escape(note)}" for note in grid.notes))
-    blocks.append("\n".join(f"- {_escape(note)}" for note in footnotes(evaluation)))
-    blocks += [f"> **Warning.** {_escape(warning)}" for warning in evaluation.warnings]
+        lines = [f"| {' | '.join(escaped(cell) for cell in line)} |" for line in (grid.header, rule, *grid.rows)]
+        blocks.append("\n".join([f"**{escaped(grid.title)}**", "", *lines]))
+        blocks.append("\n".join(f"- {escaped(note)}" for note in grid.notes))
+    blocks.append("\n".join(f"- {escaped(note)}" for note in footnotes(evaluation)))
+    blocks += [f"> **Warning.** {escaped(warning)}" for warning in evaluation.warnings]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -273,10 +274,3 @@ def _cell(figure: Figure, decimals: int) -> str:
     if figure.low is not None and figure.high is not None:
         text += f" [{fixed(figure.low, decimals)}, {fixed(figure.high, decimals)}]"
     return text
-
-
-def _escape(cell: str) -> str:
-    """Text that means nothing to Markdown: a method's or label's name may hold anything."""
-    for mark in "\\`*_|<>":
-        cell = cell.replace(mark, f"\\{mark}")
-    return " ".join(cell.split())

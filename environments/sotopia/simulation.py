@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.placing import ImportReport, check_free, claim, place
+from environments import episode_log
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
@@ -24,7 +25,7 @@ from foundation.errors import InputError
 from llm_client.chosen import Called, ChosenModel
 
 KIND = "simulate sotopia"
-LOG, CACHE = "episodes.jsonl", "replies.sqlite"
+LOG, CACHE = episode_log.LOG, "replies.sqlite"
 """Names in the corpus folder: of the log, and of the kept replies of language models."""
 
 

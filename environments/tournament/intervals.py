@@ -1,0 +1,76 @@
+"""Means over tasks with bootstrap intervals, and the paired t-test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.arrays import Floats
+from foundation.numbers import NOISE
+
+RESAMPLES, CONFIDENCE, SEED = 2_000, 0.95, 0
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over ``tasks`` with its interval, None where one task cannot tell."""
+
+    value: float
+    low: float | None
+    high: float | None
+    tasks: int
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Student's t-test of differences within ``tasks``; ``t`` and ``p`` are None for one task, or equal differences."""
+
+    difference: Mean
+    t: float | None
+    p: float | None
+    tasks: int
+
+
+def mean_over_tasks(values: Sequence[float]) -> Mean:
+    """The mean of a value a task, with a percentile bootstrap interval of `CONFIDENCE` over tasks.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One at least; the same number of values is resampled alike.
+
+    >>> mean_over_tasks([2.0, 4.0]).value, mean_over_tasks([3.0])
+    (3.0, Mean(value=3.0, low=None, high=None, tasks=1))
+    """
+    data = np.array(values, np.float64)
+    if len(data) < 2:
+        return Mean(float(data[0]), None, None, 1)
+    replicates = data[_resamples(len(data))].mean(axis=1)
+    low, high = np.quantile(replicates, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Mean(float(data.mean()), float(low), float(high), len(data))
+
+
+def paired_test(one: Sequence[float], other: Sequence[float]) -> PairedTest:
+    """Whether ``one`` is another mean than ``other`` over the same tasks, in the same order (two-sided)."""
+    from scipy import stats
+
+    differences: Floats = np.array(one, np.float64) - np.array(other, np.float64)
+    difference = mean_over_tasks(differences.tolist())
+    if len(differences) < 2 or np.ptp(differences) < NOISE:
+        return PairedTest(difference, None, None, len(differences))
+    found = stats.ttest_rel(one, other)
+    t, p = float(found.statistic), float(found.pvalue)
+    assert math.isfinite(t) and math.isfinite(p)
+    return PairedTest(difference, t, p, len(differences))
+
+
+@lru_cache(maxsize=8)
+def _resamples(count: int) -> NDArray[np.int64]:
+    """Which values each resample draws [shape=(RESAMPLES, count)]."""
+    drawn: NDArray[np.int64] = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
+    return drawn

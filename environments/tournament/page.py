@@ -1,0 +1,84 @@
+"""A tournament's table as Markdown, which reads well in a terminal, too."""
+
+from __future__ import annotations
+
+from environments.tournament.intervals import CONFIDENCE, Mean, PairedTest
+from environments.tournament.standings import AgentRow, PairRow, SeatingRow, Standing, Standings
+from foundation.markdown import escaped, markdown_table
+from foundation.numbers import fixed
+
+NONE = "–"
+_SEATS = ("first seat", "second seat", "third seat")
+
+
+def page(table: Standings, title: str) -> str:
+    """The whole page; ``title`` says what was played."""
+    blocks = [f"# {escaped(title)}", _about(table)]
+    blocks += [_dimension(one, table.judge) for one in table.dimensions]
+    if not table.dimensions:
+        blocks.append("No score is known of any episode.")
+    return "\n\n".join([*blocks, _meaning()]) + "\n"
+
+
+def agents_table(standing: Standing) -> str:
+    """What each agent reached in each seat."""
+    seats = [_seat(seat) for seat in range(len(standing.agents[0].seats))]
+    return markdown_table(("agent", *seats, "all seats", "tasks"), [_agent(row) for row in standing.agents])
+
+
+def _about(table: Standings) -> str:
+    text = f"{table.episodes:,} episodes of {table.tasks:,} tasks, simulated; scored by {escaped(table.judge)}."
+    if table.unscored:
+        text += f" {table.unscored:,} episodes have no score (not ended, or the judge failed) and are in no figure."
+    return text
+
+
+def _dimension(standing: Standing, judge: str) -> str:
+    seats = [_seat(seat) for seat in range(len(standing.agents[0].seats))]
+    seating = markdown_table(("who sits where", *seats, "episodes"), [_seating(row) for row in standing.seatings])
+    blocks = [f"## {escaped(standing.dimension)} by {escaped(judge)}", agents_table(standing), seating]
+    if standing.pairs:
+        header = ("difference", "mean", "t", "p", "tasks")
+        blocks.append(markdown_table(header, [_pair(row) for row in standing.pairs]))
+    return "\n\n".join(blocks)
+
+
+def _seat(seat: int) -> str:
+    return _SEATS[seat] if seat < len(_SEATS) else f"seat {seat + 1}"
+
+
+def _agent(row: AgentRow) -> tuple[str, ...]:
+    tasks = str(row.all_seats.tasks) if row.all_seats else "0"
+    return (row.agent, *(_figure(mean) for mean in row.seats), _figure(row.all_seats), tasks)
+
+
+def _seating(row: SeatingRow) -> tuple[str, ...]:
+    return (", ".join(row.seating), *(_figure(mean) for mean in row.seats), str(row.episodes))
+
+
+def _pair(row: PairRow) -> tuple[str, ...]:
+    test: PairedTest = row.test
+    t = NONE if test.t is None else fixed(test.t, 2)
+    return (f"{row.one} – {row.other}", _figure(test.difference), t, _p(test.p), str(test.tasks))
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return NONE
+    return "< 0.001" if p < 0.001 else fixed(p, 3)
+
+
+def _figure(mean: Mean | None) -> str:
+    if mean is None:
+        return NONE
+    if mean.low is None or mean.high is None:
+        return fixed(mean.value, 2)
+    return f"{fixed(mean.value, 2)} [{fixed(mean.low, 2)}, {fixed(mean.high, 2)}]"
+
+
+def _meaning() -> str:
+    return (
+        f"In brackets: {CONFIDENCE:.0%} bootstrap intervals over tasks. A task counts once: repeats, then partners, "
+        "then seats are averaged within it. Differences are of the same tasks, seats and partners, by a paired t-test "
+        "over tasks (two-sided, not corrected for the number of tests). Scores of simulated play say nothing of people."
+    )

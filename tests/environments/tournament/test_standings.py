@@ -1,0 +1,126 @@
+"""The table of a tournament."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from environments.tournament.page import page
+from environments.tournament.results import Result, Results
+from environments.tournament.standings import standings
+
+AGENTS = ("a", "b", "c")
+
+
+def tournament(score, tasks=6, repeats=1, agents=AGENTS):
+    """Every ordered pair plays every task; ``score(task, seat, agent, partner, repeat)``."""
+    return Results(
+        "rules",
+        tuple(
+            Result(
+                f"{task}-{pair}-{repeat}",
+                str(task),
+                pair,
+                tuple({"GOAL": float(score(task, seat, pair[seat], pair[1 - seat], repeat))} for seat in (0, 1)),
+            )
+            for task in range(tasks)
+            for pair in product(agents, repeat=2)
+            for repeat in range(repeats)
+        ),
+    )
+
+
+def test_against_means_of_a_whole_array() -> None:
+    """With every cell there, each figure is a plain mean over axes of one array."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(5, 2, (6, 2, 3, 3, 2))  # task, seat, agent, partner, repeat
+
+    def score(task, seat, agent, partner, repeat):
+        return values[task, seat, AGENTS.index(agent), AGENTS.index(partner), repeat]
+
+    (table,) = standings(tournament(score, repeats=2)).dimensions
+    for i, row in enumerate(table.agents):
+        assert [mean.value for mean in row.seats] == pytest.approx(values[:, :, i].mean((0, 2, 3)))
+        assert row.all_seats.value == pytest.approx(values[:, :, i].mean()) and row.all_seats.tasks == 6
+    for row in table.seatings:
+        one, other = (AGENTS.index(agent) for agent in row.seating)
+        expected = (values[:, 0, one, other].mean(), values[:, 1, other, one].mean())
+        assert [mean.value for mean in row.seats] == pytest.approx(expected) and row.episodes == 12
+    for row in table.pairs:
+        one, other = AGENTS.index(row.one), AGENTS.index(row.other)
+        by_task = values.mean((1, 3, 4))
+        expected = stats.ttest_rel(by_task[:, one], by_task[:, other])
+        assert (row.test.t, row.test.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert [(row.one, row.other) for row in table.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+def test_what_a_task_and_its_seats_are_worth_does_not_count_between_agents() -> None:
+    """Tasks and seats differ a lot, agents by exactly 1: pairing leaves nothing else."""
+    (table,) = standings(tournament(lambda task, seat, agent, *_: 10 * task + 3 * seat + "abc".index(agent))).dimensions
+    assert [row.test.difference.value for row in table.pairs] == pytest.approx([-1, -2, -1])
+    assert all(row.test.p is None for row in table.pairs)  # Every task says the same: nothing to test.
+
+
+@given(st.integers(1, 4), st.integers(0, 99))
+def test_more_repeats_of_one_task_give_it_no_more_weight(repeats: int, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=4)
+    once = tournament(lambda task, *_: values[task], tasks=4)
+    more = tuple(r for r in tournament(lambda task, *_: values[task], 4, repeats).results if r.task == "0")
+    both = Results("rules", (*once.results, *more))
+    assert standings(both).dimensions[0].agents[0].all_seats.value == pytest.approx(values.mean())
+
+
+def test_missing_scores_are_in_no_figure_and_counted() -> None:
+    whole = tournament(lambda task, seat, agent, *_: task + (agent == "a"), tasks=3, agents=("a", "b"))
+    gone = tuple(
+        Result(r.episode, r.task, r.seating, ({}, {})) if r.task == "2" and r.seating == ("a", "b") else r
+        for r in whole.results
+    )
+    table = standings(Results("rules", gone, ("lost",)))
+    assert table.unscored == 1 and table.tasks == 3
+    (goal,) = table.dimensions
+    (pair,) = goal.pairs
+    assert pair.test.tasks == 3 and pair.test.difference.value == pytest.approx(1.0)
+    row = next(row for row in goal.seatings if row.seating == ("a", "b"))
+    assert row.seats[0].tasks == 2 and row.episodes == 3
+    nobody = Results("rules", (Result("e", "t", ("a", "b"), ({"GOAL": 1.0}, {})),))
+    (goal,) = standings(nobody).dimensions
+    assert goal.agents[1].all_seats is None and goal.pairs == ()
+    assert "| b | – | – | – | 0 |" in page(standings(nobody), "t")
+
+
+def test_three_seats_are_three_columns() -> None:
+    results = tuple(
+        Result(f"{task}{seating}", str(task), seating, tuple({"win": float(agent == "a")} for agent in seating))
+        for task in range(3)
+        for seating in product("ab", repeat=3)
+    )
+    (table,) = standings(Results("rules", results)).dimensions
+    assert [mean.value for mean in table.agents[0].seats] == [1, 1, 1] and len(table.seatings) == 8
+    assert table.pairs[0].test.difference.value == 1
+    assert "| agent | first seat | second seat | third seat | all seats | tasks |" in page(
+        standings(Results("rules", results)), "t"
+    )
+
+
+def test_it_is_plain_json_and_its_page_holds_every_figure_and_no_markup_of_names() -> None:
+    names = ("base@m", "x|<b>\n# y")
+    rng = np.random.default_rng(1)
+    results = tournament(lambda *_: rng.normal(5, 1), agents=names)
+    table = standings(results)
+    document = json.loads(json.dumps(table.to_json(), allow_nan=False))
+    assert document["dimensions"][0]["agents"][0]["agent"] == "base@m" and document["tasks"] == 6
+    text = page(table, "a tournament")
+    assert text.startswith("# a tournament\n\n24 episodes of 6 tasks") and "x\\|\\<b\\> # y" in text
+    assert "<b>" not in text and "\n# y" not in text
+    figure = document["dimensions"][0]["agents"][0]["all_seats"]
+    assert f"{figure['value']:.2f} [{figure['low']:.2f}, {figure['high']:.2f}]" in text
+
+
+def test_no_score_at_all_is_said() -> None:
+    nothing = standings(Results("rules", (Result("e", "t", ("a", "b"), ({}, {})),), ("f",)))
+    assert "No score is known" in page(nothing, "t") and "1 episodes have no score" in page(nothing, "t")
