@@ -24,6 +24,7 @@ from apportion.commands import score as score_commands
 from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.simulated import simulate as simulate_commands
 from apportion.commands.simulated import tasks as tasks_commands
+from apportion.commands.simulated import tournament as tournament_commands
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 
@@ -53,6 +54,7 @@ cli.add_section(
         corpus_commands.import_command,
         tasks_commands.tasks_group,
         simulate_commands.simulate_group,
+        tournament_commands.tournament_group,
         corpus_commands.inspect_command,
         init_commands.init_command,
     ),

@@ -10,7 +10,7 @@ from environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
 from environments.core import View
 from environments.sotopia.agents import asked_by
 from environments.sotopia.game import Sotopia
-from environments.sotopia.simulation import Choice, seated
+from environments.sotopia.simulation import Choice, seated, seed_of
 from foundation.errors import InputError
 from llm_client.cost.prices import find_price
 from llm_client.cost.tokens import estimated_input_tokens
@@ -96,7 +96,7 @@ def _first_requests(choice: Choice) -> Iterator[tuple[LLMSettings, ChatRequest, 
     }
     for name, task, seating in seated(choice):
         game = Sotopia(task, choice.rules)
-        game.reset(f"{choice.seed}/{name}")
+        game.reset(seed_of(choice, name, seating))
         for seat, agent in enumerate(seating):
             if agent in agents:
                 one = agents[agent]

@@ -57,6 +57,8 @@ class Choice:
         A file of tasks or a folder of published profiles; None: what comes with the project.
     task_set : str, optional
         A named set out of these (`environments.sotopia.task_sets.SETS`).
+    paired : bool
+        Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
     """
 
     agents: tuple[str, ...] = ("conceding",)
@@ -70,6 +72,7 @@ class Choice:
     called: Called = str
     tasks: Path | None = None
     task_set: str | None = None
+    paired: bool = False
 
     @cached_property
     def space(self) -> TaskSpace:
@@ -91,6 +94,8 @@ class Choice:
             record["tasks"] = self.space.digest()
         if self.task_set is not None:
             record["set"] = self.task_set
+        if self.paired:
+            record["paired"] = True
         plain: dict[str, Any] = json.loads(json.dumps(record))
         return plain
 
@@ -134,6 +139,14 @@ def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
         )
 
 
+def seed_of(choice: Choice, name: str, seating: tuple[str, ...]) -> str:
+    """The seed of an episode that `seated` names."""
+    if not choice.paired:
+        return f"{choice.seed}/{name}"
+    task, _, repeat = name.rpartition(f"-{'-'.join(map(choice.named, seating))}-")
+    return f"{choice.seed}/{task}-{repeat}"
+
+
 def plans_of(choice: Choice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
     """The episodes of a choice, played by ``agents`` (by the names of the choice); raises as `seated`."""
     plans = []
@@ -143,7 +156,7 @@ def plans_of(choice: Choice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
         if not is_bundled(task):
             about["task"] = task_record(task)  # So that the session can be played on when its file has changed.
         make = partial(Sotopia, task, choice.rules)
-        plans.append(EpisodePlan(name, make, seats, f"{choice.seed}/{name}", about))
+        plans.append(EpisodePlan(name, make, seats, seed_of(choice, name, seating), about))
     return plans
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from corpus.corpus import Corpus
 from corpus.session import ENVIRONMENT
+from corpus.sotopia_eval import OVERALL, RANGES
 from environments.episode_log import LOG, LoggedEpisode, read_log
 from environments.verdict import BY_RULES
 from foundation.errors import InputError
@@ -58,8 +59,10 @@ class Results:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Every dimension in which somebody has a score."""
-        return tuple(dict.fromkeys(name for result in self.results for one in result.scores for name in one))
+        """Every dimension in which somebody has a score; those of SOTOPIA-EVAL in the paper's order, before others."""
+        found = {name for result in self.results for one in result.scores for name in one}
+        known = (OVERALL, *RANGES)
+        return (*(name for name in known if name in found), *sorted(found - set(known)))
 
 
 def read_results(folder: Path, judge: str = BY_RULES.called) -> Results:

@@ -57,6 +57,7 @@ class Standings:
     """The whole table: one a dimension, in the order of the ranges; ``unscored`` counts episodes that are in none."""
 
     judge: str
+    agents: tuple[str, ...]
     episodes: int
     tasks: int
     unscored: int
@@ -72,6 +73,7 @@ def standings(results: Results) -> Standings:
     """The table of a tournament's results."""
     return Standings(
         results.judge,
+        results.agents,
         len(results.results),
         len(results.tasks),
         len(results.unscored),

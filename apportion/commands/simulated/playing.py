@@ -1,0 +1,103 @@
+"""What every command that plays social episodes shares: which ones, by whom, at which price, and how far they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from apportion.commands.parts.options import model_options, option_names
+from apportion.commands.parts.progress import shown_progress
+from apportion.commands.simulated.tasks import SOURCE_OPTIONS
+
+if TYPE_CHECKING:
+    from corpus.placing import ImportReport
+    from environments.sotopia.simulation import Choice
+
+_COUNT = click.IntRange(1)
+EPISODE_OPTIONS = (
+    click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A scenario; all without it."),
+    click.option("--pairs", type=_COUNT, default=5, show_default=True, help="Pairs of characters a scenario."),
+    click.option("--repeats", type=_COUNT, default=1, show_default=True, help="Episodes of every task."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn."),
+    click.option(
+        "--visibility",
+        type=click.Choice(["paper", "released"]),
+        default="released",
+        show_default=True,
+        help="What is known of others: section 2.1, or what the released code shows.",
+    ),
+    click.option("--most-acts", type=_COUNT, default=20, show_default=True, help="Acts in all, at most."),
+    click.option("--overwrite", is_flag=True, help="Replace a corpus, with its log, that is already there."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    *SOURCE_OPTIONS,
+    *model_options("--model", "what agents know and say", 1000, "replies.sqlite in CORPUS"),
+    click.option("--temperature", type=float, default=1.0, show_default=True, help="Of language models."),
+    click.option("--preview", type=_COUNT, metavar="N", help="Show the first N requests and stop."),
+    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
+)
+"""All but who plays, and where it is written."""
+
+
+def choice_of(
+    agents: str,
+    visibility: Any,
+    most_acts: int,
+    place: Path | None,
+    named: str | None,
+    paired: bool = False,
+    **options: Any,
+) -> Choice:
+    """What the options of the running command choose; those that are left are the language model's."""
+    from environments.sotopia.game import Rules
+    from environments.sotopia.simulation import Choice
+    from llm_client.chosen import ChosenModel
+
+    names = tuple(name.strip() for name in agents.split(",") if name.strip())
+    own = {name: options.pop(name) for name in ("scenarios", "pairs", "repeats", "seed", "temperature")}
+    return Choice(
+        names,
+        **own,
+        rules=Rules(visibility, most_acts),
+        chosen=ChosenModel(**options),
+        called=option_names(),
+        tasks=place,
+        task_set=named,
+        paired=paired,
+    )
+
+
+def told_before(choice: Choice, preview: int | None, dry_run: bool, as_json: bool) -> bool:
+    """Say what would be asked, or what it would cost, where that is wanted; whether it was."""
+    from environments.sotopia import pricing
+    from environments.sotopia.simulation import seated
+
+    if preview is not None:
+        shown = pricing.preview(choice, preview)
+        click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
+    elif dry_run:
+        prices, episodes = pricing.price(choice), len(list(seated(choice)))
+        if as_json:
+            document = {"episodes": episodes, "language_models": [one.to_json() for one in prices]}
+            click.echo(json.dumps(document, indent=1))
+        else:
+            lines = [one.text() for one in prices] or ["no language model plays"]
+            click.echo("\n".join([f"{episodes:,} episodes", *lines, "nothing was done (--dry-run)"]))
+    return preview is not None or dry_run
+
+
+def played(choice: Choice, out: Path, overwrite: bool, quiet: bool, stage: str = "simulate") -> ImportReport:
+    """Play, and say how far it is."""
+    from environments.sotopia.simulation import seated, simulate_sotopia
+
+    total, done = len(list(seated(choice))), 0
+    with shown_progress(stage, "episodes", quiet) as progress:
+
+        def ended(count: int) -> None:
+            nonlocal done
+            done += count
+            progress(done, total)
+
+        return simulate_sotopia(choice, out, overwrite=overwrite, progress=ended)

@@ -1,0 +1,93 @@
+"""`apportion tournament`: every ordered pair of agents plays the same tasks, and a table says who reached what."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from apportion.commands.parts.options import with_options
+from apportion.commands.parts.places import check_place, write
+from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
+from foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from environments.tournament.standings import Standings
+
+
+@click.group("tournament")
+def tournament_group() -> None:
+    """Let every agent play with every other, and see who reaches more."""
+
+
+@tournament_group.command("sotopia")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate sotopia`.")
+def sotopia_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play social episodes (SOTOPIA): every ordered pair of --agents, each with itself, the same tasks and seeds.
+
+    CORPUS is a corpus like that of `simulate sotopia`, with the table beside it as tournament.json and tournament.md:
+    by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
+    same command goes on after a kill.
+    """
+    from environments.tournament.files import write_table
+    from environments.tournament.results import read_results
+    from environments.tournament.standings import standings
+
+    choice = choice_of(**options, paired=True)
+    if len(choice.agents) < 2:
+        raise InputError("--agents: a tournament needs two agents at least, with a comma between")
+    if told_before(choice, preview, dry_run, as_json):
+        return
+    report = played(choice, out, overwrite, as_json, "tournament")
+    table = standings(read_results(out))
+    paths = write_table(out, table, title_of(table))
+    _tell(table, as_json)
+    if not as_json:
+        click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
+        click.echo(f"next: apportion inspect {out}, or apportion init {out}")
+    if report.left_out or report.problems:
+        click.echo(f"{len(report.left_out):,} episodes failed: see {out / 'import_report.json'}", err=True)
+        sys.exit(1)
+
+
+@tournament_group.command("table")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--by", "judge", default="rules", show_default=True, metavar="NAME", help="Whose scores: an annotator.")
+@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it (.md or .json), too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
+    """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.
+
+    --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL.
+    """
+    from environments.tournament.files import as_json as document
+    from environments.tournament.page import page
+    from environments.tournament.results import read_results
+    from environments.tournament.standings import standings
+
+    if out is not None:
+        check_place(out, "--out", (".md", ".json"))
+    table = standings(read_results(corpus, judge))
+    if out is not None:
+        write(out, "--out", document(table) + "\n" if out.suffix == ".json" else page(table, title_of(table)))
+    _tell(table, as_json)
+
+
+def title_of(table: Standings) -> str:
+    """What was played."""
+    return f"Tournament of {', '.join(table.agents)}"
+
+
+def _tell(table: Standings, as_json: bool) -> None:
+    from environments.tournament.files import as_json as document
+    from environments.tournament.page import page
+
+    click.echo(document(table) if as_json else page(table, title_of(table)).rstrip())
+
+
+with_options(EPISODE_OPTIONS, sotopia_command)
