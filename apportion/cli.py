@@ -22,6 +22,7 @@ from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands.parts.in_order import CommandsInOrder
+from apportion.commands.simulated import judge as judge_commands
 from apportion.commands.simulated import simulate as simulate_commands
 from apportion.commands.simulated import tasks as tasks_commands
 from apportion.commands.simulated import tournament as tournament_commands
@@ -55,6 +56,7 @@ cli.add_section(
         tasks_commands.tasks_group,
         simulate_commands.simulate_group,
         tournament_commands.tournament_group,
+        judge_commands.judge_command,
         corpus_commands.inspect_command,
         init_commands.init_command,
     ),

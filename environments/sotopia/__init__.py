@@ -5,5 +5,6 @@ From the ground up: `characters`, `visibility` (what one knows of another), `ter
 (GOAL, FIN and SEC by rules), `observation` (what an agent reads), `game` (the episode), `scripts` and `agents` (who can
 play), `bundled` and `bundled_tasks` (characters and scenarios of our own), `published` (the authors' profiles),
 `task_sets` (where tasks come from, and sets of them by name), `task_record` (a task as JSON), `simulation` (from a
-choice to a corpus), `simulator` (its sessions played on), `pricing` (what that would cost).
+choice to a corpus), `simulator` (its sessions played on), `pricing` (what that would cost), `judging` (SOTOPIA-EVAL:
+language models score an episode in seven dimensions).
 """

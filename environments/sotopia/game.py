@@ -15,6 +15,7 @@ from environments.sotopia.terms import SeatAct
 from environments.sotopia.visibility import Visibility
 from foundation.errors import InputError
 
+_BEGINNINGS = tuple(f"[{kind}]" for kind in KINDS)
 MOST_WORDS = 20_000
 """Characters of one act: what is longer is no utterance."""
 
@@ -91,9 +92,12 @@ class Sotopia(Environment):
         return dict(RANGES)
 
     def said(self, move: Move) -> str | None:
-        """The words of an act; every act but speech with its kind before it, as imported episodes have it."""
+        """The words of an act; every act but speech with its kind before it, as imported episodes have it.
+
+        Speech that begins as if it were another act has its kind before it, too.
+        """
         if move.act.kind == SPEAK:
-            return move.act.text
+            return f"[{SPEAK}] {move.act.text}" if move.act.text.lower().startswith(_BEGINNINGS) else move.act.text
         return f"[{move.act.kind}] {move.act.text or done(move.act)}"
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:

@@ -27,6 +27,8 @@ from llm_client.chosen import Called, ChosenModel
 KIND = "simulate sotopia"
 LOG, CACHE = episode_log.LOG, "replies.sqlite"
 """Names in the corpus folder: of the log, and of the kept replies of language models."""
+MADE_BEFORE = "made"
+"""In the record of a corpus that was made from a simulated one, the record of that."""
 
 
 @dataclass(frozen=True)

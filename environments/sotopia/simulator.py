@@ -36,7 +36,7 @@ from environments.episode_log import LoggedEpisode, read_log
 from environments.reopened import Absent, Reopened
 from environments.sotopia.agents import asked_by, scripted
 from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.simulation import LOG
+from environments.sotopia.simulation import LOG, MADE_BEFORE
 from environments.sotopia.task_record import bundled_task, task_of, task_record
 from environments.sotopia.tasks import Task
 from environments.to_corpus import RULES, heard_in
@@ -158,8 +158,10 @@ def _task(logged: LoggedEpisode) -> Task:
 
 def _temperature(corpus: Path) -> float:
     try:
-        value = json.loads((corpus / RECORD).read_text(encoding="utf-8")).get("temperature", TEMPERATURE)
-        return float(value)
+        record = json.loads((corpus / RECORD).read_text(encoding="utf-8"))
+        while MADE_BEFORE in record:
+            record = record[MADE_BEFORE]
+        return float(record.get("temperature", TEMPERATURE))
     except (OSError, ValueError, TypeError, AttributeError):
         return TEMPERATURE
 

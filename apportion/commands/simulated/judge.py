@@ -1,0 +1,96 @@
+"""`apportion judge`: simulated social episodes scored by language models."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from apportion.commands.parts.options import model_options, option_names, with_options
+from apportion.commands.parts.progress import shown_progress
+
+if TYPE_CHECKING:
+    from environments.sotopia.judging.judging import Judged, JudgingChoice
+
+MODEL_OPTIONS = (
+    *model_options("--model", "episodes, with goals and secrets,", 6000, "replies.sqlite in the new corpus"),
+    click.option("--preview", type=click.IntRange(1), metavar="N", help="Show the first N requests and stop."),
+    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
+)
+
+
+@click.command("judge")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="CORPUS", help="[default: CORPUS-judged]")
+@click.option("--judges", default="paper", show_default=True, help="Who judges, by prompt, with commas between.")
+@click.option(
+    "--calls",
+    type=click.Choice(["episode", "agent"]),
+    default="episode",
+    show_default=True,
+    help="Ask about everybody in an episode at once, or about each person alone.",
+)
+@click.option("--without", multiple=True, metavar="NAME", help="Leave out the ratings by NAME, such as rules.")
+@click.option("--overwrite", is_flag=True, help="Replace another corpus in --out; replies that it has kept stay.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def judge_command(
+    corpus: Path,
+    out: Path | None,
+    judges: str,
+    calls: Any,
+    without: tuple[str, ...],
+    overwrite: bool,
+    as_json: bool,
+    preview: int | None,
+    dry_run: bool,
+    **model: Any,
+) -> None:
+    """Score the social episodes of CORPUS in seven dimensions (SOTOPIA-EVAL), each person by each judge.
+
+    --judges are prompts: `paper` (Appendix D), `fine-grained` (G.2), or a .txt of your own; the language model --model
+    is asked at temperature 0, paper@OTHER asks another one of the same server. The new corpus has all that CORPUS has
+    and the ratings, reasoning in verdicts.jsonl. A score that a judge fails to give is missing, and so is the overall.
+    Replies are kept: the same command goes on, and pays for none twice.
+    """
+    from corpus.corpus import Corpus
+    from environments.sotopia.judging import pricing
+    from environments.sotopia.judging.judging import JudgingChoice
+    from llm_client.chosen import ChosenModel
+
+    names = tuple(name.strip() for name in judges.split(",") if name.strip())
+    opened, chosen = Corpus.open(corpus), ChosenModel(**model)
+    choice = JudgingChoice(opened, names, calls, chosen, without, option_names())
+    out = out or corpus.with_name(f"{corpus.resolve().name}-judged")
+    if preview is not None:
+        shown = pricing.preview(choice, out, preview)
+        text = "\n\n".join(one.text() for one in shown)
+        click.echo(json.dumps([one.to_json() for one in shown], indent=1, ensure_ascii=False) if as_json else text)
+    elif dry_run:
+        prices = pricing.price(choice, out)
+        text = "\n".join([*(one.text() for one in prices), "nothing was sent (--dry-run)"])
+        click.echo(json.dumps([one.to_json() for one in prices], indent=1) if as_json else text)
+    else:
+        _tell(_judged(choice, out, overwrite, as_json), out, as_json)
+
+
+def _judged(choice: JudgingChoice, out: Path, overwrite: bool, quiet: bool) -> Judged:
+    from environments.sotopia.judging.judging import judge_corpus
+
+    with shown_progress("judge", "questions", quiet) as progress:
+        return judge_corpus(choice, out, overwrite=overwrite, progress=progress)
+
+
+def _tell(judged: Judged, out: Path, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(judged.to_json(), indent=1, sort_keys=True))
+    else:
+        click.echo(judged.text("--json tells all"))
+        click.echo(f"next: apportion inspect {out}")
+    if judged.failed or judged.report.left_out or judged.report.problems:
+        sys.exit(1)
+
+
+judge_command = with_options(MODEL_OPTIONS, judge_command)

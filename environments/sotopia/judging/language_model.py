@@ -1,0 +1,156 @@
+"""A language model as judge: SOTOPIA-EVAL, one question an episode or one a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from environments.sotopia.judging.episode import Person, ReadEpisode
+from environments.sotopia.judging.reply import Answer, read_answer, read_whole, reply_schema
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict
+from foundation.errors import InputError, UnitError
+from llm_client.asker import BadReply, Complete, NoUsableReplyError, ask_until_usable
+from llm_client.chosen import Called, ChosenModel
+from llm_client.prompts.prompt_file import PromptKind, is_path
+from llm_client.prompts.strict_json import ReplyMistakeError
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+
+Calls = Literal["episode", "agent"]
+PROMPTS = PromptKind(
+    folder=Path(__file__).parent / "prompts",
+    entry_points="apportion.social_judge_prompts",
+    setting="judge",
+    header=("title",),
+    blanks=frozenset({"episode", "judged"}),
+    needed=("episode", "judged"),
+    form="A prompt is a header (title), then [system] and [user]; see docs/judging.md",
+)
+TEMPERATURE = 0.0
+"""Section 4 of SOTOPIA: to ensure the stability of the evaluation."""
+ATTEMPTS = 3
+"""Times a model is asked about the same persons, its mistake shown to it, before what it has not scored is given up."""
+RULES = "rules"
+
+
+@dataclass(frozen=True)
+class ModelJudge:
+    """A model and its prompt.
+
+    Parameters
+    ----------
+    called : str
+        The ratings' annotator: ``paper@MODEL``, with ``paper-each@MODEL`` for one question a person.
+    style : str
+        A prompt by name, or the path of one's own.
+    settings : LLMSettings
+        The model; its temperature is `TEMPERATURE`.
+    calls : str
+        ``episode`` asks about all persons at once, ``agent`` about each alone.
+    """
+
+    called: str
+    style: str
+    settings: LLMSettings
+    calls: Calls = "episode"
+
+    @classmethod
+    def of(cls, name: str, chosen: ChosenModel, calls: Calls = "episode", called: Called = str) -> ModelJudge:
+        """The judge that a name means: ``STYLE`` or ``STYLE@MODEL``.
+
+        Raises
+        ------
+        InputError
+            There is no such prompt, or it cannot be used; no model was chosen; or a setting cannot be used.
+        """
+        style, at, model = name.partition("@")
+        if style == RULES:
+            raise InputError(
+                "judge 'rules' is no model, and scores an episode when it is played: its ratings are in the corpus "
+                f"already. Judges by a model: {', '.join(PROMPTS.names())}"
+            )
+        if at and not model.strip():
+            raise InputError(f"judge {name!r}: no model behind the @; write {style}@MODEL, or {style} alone")
+        if not at and not chosen.asks:
+            raise InputError(f"judge {name!r}: no model is chosen: give {called('model')}, or write {name}@MODEL")
+        settings = (chosen.named(model) if at else chosen).llm(called, TEMPERATURE)
+        PROMPTS.messages(style, {"episode": "", "judged": ""})
+        stem = Path(style).stem if is_path(style) else style
+        return cls(f"{stem}{'' if calls == 'episode' else '-each'}@{settings.model}", style, settings, calls)
+
+    def questions(self, episode: ReadEpisode) -> list[Question]:
+        """What is asked about an episode."""
+        if self.calls == "episode":
+            return [Question(self, episode, episode.people)]
+        return [Question(self, episode, (person,)) for person in episode.people]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a judge: an episode, and the persons that it asks about."""
+
+    judge: ModelJudge
+    episode: ReadEpisode
+    people: tuple[Person, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the persons are called in it."""
+        return tuple(person.label for person in self.people)
+
+    def request(self) -> ChatRequest:
+        """The question as it is sent; what anybody wrote or said stands in it as data."""
+        blanks = {"episode": self.episode.as_data(), "judged": ", ".join(self.labels)}
+        return ChatRequest(
+            **self.judge.settings.asking,
+            messages=PROMPTS.messages(self.judge.style, blanks),
+            schema=reply_schema(self.labels),
+            subject=f"session {self.episode.session_id}, judge {self.judge.called}, {', '.join(self.labels)}",
+        )
+
+    def ask(self, complete: Complete) -> list[Verdict]:
+        """A verdict on each person; what the model gave no usable score for has none, with why.
+
+        Raises
+        ------
+        InputError
+            No request can succeed until a person changes something.
+        StoppedError
+            The budget is used up.
+        """
+        try:
+            answer = ask_until_usable(
+                complete, self.request(), lambda reply: read_whole(reply, self.labels), ATTEMPTS
+            ).given
+        except NoUsableReplyError as error:
+            answer = _usable(error.replies, self.labels)
+        except UnitError as error:
+            answer = {label: _nothing(str(error)) for label in self.labels}
+        return [
+            Verdict(self.episode.session_id, self.judge.called, person.name, answer[person.label])
+            for person in self.people
+        ]
+
+
+def _usable(replies: Sequence[BadReply], labels: Sequence[str]) -> dict[str, dict[str, Given]]:
+    """Of replies that all have a mistake, by label and dimension the last score that can be used."""
+    found = {label: _nothing(replies[-1].mistake) for label in labels}
+    for bad in replies:
+        for label, scores in _answer(bad, labels).given.items():
+            for dimension, given in scores.items():
+                if given.score is not None or found[label][dimension].score is None:
+                    found[label][dimension] = given
+    return found
+
+
+def _answer(bad: BadReply, labels: Sequence[str]) -> Answer:
+    try:
+        return read_answer(ChatReply(bad.reply, bad.model, finish_reason=bad.finish_reason), labels)
+    except ReplyMistakeError as mistake:
+        return Answer({label: _nothing(str(mistake)) for label in labels})
+
+
+def _nothing(cause: str) -> dict[str, Given]:
+    return dict.fromkeys(DIMENSIONS, Given(None, cause=cause))
