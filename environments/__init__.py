@@ -5,5 +5,5 @@ observations, legal acts, steps, outcome, clone, replay), `agents` (who acts), `
 `episode_log` (an act a line), `simulate` (many episodes, logged and gone on with), `to_corpus` (an episode as a
 session), `simulator` (what an environment lends to whoever plays its sessions on), `verdict` (who scores: rules or a
 judge), `reopened` (a session at any of its acts, played on), `tournament` (every agent with every other), `sotopia`
-(social episodes), `simulators` (which environment made a session).
+(social episodes), `simulators` (which environment made a session), `wrappers` (as other people's trainers want them).
 """

@@ -1,0 +1,158 @@
+"""Environments of ours hold PettingZoo's own tests; run where the extra `pettingzoo` is installed."""
+
+import warnings
+
+import pytest
+
+pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed")
+
+from pettingzoo.test import api_test, seed_test
+
+from environments.acts import Act, ActError
+from environments.core import Environment, View
+from environments.play import play
+from environments.sotopia import bundled_tasks
+from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.scripts import Conceding
+from environments.wrappers.aec import AEC
+from environments.wrappers.spaces import Acts, Words
+from foundation.errors import InputError
+from tests.environments.games import Countdown, Matching
+
+TAKES = {"take": ("1", "2", "3")}
+
+
+def social() -> AEC:
+    return AEC(Sotopia(bundled_tasks.tasks()[0]), "GOAL")
+
+
+def countdown() -> AEC:
+    return AEC(Countdown(("ann", "bob", "cleo")), "points", texts=TAKES)
+
+
+def matching() -> AEC:
+    return AEC(Matching(("ann", "bob")), lambda values: values["same"])
+
+
+@pytest.mark.parametrize("make", [social, countdown, matching])
+def test_pettingzoo_s_own_tests_pass(make) -> None:
+    """What they only warn of: texts are no arrays, and names are those of characters."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        api_test(make(), num_cycles=1000)
+        seed_test(make, num_cycles=200)
+
+
+def endless() -> AEC:
+    """Nobody leaves or is silent before PettingZoo's 1,000 cycles are over."""
+    game = Sotopia(bundled_tasks.tasks()[0], Rules(most_acts=10_000))
+    return AEC(game, "GOAL", kinds=("speak", "physical action"))
+
+
+@pytest.mark.parametrize("whole_text", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_pettingzoo_s_own_test_goes_on_for_1_000_cycles(whole_text: bool) -> None:
+    """It ends with the episode, which few of ours make so long; its own text grows with each act (9 s)."""
+    env, steps = endless(), []
+    advance = env.environment.advance
+    env.environment.advance = lambda moves: (steps.append(moves), advance(moves))
+    if not whole_text:
+        env.environment.observe = lambda agent: str(len(env.environment.steps))
+    for space in env.action_spaces.values():
+        space.texts = {"speak": ("Hm.",), "physical action": ("nods",)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        api_test(env, num_cycles=1000)
+    assert len(steps) >= 2000
+
+
+def test_an_episode_by_cycles_is_the_episode_that_agents_play() -> None:
+    env = social()
+    env.reset(seed=3)
+    agents = {name: Conceding() for name in env.possible_agents}
+    for agent in env.agent_iter():
+        observation, reward, over, _, info = env.last()
+        assert observation["observation"] == env.environment.observe(agent)
+        assert env.observation_space(agent).contains(observation)
+        env.step(None if over else agents[agent].act(View(env.environment, agent)))
+        if over:
+            assert reward == info["outcome"]["GOAL"] > 0 and info["outcome"]["BEL"] is None
+    again = Sotopia(bundled_tasks.tasks()[0])
+    again.reset("3/0")
+    play(again, agents)
+    assert again.steps == env.environment.steps and env.agents == []
+    assert env.render().count("\n") == len(again.steps) - 1
+
+
+def test_who_acts_at_once_does_not_see_what_another_one_does() -> None:
+    env = matching()
+    env.reset(seed=0)
+    assert env.agent_selection == "ann"
+    before = env.observe("bob")["observation"]
+    env.step({"kind": "show", "text": "a"})
+    assert env.agent_selection == "bob" and env.observe("bob")["observation"] == before
+    assert env.environment.steps == []
+    env.step(Act("show", "a"))
+    assert len(env.environment.steps) == 1 and env.agent_selection == "ann"
+
+
+def test_the_mask_is_what_is_legal() -> None:
+    env = AEC(Sotopia(bundled_tasks.tasks()[0]), "GOAL", kinds=("speak", "sing"))
+    env.reset(seed=0)
+    first, second = env.possible_agents
+    assert env.observe(first)["action_mask"].tolist() == [1, 0]
+    assert env.observe(second)["action_mask"].tolist() == [0, 0]
+
+
+def test_resets_without_a_seed_differ_and_come_again() -> None:
+    def piles() -> list[int]:
+        env = countdown()
+        env.reset(seed=5)
+        found = [env.environment.pile]
+        for _ in range(6):
+            env.reset()
+            found.append(env.environment.pile)
+        return found
+
+    assert piles() == piles() and len(set(piles())) > 1
+
+
+def test_what_is_no_act_and_what_rules_do_not_allow_is_told_and_changes_nothing() -> None:
+    env = social()
+    env.reset(seed=0)
+    for wrong in ("hello", None, {"kind": "speak"}, {"kind": "speak", "text": "x", "more": 1}):
+        with pytest.raises(InputError, match="an action is"):
+            env.step(wrong)
+    with pytest.raises(ActError, match="without words"):
+        env.step({"kind": "speak", "text": " "})
+    assert env.environment.steps == [] and env.agent_selection == env.possible_agents[0]
+    env.step({"kind": "speak", "text": "Hi!", "data": {"a": 1}})
+    assert env.environment.steps[0][0].act == Act("speak", "Hi!", {"a": 1})
+    with pytest.raises(InputError, match="no dimension 'FAME' to reward; there are GOAL"):
+        AEC(Sotopia(bundled_tasks.tasks()[0]), "FAME")
+
+
+def test_the_spaces_hold_what_they_draw_and_refuse_the_rest() -> None:
+    acts, words = Acts(("take", "pass"), TAKES, seed=1), Words(seed=1)
+    for _ in range(50):
+        drawn = acts.sample()
+        assert drawn in acts and (drawn["kind"] == "pass" or drawn["text"] in TAKES["take"])
+        assert words.sample() in words
+    assert {acts.sample([0, 1])["kind"] for _ in range(9)} == {"pass"}
+    assert "日本語 \n|" in words and 3 not in words
+    for wrong in ({"kind": "fly", "text": ""}, {"kind": "pass"}, {"kind": "pass", "text": 1}, "pass", ["pass", ""]):
+        assert wrong not in acts
+    assert acts == Acts(("take", "pass"), TAKES) != Acts(("take",)) and repr(acts) == "Acts(['take', 'pass'])"
+    assert not acts.is_np_flattenable
+
+
+def test_an_unknown_reward_is_0_and_said_so() -> None:
+    class Silent(Matching):
+        def outcome(self) -> dict[str, dict[str, float | None]]:
+            return {agent: {"same": None} for agent in self.agents}
+
+    env = AEC(Silent(("ann", "bob")), lambda values: values["same"])
+    env.reset(seed=0)
+    assert isinstance(env.environment, Environment)
+    for _ in range(6):
+        env.step({"kind": "show", "text": "a"})
+    assert env.last()[1] == 0.0 and env.infos["ann"] == {"outcome": {"same": None}}
