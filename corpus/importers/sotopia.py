@@ -20,6 +20,7 @@ from corpus.importers.reading.tally import Tally
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
+from corpus.sotopia_marks import seat_viewer, shown_to
 from foundation.errors import InputError, UnitError
 
 LICENCE = "licence: treat SOTOPIA's data as CC BY-SA 4.0, Sotopia-RL's as Apache-2.0; simulated, no person spoke"
@@ -27,7 +28,6 @@ ADDRESSED = "Environment"
 """Whom agents send their acts to, in raw messages."""
 NEAR = 1e-9
 """How far an overall score may lie from the mean of the seven."""
-_TAG = re.compile(r"</?(?:extra_info|strategy_hint|clarification_hint)>")
 _SILENT = "did nothing"
 _UNSAID = {_SILENT: "[none] did nothing", "left the conversation": "[leave] left the conversation"}
 
@@ -90,7 +90,7 @@ def _released(item: Mapping[str, Any]) -> _Released:
         return _Released(
             str(item["scenario"]),
             backgrounds,
-            {name: _TAG.sub("", str(item["social_goals"][name])) for name in names},
+            {name: shown_to(str(item["social_goals"][name]), seat_viewer(seat)) for seat, name in enumerate(names)},
             _raw_acts(item["raw_messages"], names) if "raw_messages" in item else _acts(item, names),
             {name: _scores(scores) for name, scores in zip(names, item["rewards"], strict=True)},
             models[0] if models else "not named",
@@ -165,12 +165,15 @@ def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: Tally
     rows.session(session_id, source, language="en")
     for turn, (name, act) in enumerate(episode.acts):
         rows.utterance(session_id, turn, name, _words(act))
-    rows.background(session_id, "scenario", episode.scenario)
+    public = shown_to(episode.scenario)
+    rows.background(session_id, "scenario", public)
     speakers = {name for name, _ in episode.acts}
-    for name in episode.backgrounds:
+    for seat, name in enumerate(episode.backgrounds):
         if name not in speakers:
             tally.add("agents of whom no act is told, left out with their goals and scores", session_id, 1, name)
             continue
+        if (own := shown_to(episode.scenario, seat_viewer(seat))) != public:
+            rows.background(session_id, "scenario", own, name)
         rows.background(session_id, "goal", episode.goals[name], name)
         rows.background(session_id, "profile", episode.backgrounds[name], name)
         for dimension, score in episode.scores[name].items():

@@ -101,10 +101,13 @@ class Sotopia(Environment):
         return f"[{move.act.kind}] {move.act.text or done(move.act)}"
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
-        """The scenario for all; goal and profile for each agent alone."""
-        rows: list[tuple[str | None, str, str]] = [(None, "scenario", self.task.scenario.context)]
+        """The scenario for all; goal and profile for each agent alone, and what of the scenario is only for it."""
+        public = self.task.scenario.public
+        rows: list[tuple[str | None, str, str]] = [(None, "scenario", public)]
         for seat, name in enumerate(self.agents):
             part = self._part(name)
+            if part.context != public:
+                rows.append((name, "scenario", part.context))
             rows.append((name, "goal", part.goal))
             rows.append(
                 (name, "profile", "; ".join(f"{field}: {_plain(v)}" for field, v in part.profiles[seat].items()))

@@ -48,8 +48,8 @@ def part_of(task: Task, seat: int, rule: Visibility) -> Part:
         relationships.append("" if other == seat else relationship.words)
         called.append(str(visible.get("name", _unnamed(other, len(task.characters)))))
     return Part(
-        seat, tuple(called), tuple(profiles), task.scenario.context, task.scenario.goal(seat), tuple(relationships),
-        task.scenario.terms and task.scenario.terms.side(seat),
+        seat, tuple(called), tuple(profiles), task.scenario.seen_by(seat), task.scenario.goal(seat),
+        tuple(relationships), task.scenario.terms and task.scenario.terms.side(seat),
     )  # fmt: skip
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from corpus.sotopia_marks import EVERYBODY, seat_viewer, shown_to
 from environments.sotopia.characters import Character
 from environments.sotopia.terms import Terms
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError
-
-_TAG = re.compile(r"</?(?:extra_info|strategy_hint|clarification_hint)>")
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Scenario:
     name : str
         Its id.
     context : str
-        Place, time and whatever everybody knows.
+        Place, time and whatever everybody knows; parts may be marked for one reader (`corpus.sotopia_marks`).
     goals : tuple of str
         By seat; private.
     relationship : Relationship
@@ -53,17 +51,26 @@ class Scenario:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if not self.context.strip():
+        if not self.public.strip():
             raise InputError(f"scenario {self.name!r}: the context is empty; say where and why they meet")
         if len(self.goals) < 2:
             raise InputError(f"scenario {self.name!r}: {len(self.goals)} goals; every agent has one, two at least")
         for seat, goal in enumerate(self.goals):
-            if not goal.strip():
+            if not shown_to(goal, seat_viewer(seat)).strip():
                 raise InputError(f"scenario {self.name!r}: the goal of agent {seat + 1} is empty; every agent has one")
 
     def goal(self, seat: int) -> str:
         """A seat's goal as its agent reads it, without the marks around hints."""
-        return _TAG.sub("", self.goals[seat])
+        return shown_to(self.goals[seat], seat_viewer(seat))
+
+    def seen_by(self, seat: int) -> str:
+        """The context as the agent of a seat reads it."""
+        return shown_to(self.context, seat_viewer(seat))
+
+    @property
+    def public(self) -> str:
+        """The context as everybody reads it."""
+        return shown_to(self.context, EVERYBODY)
 
     def broken(self, characters: Sequence[Character]) -> str | None:
         """Which constraint characters in these seats break, in words; None: none."""

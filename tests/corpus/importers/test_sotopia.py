@@ -36,6 +36,13 @@ def write(tmp_path: Path, *episodes: Any) -> Path:
     return path
 
 
+def test_what_is_marked_for_one_reader_is_everybodys_background_to_nobody(tmp_path: Path) -> None:
+    marked = 'A park. <p viewer="environment">Both know Al.</p><p viewer="agent_0">You are late.</p>'
+    tables = import_corpus(write(tmp_path, EPISODE | {"scenario": marked}), {}).tables
+    rows = [(row["speaker"], row["text"]) for row in tables["backgrounds"].to_pylist() if row["kind"] == "scenario"]
+    assert rows == [(None, "A park. "), ("Ann Lee", "A park. You are late.")]
+
+
 def test_an_episode(tmp_path: Path) -> None:
     tables = import_corpus(write(tmp_path, EPISODE), {}).tables
     said = [(row["speaker"], row["text"]) for row in tables["utterances"].to_pylist()]

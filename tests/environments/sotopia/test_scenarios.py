@@ -3,7 +3,9 @@
 import pytest
 
 from environments.sotopia.characters import Character
+from environments.sotopia.game import Sotopia
 from environments.sotopia.scenarios import Scenario
+from environments.sotopia.tasks import Task
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError
 
@@ -37,3 +39,14 @@ def test_constraints_name_who_breaks_them() -> None:
     assert scenario.broken((young, Character("Bob", 20, occupation="cook"))) == (
         "agent 2, Bob, is 'cook'; allowed are student"
     )
+
+
+def test_what_is_marked_for_one_reader_reaches_no_other() -> None:
+    context = 'A party. <p viewer="environment">Both know Al.</p><p viewer="agent_1">You are the host.</p>'
+    scenario = Scenario("s", context, ("Find a friend", "Dance"), Relationship.STRANGER)
+    game = Sotopia(Task(scenario, (Character("Ann Lee"), Character("Bob Ray"))))
+    game.reset(0)
+    views = [game.observe(name) for name in game.agents]
+    assert not any("Al." in view for view in views) and ["the host" in view for view in views] == [False, True]
+    rows = [row for row in game.backgrounds() if row[1] == "scenario"]
+    assert rows == [(None, "scenario", "A party. "), ("Bob Ray", "scenario", "A party. You are the host.")]
