@@ -23,6 +23,7 @@ from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.simulated import judge as judge_commands
+from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
 from apportion.commands.simulated import tasks as tasks_commands
 from apportion.commands.simulated import tournament as tournament_commands
@@ -55,6 +56,7 @@ cli.add_section(
         corpus_commands.import_command,
         tasks_commands.tasks_group,
         simulate_commands.simulate_group,
+        play_commands.play_group,
         tournament_commands.tournament_group,
         judge_commands.judge_command,
         corpus_commands.inspect_command,

@@ -105,6 +105,14 @@ def agents_of(
         yield found
 
 
+def called_as(name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE) -> str:
+    """What an agent of this name is called in logs: with its model, or with the episode that it plays again."""
+    asked = asked_by(name, chosen, called, temperature)
+    if asked is not None:
+        return asked.called
+    return scripted(name).called if "@" in name else name
+
+
 def scripted(name: str) -> Agent:
     """The agent of a name that is no language model's; what stands behind an @ is what it is made of.
 

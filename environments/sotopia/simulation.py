@@ -14,7 +14,7 @@ from environments import episode_log
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.agents import agents_of, asked_by, scripted
+from environments.sotopia.agents import agents_of, asked_by, called_as
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.task_record import is_bundled, task_record
 from environments.sotopia.task_sets import chosen_space
@@ -103,10 +103,7 @@ class Choice:
 
     def named(self, agent: str) -> str:
         """An agent's name with its model, or with the episode that it plays again."""
-        asked = asked_by(agent, self.chosen, self.called, self.temperature)
-        if asked is not None:
-            return asked.called
-        return scripted(agent).called if "@" in agent else agent
+        return called_as(agent, self.chosen, self.called, self.temperature)
 
     @property
     def asks(self) -> bool:

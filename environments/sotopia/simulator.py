@@ -64,7 +64,7 @@ class SotopiaSimulator:
         ours = {"environment": Sotopia.kind, "version": self.version, "judge": RULES}
         try:
             logged = _logged(session, corpus)
-            task = task_record(_task(logged))
+            task = task_record(task_in(logged))
         except ApportionError:
             return {**ours, "episode": None}  # Told when it is opened.
         acts = [[[move.agent, *move.act.record()] for move in moves] for moves in logged.steps]
@@ -109,7 +109,7 @@ class SotopiaSimulator:
         """
         try:
             logged = _logged(session, corpus)
-            task = _task(logged)
+            task = task_in(logged)
             game = Sotopia(task, Rules(**logged.opening["about"]["rules"]))
             game.reset(logged.opening["seed"])
         except (InputError, TypeError) as error:
@@ -145,8 +145,14 @@ def _read(path: Path, changed_ns: int, size: int) -> Mapping[str, LoggedEpisode]
     return read_log(path)
 
 
-def _task(logged: LoggedEpisode) -> Task:
-    """What was played: as the log holds it, or the bundled task of its names."""
+def task_in(logged: LoggedEpisode) -> Task:
+    """What was played: as the log holds it, or the bundled task of its names.
+
+    Raises
+    ------
+    InputError
+        The log has none, and no bundled scenario and characters are called so.
+    """
     about, names = logged.opening["about"], tuple(name for name, _ in logged.opening["agents"])
     if "task" in about:
         return task_of(about["task"])

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from environments.sotopia.simulation import Choice
 
 _COUNT = click.IntRange(1)
-EPISODE_OPTIONS = (
-    click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A scenario; all without it."),
-    click.option("--pairs", type=_COUNT, default=5, show_default=True, help="Pairs of characters a scenario."),
-    click.option("--repeats", type=_COUNT, default=1, show_default=True, help="Episodes of every task."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn."),
+RULE_OPTIONS = (
     click.option(
         "--visibility",
         type=click.Choice(["paper", "released"]),
@@ -30,6 +26,14 @@ EPISODE_OPTIONS = (
         help="What is known of others: section 2.1, or what the released code shows.",
     ),
     click.option("--most-acts", type=_COUNT, default=20, show_default=True, help="Acts in all, at most."),
+)
+"""By which rules an episode is played."""
+EPISODE_OPTIONS = (
+    click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A scenario; all without it."),
+    click.option("--pairs", type=_COUNT, default=5, show_default=True, help="Pairs of characters a scenario."),
+    click.option("--repeats", type=_COUNT, default=1, show_default=True, help="Episodes of every task."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn."),
+    *RULE_OPTIONS,
     click.option("--overwrite", is_flag=True, help="Replace a corpus, with its log, that is already there."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     *SOURCE_OPTIONS,

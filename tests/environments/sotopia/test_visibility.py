@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -16,10 +17,13 @@ from environments.core import Act, View
 from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.person.telling import SotopiaTelling
 from environments.sotopia.published import read_published
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import OneNumber, Terms
 from environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen
+from environments.terminal.person import Person
+from environments.terminal.screen import Screen
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.shared import shared
@@ -41,13 +45,26 @@ def published() -> tuple[Task, ...]:
 
 
 def read_by(task: Task, rule: Visibility, seat: int, *, acts: int = 3) -> tuple[str, ...]:
-    """Every byte that one agent reads after some acts: the observation, the facts, and what each style is asked."""
+    """Every byte that one agent reads after some acts: observation, facts, what a style is asked, a person's screen."""
     game = Sotopia(task, Rules(rule))
     for number in range(acts):
         game.do(Act("speak", f"sentence {number}"))
     view = View(game, game.agents[seat])
     asked = [request for one in MODELS for request in (one.request(view), one.revision(view, DRAFT))]
-    return view.text, repr(view.facts), *(request.key() for request in asked)
+    keys = [request.key() for request in asked]
+    return view.text, repr(view.facts), *keys, read_by_person(view, game.rules)
+
+
+def read_by_person(view: View, rules: Rules) -> str:
+    shown: list[str] = []
+
+    def stops(prompt: str) -> str:
+        shown.append(prompt)
+        raise EOFError
+
+    with suppress(EOFError):
+        Person(Screen(stops, shown.append, width=lambda: 1_000_000), SotopiaTelling(rules)).act(view)
+    return "".join(shown)
 
 
 def with_field(task: Task, seat: int, field: str, value: Any) -> Task:
