@@ -1,4 +1,4 @@
-"""`apportion judge`: simulated social episodes scored by language models."""
+"""`apportion judge`: simulated social episodes scored by language models, and by people."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 from apportion.commands.parts.options import model_options, option_names, with_options
 from apportion.commands.parts.progress import shown_progress
+from apportion.commands.simulated.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
 
 if TYPE_CHECKING:
     from environments.sotopia.judging.judging import Judged, JudgingChoice
@@ -46,6 +47,9 @@ def judge_command(
     as_json: bool,
     preview: int | None,
     dry_run: bool,
+    sheet: Path | None,
+    ratings: tuple[str, ...],
+    rate: str | None,
     **model: Any,
 ) -> None:
     """Score the social episodes of CORPUS in seven dimensions (SOTOPIA-EVAL), each person by each judge.
@@ -54,7 +58,13 @@ def judge_command(
     is asked at temperature 0, paper@OTHER asks another one of the same server. The new corpus has all that CORPUS has
     and the ratings, reasoning in verdicts.jsonl. A score that a judge fails to give is missing, and so is the overall.
     Replies are kept: the same command goes on, and pays for none twice.
+
+    People rate on a form (--export-sheet, then --ratings) or in the terminal (--rate), into CORPUS-rated.
     """
+    people = PeopleOptions(sheet, ratings, rate)
+    if people.given:
+        by_people(people, corpus, out, without, model["model"], as_json)
+        return
     from corpus.corpus import Corpus
     from environments.sotopia.judging import pricing
     from environments.sotopia.judging.judging import JudgingChoice
@@ -93,4 +103,4 @@ def _tell(judged: Judged, out: Path, as_json: bool) -> None:
         sys.exit(1)
 
 
-judge_command = with_options(MODEL_OPTIONS, judge_command)
+judge_command = with_options((*PEOPLE_OPTIONS, *MODEL_OPTIONS), judge_command)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from corpus.session import Session
+from corpus.session import BACKGROUND_KINDS, Session
 from environments.sotopia.observation import KINDS, SPEAK
 from foundation.errors import UnitError
 from foundation.listing import listed
@@ -106,4 +106,6 @@ def act_of(text: str) -> tuple[str, str]:
 
 
 def _known(session: Session, speaker: str | None) -> tuple[Known, ...]:
-    return tuple(Known(one.kind, one.text) for one in session.backgrounds if one.speaker == speaker)
+    """In the order of a corpus, wherever the session is from: the same episode is the same question."""
+    known = [Known(one.kind, one.text) for one in session.backgrounds if one.speaker == speaker]
+    return tuple(sorted(known, key=lambda one: BACKGROUND_KINDS.index(one.kind)))

@@ -1,0 +1,70 @@
+"""A language model as the judge of an episode in play: for whoever plays sessions on, or compares agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from corpus.session import Background, Session, Turn
+from corpus.sotopia_eval import OVERALL, RANGES
+from environments.core import Environment
+from environments.sotopia.judging.episode import ReadEpisode
+from environments.sotopia.judging.language_model import ModelJudge
+from environments.to_corpus import heard_in
+from environments.verdict import Verdict
+from foundation.errors import UnitError
+from llm_client.asker import Complete
+
+
+@dataclass(frozen=True)
+class JudgedByModel:
+    """An `environments.verdict.Judge` that asks a model, as `apportion judge` does of a corpus.
+
+    Parameters
+    ----------
+    judge : ModelJudge
+        The model and its prompt.
+    complete : callable
+        Asks it (`llm_client.asker.Asker.complete`).
+    """
+
+    judge: ModelJudge
+    complete: Complete
+
+    @property
+    def called(self) -> str:
+        """The ratings' annotator."""
+        return self.judge.called
+
+    def verdict(self, environment: Environment) -> Verdict:
+        """The seven dimensions and ``overall`` of every agent; None where the model gave none, and of who is silent.
+
+        Raises
+        ------
+        InputError
+            No request can succeed until a person changes something.
+        StoppedError
+            The budget is used up.
+        """
+        unknown: Mapping[str, float | None] = dict.fromkeys((*RANGES, OVERALL))
+        scores = dict.fromkeys(environment.agents, unknown)
+        try:
+            episode = ReadEpisode.of(_session(environment))
+        except UnitError as error:
+            return Verdict(scores, str(error))
+        problems = []
+        for question in self.judge.questions(episode):
+            for given in question.ask(self.complete):
+                scores[given.target] = {**unknown, **{name: score for name, (score, _) in given.scores().items()}}
+                problems += [f"{given.target!r}: {given.given[name].cause}" for name in given.missing[:1]]
+        silent = [agent for agent in environment.agents if scores[agent] is unknown]
+        problems += [f"{agent!r} does nothing, so nobody can judge it" for agent in silent]
+        return Verdict(scores, "; ".join(problems) or None)
+
+
+def _session(environment: Environment) -> Session:
+    """The episode as the corpus would have it."""
+    heard = heard_in(environment, environment.steps)
+    turns = tuple(Turn(number, agent, text) for number, (agent, text) in enumerate(heard))
+    known = tuple(Background(speaker, kind, text) for speaker, kind, text in environment.backgrounds())
+    return Session(str(environment.seed), turns, backgrounds=known)

@@ -1,0 +1,11 @@
+"""What people are asked."""
+
+from corpus.sotopia_eval import RANGES
+from environments.sotopia.judging.people.dimensions import ASKED, asked_line
+from environments.sotopia.judging.verdict import DIMENSIONS
+
+
+def test_each_dimension_is_asked_with_its_range() -> None:
+    assert tuple(ASKED) == DIMENSIONS
+    for name, (low, high) in RANGES.items():
+        assert f", {low:g} to {high:g} (" in asked_line(name)

@@ -1,0 +1,82 @@
+"""What people have rated."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.sotopia.judging.people.kept import KEPT, NOT_RATED, KeptRatings, RatedKey, check_annotator, left
+from environments.sotopia.judging.verdict import DIMENSIONS, Given
+from foundation.errors import InputError
+
+WORDS = st.text(st.characters(codec="utf-8"))
+KEYS = st.builds(RatedKey, WORDS, WORDS, WORDS, st.sampled_from(DIMENSIONS))
+GIVEN = st.builds(Given, st.just(0), WORDS) | st.builds(Given, st.none(), st.just(""), WORDS)
+KEY = RatedKey("ann", "s", "Bob", "GOAL")
+
+
+@given(st.lists(st.dictionaries(KEYS, GIVEN, max_size=3), max_size=3))
+def test_what_is_added_is_there_and_later_ones_win(
+    tmp_path_factory: pytest.TempPathFactory, added: list[dict[RatedKey, Given]]
+) -> None:
+    folder = tmp_path_factory.mktemp("kept")
+    kept = KeptRatings.open(folder)
+    for ratings in added:
+        kept.add(ratings)
+    assert KeptRatings.open(folder).given == kept.given == {k: v for ratings in added for k, v in ratings.items()}
+
+
+@given(st.integers(0, 400))
+def test_a_kill_while_writing_costs_no_more_than_that_line(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    folder = tmp_path_factory.mktemp("kept")
+    KeptRatings.open(folder).add({KEY: Given(7, "why"), KEY._replace(dimension="SEC"): Given(-1, "ä")})
+    whole = (folder / KEPT).read_bytes()
+    (folder / KEPT).write_bytes(whole[:cut])
+    kept = KeptRatings.open(folder)
+    assert len(kept.given) == whole[:cut].count(b"\n")
+    kept.add({KEY: Given(3)})
+    assert KeptRatings.open(folder).given[KEY] == Given(3)
+
+
+def test_the_same_again_is_not_written_and_another_replaces_it(tmp_path: Path) -> None:
+    kept = KeptRatings.open(tmp_path)
+    assert kept.add({KEY: Given(7, "why")}) == 0
+    before = (tmp_path / KEPT).read_bytes()
+    assert kept.add({KEY: Given(7, "why")}) == 0 and (tmp_path / KEPT).read_bytes() == before
+    assert kept.add({KEY: Given(8, "why")}) == 1
+
+
+def test_what_is_not_rated_has_no_score_and_is_counted(tmp_path: Path) -> None:
+    kept = KeptRatings.open(tmp_path)
+    kept.add({KEY: Given(7, "why")})
+    (verdict,) = kept.verdicts()
+    assert verdict.given["GOAL"] == Given(7, "why") and verdict.overall is None and len(verdict.missing) == 6
+    assert verdict.given["SEC"].cause == NOT_RATED
+    assert left(kept, "ann", [("s", "Bob"), ("s", "Eve")]) == 13
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": 7.5}, r"line 1: no line of a rating \(score 7.5: a whole number from 0 to 10"),
+        ({"dimension": "FUN"}, "dimension 'FUN'; there are BEL"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    KeptRatings.open(tmp_path).add({KEY: Given(7)})
+    line = json.loads((tmp_path / KEPT).read_text())
+    (tmp_path / KEPT).write_text(json.dumps(line | change) + "\n")
+    with pytest.raises(InputError, match=message):
+        KeptRatings.open(tmp_path)
+    (tmp_path / KEPT).write_text("{}\n")
+    with pytest.raises(InputError, match="line 1: no line of a rating"):
+        KeptRatings.open(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", " ", " ann", "paper@m", "rules", "a\x1b[2J"])
+def test_a_name_that_is_no_persons_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="a person's name is needed"):
+        check_annotator(name)
+    assert check_annotator("Rater 1") == "Rater 1"
