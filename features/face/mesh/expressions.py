@@ -12,7 +12,6 @@ from features.face.mesh.detector import MeshDetector
 from features.face.mesh.eyes import blinks
 from features.face.mesh.frown import lowered
 from features.face.mesh.gaze import on_screen
-from features.face.mesh.mouth import asked_of_a_smile
 from features.face.mesh.mouth_open import is_open
 from features.face.mesh.nods import Poses, posed_events
 from features.face.mesh.reading import NOT_SEEN, Reading, read_face
@@ -24,10 +23,11 @@ from features.series import Span, sampled, smoothed
 from features.settings import FeatureSettings
 from foundation.arrays import Floats
 
-SMILE_SMOOTH_S = 1.0
-"""A smile is decided on the median of so many seconds: single syllables draw the mouth wide, too. On drawn clips 0.6
-and 1.0 s find the same smiles; with a singer who never smiles (`short_hamilton_clip.mp4`) 0.6 s has one sample in 22
-false."""
+SMILE_SMOOTH_S = 0.6
+"""A smile is decided on the median of so many seconds (three looks): single syllables draw the mouth wide, too, but a
+longer median swallows the pauses of a smile that speaks. Chosen on other films than the judged ones (docs/features.md)."""
+EXPRESSION_SMOOTH_S = 1.0
+"""The same for brows and an open mouth."""
 LEAST_CONFIDENCE = 0.25
 """Confidence below which nothing is said of the gaze."""
 
@@ -68,12 +68,11 @@ class MeshExpressions:
         scores, mouth = self._values(lambda told: told.smile), self._values(lambda told: told.mouth)
         brows, inner = self._values(lambda told: told.brows), self._values(lambda told: told.inner_brows)
         level = smoothed(times, scores, SMILE_SMOOTH_S)
-        enough = settings.smile_level + asked_of_a_smile(times, mouth)
         decided = {
-            "smile": np.where(np.isfinite(level), (level >= enough).astype(float), np.nan),
-            "frown": lowered(smoothed(times, inner, SMILE_SMOOTH_S)),
-            "brow_raise": raised(smoothed(times, brows, SMILE_SMOOTH_S)),
-            "mouth_open": is_open(smoothed(times, mouth, SMILE_SMOOTH_S)),
+            "smile": np.where(np.isfinite(level), (level >= settings.smile_level).astype(float), np.nan),
+            "frown": lowered(smoothed(times, inner, EXPRESSION_SMOOTH_S)),
+            "brow_raise": raised(smoothed(times, brows, EXPRESSION_SMOOTH_S)),
+            "mouth_open": is_open(smoothed(times, mouth, EXPRESSION_SMOOTH_S)),
         }
         eyes = self._eyes()
         traces = eyes.traces | {

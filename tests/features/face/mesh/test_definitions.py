@@ -16,7 +16,7 @@ from features.face.mesh.crop import Crop
 from features.face.mesh.eyes import NO_EYES, Eyes, blinks, eye_opening, iris_lift, iris_turn
 from features.face.mesh.gaze import gaze_confidence, gaze_yaw, on_screen
 from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
-from features.face.mesh.mouth import asked_of_a_smile, mouth_opening
+from features.face.mesh.mouth import mouth_opening
 from features.face.mesh.points import FacePoints, crop_of_face
 from features.face.mesh.smile import smile_score
 
@@ -178,13 +178,3 @@ def test_the_screen_is_at_the_camera_unless_somebody_looks_about():
     unknown = on_screen(np.array([math.nan, 0.0]), np.array([0.0, math.nan]), np.zeros(2), 60.0, 15.0)
     assert np.isnan(unknown).all()
     assert np.isnan(on_screen(np.array([math.nan, 0.0]), np.zeros(2), np.zeros(2), 1.0, 15.0)).tolist() == [True, False]
-
-
-def test_a_mouth_that_speaks_must_smile_more_broadly():
-    times = [n / 5 for n in range(20)]
-    speaking = np.where(np.arange(20) % 2, 0.25, 0.05)
-    assert asked_of_a_smile(times, np.full(20, 0.4)).tolist() == [0.0] * 20  # open, but quiet
-    assert asked_of_a_smile(times, speaking)[5:15] == pytest.approx(0.16, abs=0.01)
-    assert asked_of_a_smile(times, 3 * speaking).max() == 0.2
-    assert asked_of_a_smile(times, np.where(np.arange(20) % 2, math.nan, 0.1)).tolist() == [0.0] * 20
-    assert asked_of_a_smile([], np.zeros(0)).tolist() == []

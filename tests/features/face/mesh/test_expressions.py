@@ -52,7 +52,7 @@ def test_points_and_eyes_have_rates_of_their_own(monkeypatch):
     assert len(traces["eye_opening"].values) == 5 and len(traces["head_yaw_deg"].values) == 10
 
 
-def test_a_smile_is_decided_over_a_second(monkeypatch):
+def test_a_smile_is_decided_over_three_looks(monkeypatch):
     looks = [look()] * 20 + [look(1.0)] * 3 + [look()] * 20 + [look(1.0)] * 20
     series, traces, _ = told(monkeypatch, looks, mesh_rate_hz=10.0)
     assert series["smile"].values[:40].tolist() == [0.0] * 40  # A syllable is none.
