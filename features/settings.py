@@ -23,7 +23,7 @@ MESH_SETTINGS = (
     "gaze_angle_deg",
 )
 """Settings that only the back-end `mesh` reads."""
-MESH_DEFINITIONS = 5
+MESH_DEFINITIONS = 6
 """Grows when the mesh's points come to tell something else; what other back-ends measured stays what it is."""
 
 
@@ -253,6 +253,13 @@ class DescriptorThresholds(Settings):
     )
     throughout_fraction: float = Field(
         default=0.9, ge=0.0, le=1.0, description="Smiles, looks away, ... throughout: from here on."
+    )
+    look_s: float = Field(
+        default=0.4,
+        ge=0.0,
+        le=60.0,
+        description="Seconds between two looks at a face: throughout is told only where so long a time of something "
+        "else that no look saw would not change it.",
     )
     sure_coverage: float = Field(
         default=0.8,

@@ -12,7 +12,7 @@ from corpus.schema import DESCRIPTORS
 from corpus.session import ENVIRONMENT, Session
 from features.names import FACE_FEATURES, FEATURES, VOICE_FEATURES
 from features.settings import DescriptorSettings, DescriptorThresholds
-from features.spans import DURING, REPLY
+from features.spans import DURING, REPLY, turn_spans
 from features.words.baseline import Baseline, Measure, baselines
 from features.words.figures import in_json, in_numbers
 from features.words.observed import Observed
@@ -27,7 +27,11 @@ OF_A_LISTENER = ("mouth_open",)
 
 
 def describe_session(
-    session: Session, utterance_features: pa.Table, settings: DescriptorSettings, detector: str | None = None
+    session: Session,
+    utterance_features: pa.Table,
+    settings: DescriptorSettings,
+    detector: str | None = None,
+    reply_max_s: float = math.inf,
 ) -> pa.Table:
     """Say in words how each rater behaved during the target's turns and in their next reply.
 
@@ -37,6 +41,7 @@ def describe_session(
     that is seen elsewhere in the session is told as not seen. A reply to several turns of the target has one row, at
     the last of them, which names them all. ``detector`` is the back-end that found the faces
     (``FeatureSettings.detector``; None where that is not known): not everything that each of them measures is told.
+    ``reply_max_s`` seconds of a reply were measured.
     Only who rated whom is read from the ratings, never a score; where the environment rated, nobody is described.
 
     Returns the ``descriptors`` table, ordered by turn, rater and window. Source: language descriptors and the focus
@@ -49,6 +54,11 @@ def describe_session(
         rater: _Rater.of(rater, cells, speakers, settings.thresholds, _detector_of(session, rater, detector))
         for rater in {rater for rater, _ in pairs}
     }
+    lengths = {
+        (span.turn, rater, span.window): span.length_s
+        for rater in raters
+        for span in turn_spans(session, rater, reply_max_s)
+    }
     rows = []
     for turn in session.turns:
         for rater in (rater for rater, target in pairs if target == turn.speaker):
@@ -56,7 +66,8 @@ def describe_session(
             for window in (DURING, REPLY):
                 if window == REPLY and answered and answered[-1] != turn.turn:
                     continue  # Told at the last turn that the reply answers.
-                observed = raters[rater].in_window(cells.get((turn.turn, rater, window), {}), window)
+                at = (turn.turn, rater, window)
+                observed = raters[rater].in_window(cells.get(at, {}), window, lengths.get(at, math.inf))
                 text = _render(observed, settings, answered if window == REPLY else ())
                 if text is not None:
                     rows.append((session.session_id, turn.turn, rater, window, text, raters[rater].detector))
@@ -89,14 +100,14 @@ class _Rater:
         others_db = _others_db(rater, cells, speakers, thresholds)
         return cls(_usual(rater, cells, speakers, thresholds), others_db, is_seen, detector, thresholds)
 
-    def in_window(self, cell: Mapping[str, Measure], window: str) -> Observed:
-        """What of ``cell`` (a window of this rater) was observed well enough."""
+    def in_window(self, cell: Mapping[str, Measure], window: str, length_s: float) -> Observed:
+        """What of ``cell`` (a window of this rater, ``length_s`` seconds long) was observed well enough."""
         measures = _usable(cell, self.thresholds)
         if window == REPLY:
             measures = {name: measure for name, measure in measures.items() if name not in OF_A_LISTENER}
         filmed = any(name in cell for name in FACE_FEATURES)
         hidden = filmed and self.is_seen and not _is_seen(cell, self.thresholds)
-        return Observed(measures, self.usual, self.others_db, hidden, self.detector)
+        return Observed(measures, self.usual, self.others_db, hidden, self.detector, length_s)
 
 
 def _detector_of(session: Session, person: str, detector: str | None) -> str | None:

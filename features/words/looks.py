@@ -21,7 +21,8 @@ def look_phrases(observed: Observed, thresholds: DescriptorThresholds) -> list[s
         change = observed.remarkable_change(emotion.feature, thresholds.emotion_change, thresholds.above_sd)
         if mean >= thresholds.emotion_probability:
             level = ""
-            if mean >= thresholds.emotion_throughout:
+            seen_enough = 1.0 - observed.unknown_share(thresholds) + 1e-9 >= thresholds.throughout_fraction
+            if mean >= thresholds.emotion_throughout and seen_enough:
                 level = f" throughout{observed.while_seen(emotion.feature, thresholds)}"
             told.append(f"{emotion.look.plain}{level}{beside_usual(change)}")
         elif change:

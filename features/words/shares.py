@@ -61,13 +61,15 @@ def share_phrase(share: Share, observed: Observed, thresholds: DescriptorThresho
         mean, change = 1.0 - mean, change and -change
     level = None
     if share.feature not in ONLY_RELATIVE.get(observed.detector or "", ()):
-        level = _level(share, mean, thresholds)
+        level = _level(share, mean, observed.unknown_share(thresholds), thresholds)
     if level is not None:
         return f"{share.plain} {level}{observed.while_seen(share.feature, thresholds)}{beside_usual(change)}"
     return f"{share.plain}{beside_usual(change).lstrip(',')}" if change else None
 
 
-def _level(share: Share, mean: float, thresholds: DescriptorThresholds) -> str | None:
+def _level(share: Share, mean: float, unknown: float, thresholds: DescriptorThresholds) -> str | None:
+    """The highest level that is reached; throughout only where what is not known (`unknown`) counts against it."""
+    held = {THROUGHOUT: mean - unknown}
     # A share that is computed as 1 - mean may miss its threshold by a rounding.
-    reached = [words for name, words in share.levels if mean + 1e-9 >= getattr(thresholds, name)]
+    reached = [words for name, words in share.levels if held.get(words, mean) + 1e-9 >= getattr(thresholds, name)]
     return reached[-1] if reached else None

@@ -64,8 +64,9 @@ def _describe(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from features.words.describe import describe_session
 
     measured = inputs.required("features", "utterance_features")
-    detector = chosen_detector(config.features)
-    return Outputs({"descriptors": describe_session(inputs.session, measured, config.describe, detector)})
+    faces = config.features
+    descriptors = describe_session(inputs.session, measured, config.describe, chosen_detector(faces), faces.reply_max_s)
+    return Outputs({"descriptors": descriptors})
 
 
 def _describe_settings(config: Config, unit: Unit) -> Mapping[str, Any]:

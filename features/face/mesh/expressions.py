@@ -24,8 +24,8 @@ from features.settings import FeatureSettings
 from foundation.arrays import Floats
 
 SMILE_SMOOTH_S = 0.6
-"""A smile is decided on the median of so many seconds (three looks): single syllables draw the mouth wide, too, but a
-longer median swallows the pauses of a smile that speaks. Chosen on other films than the judged ones (docs/features.md)."""
+"""A smile is decided on the median of so many seconds (three looks): single syllables draw the mouth wide, too, and a
+longer median swallows short smiles. Chosen with `smile_level` on films of other people (docs/features.md)."""
 EXPRESSION_SMOOTH_S = 1.0
 """The same for brows and an open mouth."""
 LEAST_CONFIDENCE = 0.25

@@ -21,6 +21,9 @@ Heads that speak stay below (docs/features.md)."""
 LONGEST_SWING_S = 0.45
 """From one half-way to the next, and for a way itself: 1.1 Hz. Nods have 1.5 to 4.5 ways to and fro a second (Hadar et
 al., 1983); what is slower is a look there and back."""
+COMES_BACK = 0.5
+"""Least size of a swing in sizes of the one before it, and the other way round: a head that nods comes back. One that
+sinks or is thrown back goes far one way and little the other, and what follows is another movement."""
 UNDER_WAY = 0.15
 """A swing begins when this share of its way is gone, and ends when this share is left: heads rest between swings."""
 TURNED_DEG = 2.0
@@ -52,11 +55,11 @@ def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSetti
     """All nods and shakes in the paths of a person's head: ``nod_crossings`` + 1 swings in a row, to and fro.
 
     Three swings, with the default: down, up and down again. A single dip, down and up, is none: people who speak make
-    many. Every swing goes ``SWING`` times ``nod_range``, as many as are needed ``FULL_SWING`` times, and takes at most
-    ``LONGEST_SWING_S``. The swings are those of the followed face, because the points are found too rarely for a nod of
-    4 Hz and the networks' pitch moves with a mouth that speaks; which axis they belong to, the pose tells: a head that
-    nods on a body that sways moves aside, too. Where the head hardly turned (``TURNED_DEG``), the path must go
-    ``nod_axis_ratio`` times as far along as across.
+    many. Every swing goes ``SWING`` times ``nod_range``, as many as are needed ``FULL_SWING`` times, takes at most
+    ``LONGEST_SWING_S``, and comes back (``COMES_BACK``). The swings are those of the followed face, because the points
+    are found too rarely for a nod of 4 Hz and the networks' pitch moves with a mouth that speaks; which axis they
+    belong to, the pose tells: a head that nods on a body that sways moves aside, too. Where the head hardly turned
+    (``TURNED_DEG``), the path must go ``nod_axis_ratio`` times as far along as across.
     """
     return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
 
@@ -71,19 +74,24 @@ class Swing:
 
 
 def swings_in_a_row(times_s: Floats, values: Floats, smallest: float) -> Iterator[list[Swing]]:
-    """Each longest row of ways to and fro, at least ``smallest`` of ``values`` [F] (face heights) and fast enough."""
+    """Each longest row of ways to and fro, at least ``smallest`` of ``values`` [F] (face heights), fast and alike."""
     row: list[Swing] = []
     halfway_s = -np.inf
     for first, last in pairwise(turning_points(values, smallest)):
         began_s, middle_s, ended_s = _way(times_s[first : last + 1], values[first : last + 1])
         fast = ended_s - began_s <= LONGEST_SWING_S
-        if row and not (fast and middle_s - halfway_s <= LONGEST_SWING_S):
+        size = abs(float(values[last] - values[first]))
+        if row and not (fast and middle_s - halfway_s <= LONGEST_SWING_S and _alike(size, row[-1].size)):
             yield row
             row = []
-        row += [Swing(began_s, ended_s, abs(float(values[last] - values[first])))] if fast else []
+        row += [Swing(began_s, ended_s, size)] if fast else []
         halfway_s = middle_s
     if row:
         yield row
+
+
+def _alike(first: float, second: float) -> bool:
+    return min(first, second) >= COMES_BACK * max(first, second)
 
 
 def _way(times_s: Floats, values: Floats) -> tuple[float, float, float]:

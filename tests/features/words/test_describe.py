@@ -44,7 +44,7 @@ def test_the_rater_is_described_in_the_targets_turns_and_replies():
     assert _texts(found) == {
         (0, "bob", "during"): "as usual",
         (0, "bob", "reply"): "as usual",
-        (2, "bob", "during"): "smiles throughout, more than usual",
+        (2, "bob", "during"): "smiles most of the time, more than usual",
         (2, "bob", "reply"): "pitch above usual",
         (4, "bob", "during"): "nods twice",
         (4, "bob", "reply"): "as usual",
@@ -54,6 +54,16 @@ def test_the_rater_is_described_in_the_targets_turns_and_replies():
     assert [(r["turn"], r["window"]) for r in found.to_pylist()] == sorted(
         (r["turn"], r["window"]) for r in found.to_pylist()
     )
+
+
+def test_a_level_throughout_needs_a_window_of_several_looks():
+    turns = tuple(replace(turn, start_s=10.0 * turn.turn, end_s=10.0 * turn.turn + 9.0) for turn in TURNS)
+    rows = [*_bob(), *((turn, "bob", "reply", "smile", 0.95, 1.0) for turn in (0, 2))]
+    long = replace(SESSION, turns=turns)
+    for reply_max_s, level in ((10.0, "throughout"), (2.0, "most of the time")):
+        texts = _texts(describe_session(long, _table(rows), SETTINGS, reply_max_s=reply_max_s))
+        assert f"smiles {level}, more than usual" in texts[2, "bob", "reply"]
+        assert texts[2, "bob", "during"] == "smiles most of the time, more than usual"  # 0.9 of the looks, and 0.4 s
 
 
 def test_where_the_environment_rated_nobody_is_described():

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from features.emotions import EMOTIONS
@@ -20,8 +22,15 @@ USUAL = {
 }
 
 
-def _say(thresholds: DescriptorThresholds = THRESHOLDS, usual=USUAL, coverage=1.0, **means: float | None) -> str | None:
-    return in_words(Observed({name: Measure(mean, coverage) for name, mean in means.items()}, usual), thresholds)
+def _say(
+    thresholds: DescriptorThresholds = THRESHOLDS,
+    usual=USUAL,
+    coverage=1.0,
+    length_s: float = math.inf,
+    **means: float | None,
+) -> str | None:
+    measures = {name: Measure(mean, coverage) for name, mean in means.items()}
+    return in_words(Observed(measures, usual, length_s=length_s), thresholds)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +147,29 @@ def test_a_face_seen_for_a_part_of_the_time_is_told_while_seen():
     assert _say(coverage=0.8, smile=0.9) == "smiles throughout, more than usual"
     assert _say(coverage=0.6, happiness=0.9) == "looks happy throughout while seen, more than usual"
     assert _say(DescriptorThresholds(sure_coverage=0.5), coverage=0.6, smile=0.05) == "smiles less than usual"
+
+
+@pytest.mark.parametrize(
+    ("length_s", "smile", "level"),
+    [
+        (2.0, 1.0, "most of the time"),  # two looks at its ends leave a fifth of it open
+        (3.9, 1.0, "most of the time"),
+        (4.0, 1.0, "throughout"),
+        (4.0, 0.99, "most of the time"),
+        (10.0, 0.94, "throughout"),
+        (10.0, 0.93, "most of the time"),
+        (0.0, 1.0, "most of the time"),
+    ],
+)
+def test_throughout_leaves_room_for_what_happened_between_two_looks(length_s, smile, level):
+    assert _say(length_s=length_s, smile=smile) == f"smiles {level}, more than usual"
+
+
+def test_an_emotion_throughout_needs_a_window_that_is_long_enough_too():
+    assert _say(length_s=4.0, happiness=0.9) == "looks happy throughout, more than usual"
+    assert _say(length_s=3.9, happiness=0.9) == "looks happy, more than usual"
+    often = DescriptorThresholds(look_s=0.0)
+    assert _say(often, length_s=0.5, happiness=0.9) == "looks happy throughout, more than usual"
 
 
 def test_blinks_are_told_only_where_they_are_far_from_usual():
