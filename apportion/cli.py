@@ -25,6 +25,7 @@ from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.simulated import judge as judge_commands
 from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
+from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tasks as tasks_commands
 from apportion.commands.simulated import tournament as tournament_commands
 from apportion.hints import hint_for
@@ -72,6 +73,7 @@ cli.add_section(
         generate_commands.generate_command,
         compare_commands.compare_command,
         export_commands.export_command,
+        tables_commands.tables_group,
     ),
 )
 cli.add_section("Models and replies", (models.models_group, llm_cache.llm_cache_group))

@@ -11,6 +11,7 @@ import numpy as np
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
+from foundation.resampling import drawn_counts
 
 Statistic = Callable[[Floats], Floats]
 """From sums over sessions [shape=(..., C)] to the figure [shape=(...)]; NaN where it is not defined."""
@@ -52,13 +53,7 @@ def resample_counts(sessions: int, settings: EvaluationSettings) -> Floats:
     float64 [shape=(B, S)]
         Rows sum to S; read-only.
     """
-    rng = np.random.default_rng(settings.seed)
-    drawn = rng.integers(0, sessions, size=(settings.bootstrap, sessions))
-    offsets = np.arange(settings.bootstrap)[:, None] * sessions
-    counts = np.bincount((drawn + offsets).ravel(), minlength=settings.bootstrap * sessions)
-    result = counts.reshape(settings.bootstrap, sessions).astype(np.float64)
-    result.flags.writeable = False
-    return result
+    return drawn_counts(sessions, settings.bootstrap, settings.seed)
 
 
 def resample(sums: Floats, statistic: Statistic, settings: EvaluationSettings) -> Sampled:

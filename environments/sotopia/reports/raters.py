@@ -1,0 +1,194 @@
+"""Whose scores are compared: which annotators are judges, and which are people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpus.corpus import Corpus
+from environments.sotopia.judging.verdict_file import read_verdicts
+from environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, is_human, read_scored
+from environments.verdict import BY_RULES
+from foundation.errors import InputError
+from foundation.listing import first_few, listed
+from foundation.nearest import did_you_mean
+
+RULES = BY_RULES.called
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is reported.
+
+    Parameters
+    ----------
+    corpora : tuple of Path
+        Simulated episodes with ratings.
+    judge : str, optional
+        The annotator whose scores the tables are of; None: the one with the most, people and ``rules`` apart.
+    people : tuple of str
+        Annotators that are people, or folders of corpora: whoever rates there, and in none of ``corpora``, is one.
+    humans : tuple of str
+        Names of further agents that are people, beside `environments.sotopia.reports.scored.HUMANS`.
+    called : callable
+        What a caller calls these, for errors.
+    """
+
+    corpora: tuple[Path, ...]
+    judge: str | None = None
+    people: tuple[str, ...] = ()
+    humans: tuple[str, ...] = ()
+    called: Callable[[str], str] = str
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Episodes with their ratings, and who gave them.
+
+    Parameters
+    ----------
+    seats : tuple of Seat
+        Everybody who took part.
+    judge : str
+        The annotator whose scores the tables are of.
+    judges : tuple of str
+        All annotators that are no people, ``judge`` first; ``rules`` is one of them where it is ``judge``.
+    people : tuple of str
+        Annotators that are people.
+    humans : tuple of str
+        As in `Choice`.
+    notes : tuple of str
+        What a reader should know.
+    """
+
+    seats: tuple[Seat, ...]
+    judge: str
+    judges: tuple[str, ...]
+    people: tuple[str, ...] = ()
+    humans: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def played_by_people(self, seat: Seat) -> bool:
+        """Whether a person played."""
+        return is_human(seat.agent, self.humans)
+
+    def by_people(self, seat: Seat, dimension: str) -> list[float]:
+        """What people gave somebody in a dimension."""
+        scores = (seat.score(person, dimension) for person in self.people)
+        return [score for score in scores if score is not None]
+
+    def human_score(self, seat: Seat, dimension: str) -> float | None:
+        """The mean over people (section 5.1); None where nobody rated it."""
+        scores = self.by_people(seat, dimension)
+        return sum(scores) / len(scores) if scores else None
+
+
+def told(judge: str) -> str:
+    """An annotator in a title; what rules say is never called SOTOPIA-EVAL."""
+    return f"{judge!r} (rules; not SOTOPIA-EVAL)" if judge == RULES else repr(judge)
+
+
+def read_rated(choice: Choice) -> Rated:
+    """Read corpora, and find out who is who.
+
+    Raises
+    ------
+    InputError
+        A folder that is no corpus, nothing is rated, an unknown annotator, a corpus of people that shares no episode
+        with the others or has nobody new; what `read_scored` raises.
+    """
+    if not choice.corpora:
+        raise InputError(f"no corpus; give {choice.called('corpora')}")
+    corpora = [Corpus.open(path) for path in choice.corpora]
+    seats = read_scored(corpora)
+    if not annotators(seats):
+        raise InputError(
+            f"{', '.join(map(str, choice.corpora))}: nobody's scores of {choice.called('corpora')} are ratings by the "
+            "environment in the dimensions of SOTOPIA (GOAL, BEL, KNO, SEC, REL, SOC, FIN), so there is nothing to "
+            "report. Have the episodes judged, or simulate or import some that are"
+        )
+    first = set(annotators(seats))
+    people: dict[str, None] = {}
+    notes: list[str] = []
+    for name in choice.people:
+        if name == RULES:
+            raise InputError(f"{choice.called('people')}: {RULES!r} is no person")
+        if name in first:
+            people[name] = None
+        elif Path(name).exists():
+            theirs = Corpus.open(name)
+            people |= dict.fromkeys(_new_people(theirs, first, choice))
+            seats, note = _with_theirs(corpora, theirs, seats)
+            corpora.append(theirs)
+            notes += note
+        else:
+            raise InputError(_unknown(name, first, f"{choice.called('people')}: neither an annotator nor a folder"))
+    judge, judges = _judges(annotators(seats), people, choice)
+    unknown = sum(seat.agent is None for seat in seats)
+    if unknown:
+        notes.append(
+            f"of {unknown:,} of {len(seats):,} parts it is not told who played them: no table by agent has them"
+        )
+    if judge == NOT_NAMED:
+        notes.append("the judge is not named in the corpus")
+    notes += _causes(corpora, judge)
+    return Rated(tuple(seats), judge, judges, tuple(people), choice.humans, tuple(notes))
+
+
+def _causes(corpora: Sequence[Corpus], judge: str) -> list[str]:
+    """Why scores of the judge are missing, where its verdicts lie beside the tables."""
+    missing = {
+        (verdict.session_id, verdict.target, dimension): verdict.given[dimension].cause or "not told"
+        for corpus in corpora
+        for verdict in read_verdicts(corpus.root)
+        if verdict.judge == judge
+        for dimension in verdict.missing
+    }
+    causes = [f"{times:,} x {cause:.200}" for cause, times in Counter(missing.values()).most_common()]
+    return (
+        [f"why scores of {judge!r} are missing, by its verdicts: {listed(causes, 5, separator='; ')}"] if causes else []
+    )
+
+
+def _new_people(theirs: Corpus, known: Collection[str], choice: Choice) -> list[str]:
+    named = annotators(read_scored([theirs]))
+    new = [name for name in named if name not in known and name != RULES]
+    if not new:
+        there = (
+            f"it has {first_few(list(named))}, who rate in the other corpora, too" if named else "nobody rates there"
+        )
+        raise InputError(f"{theirs.root}: nobody there is a person of {choice.called('people')}: {there}. Name people")
+    return new
+
+
+def _with_theirs(corpora: Sequence[Corpus], theirs: Corpus, seats: Sequence[Seat]) -> tuple[list[Seat], list[str]]:
+    """The same episodes with the ratings of a corpus by people; episodes that are only there are left out."""
+    there = {(seat.episode, seat.name) for seat in seats}
+    both = [seat for seat in read_scored([*corpora, theirs]) if (seat.episode, seat.name) in there]
+    own = read_scored([theirs])
+    strange = sum((seat.episode, seat.name) not in there for seat in own)
+    if strange == len(own):
+        raise InputError(
+            f"{theirs.root}: none of its {theirs.sessions.num_rows:,} sessions is an episode of the other corpora (the "
+            "same id and the same words); give the ratings of these"
+        )
+    return both, [f"{theirs.root}: {strange:,} parts in episodes of no other corpus left out"] if strange else []
+
+
+def _judges(named: Mapping[str, int], people: Collection[str], choice: Choice) -> tuple[str, tuple[str, ...]]:
+    if choice.judge is not None and (choice.judge not in named or choice.judge in people):
+        others = [name for name in named if name not in people]
+        what = "is one of the people" if choice.judge in people else "no ratings by"
+        raise InputError(_unknown(choice.judge, others, f"{choice.called('judge')}: {what}"))
+    models = [name for name in named if name not in people and name != RULES]
+    if not models and RULES not in named:
+        raise InputError(f"every annotator is one of the people; leave the judge out of {choice.called('people')}")
+    judge = choice.judge or (models[0] if models else RULES)
+    return judge, (judge, *(name for name in models if name != judge))
+
+
+def _unknown(name: str, there: Collection[str], what: str) -> str:
+    known = f"there are {first_few(sorted(there), 10)}" if there else "there are none"
+    return f"{what}: {name!r}; {did_you_mean(name, there, known)}"

@@ -1,0 +1,126 @@
+"""All tables of SOTOPIA that ratings of episodes allow, and why the others are not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.sotopia_eval import RANGES
+from environments.sotopia.reports import against_people, between_people, models, people_playing
+from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.scored import TaskId
+from environments.sotopia.reports.statistics import Sampling
+from environments.sotopia.reports.table import SIMULATED, Table, plain, safe
+from foundation.errors import InputError
+from foundation.files import write_atomically
+from foundation.listing import first_few
+
+HEAD = "Social episodes, rated"
+NAME = "report"
+"""Of the files that hold everything."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables in the order of the paper, and what they are made of."""
+
+    facts: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+    def text(self) -> str:
+        """For a terminal."""
+        return "\n\n".join(
+            [f"{HEAD} ({SIMULATED})", "\n".join(map(plain, self.facts)), *(t.text() for t in self.tables)]
+        )
+
+    def markdown(self) -> str:
+        """As Markdown."""
+        facts = "\n".join(f"- {safe(fact)}" for fact in self.facts)
+        return "\n\n".join([f"# {HEAD} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"simulated": True, "facts": list(self.facts), "tables": [table.to_json() for table in self.tables]}
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write it whole and each table as .txt, .md and .json, figures also as .svg.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written to.
+        """
+        files = _files(NAME, self.text(), self.markdown(), self.to_json())
+        for table in self.tables:
+            files |= _files(table.key, table.text(), table.markdown() + "\n", table.to_json())
+            if table.picture:
+                files[f"{table.key}.svg"] = table.picture
+        try:
+            for name, content in files.items():
+                write_atomically(folder / name, content)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror or error}); name another folder") from None
+        return [folder / name for name in files]
+
+
+def report(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None = None) -> Report:
+    """Make all tables.
+
+    Parameters
+    ----------
+    rated : Rated
+        Episodes with their ratings, and who gave them.
+    sampling : Sampling
+        Of intervals.
+    hard : collection of TaskId, optional
+        Which tasks count as hard, for Tables 3, G.4 and Figure G.5; None: not told.
+    """
+    tables = (
+        against_people.table_1(rated, sampling),
+        against_people.figure_2(rated, sampling),
+        between_people.table_e1(rated, sampling),
+        models.table_2(rated, sampling),
+        models.figure_3(rated, sampling),
+        people_playing.table_3(rated, sampling, hard),
+        people_playing.words_a_turn(rated, sampling),
+        against_people.table_g1(rated, sampling),
+        against_people.table_g2(rated, sampling),
+        *between_people.perceived_ranges(rated, sampling),
+        models.table_g3(rated, sampling),
+        models.figure_g4(rated, sampling),
+        models.figure_g5(rated, sampling, hard),
+        people_playing.table_g4(rated, sampling, hard),
+    )
+    return Report(_facts(rated, sampling), tables)
+
+
+def _facts(rated: Rated, sampling: Sampling) -> tuple[str, ...]:
+    episodes = len({seat.episode for seat in rated.seats})
+    others = rated.judges[1:]
+    people = f"people: {len(rated.people)} ({first_few(rated.people, 5)})" if rated.people else "no people rate"
+    also = f"; further judges: {first_few(others, 5)}" if others else ""
+    return (
+        f"{episodes:,} episodes, {len(rated.seats):,} parts in them; judge {told(rated.judge)}{also}; {people}",
+        *_unrated(rated),
+        f"intervals: {sampling.confidence:.0%}, {sampling.resamples:,} resamples of the episodes (percentiles), seed "
+        f"{sampling.seed}",
+        *rated.notes,
+    )
+
+
+def _unrated(rated: Rated) -> list[str]:
+    """What the judge has not scored, which counts nowhere and is no 0."""
+    missing = {dim: sum(seat.score(rated.judge, dim) is None for seat in rated.seats) for dim in RANGES}
+    told_so = [f"{dim} {count:,}" for dim, count in missing.items() if count]
+    return [f"not rated by judge {told(rated.judge)}, and counted nowhere: {', '.join(told_so)} parts"] * bool(told_so)
+
+
+def _files(name: str, text: str, markdown: str, document: dict[str, Any]) -> dict[str, str]:
+    return {
+        f"{name}.txt": text + "\n",
+        f"{name}.md": markdown,
+        f"{name}.json": json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    }

@@ -1,0 +1,205 @@
+"""Who played, with whom, what was said and how it was rated: one value a person and episode, out of any corpora."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from corpus.corpus import Corpus
+from corpus.session import ENVIRONMENT, Session
+from corpus.sotopia_eval import RANGES
+from environments.sotopia.observation import KINDS
+from environments.sotopia.tasks import Task
+from foundation.errors import InputError
+from foundation.files import digest
+
+NOT_NAMED = "not named"
+"""An annotator, or an agent, of whom nothing is told (the importer's words)."""
+HUMANS = ("person", "human")
+"""What a person who plays is called as an agent; behind it may follow ``:``, ``@`` or ``-`` and more."""
+OVERALL = "Overall"
+"""The mean of the seven dimensions (section 6), as a dimension of its own."""
+PAPER = "paper@"
+"""How a judge in the wording of Appendix D is called; its model follows."""
+_AGENTS, _JUDGE, _AND = ", agents ", ", judge ", " and "
+_ACTS = tuple(f"[{kind}]" for kind in KINDS)
+
+
+@dataclass(frozen=True)
+class TaskId:
+    """What tells a task from every other: its scenario, and by seat who wants what."""
+
+    scenario: str
+    people: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, task: Task) -> TaskId:
+        """That of a task."""
+        names = [character.name for character in task.characters]
+        return cls(task.scenario.context, tuple(zip(names, task.scenario.goals, strict=True)))
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One who took part in one episode.
+
+    Parameters
+    ----------
+    episode : str
+        A name that no other episode of the reading has.
+    corpus : str
+        Where it is from; ``session`` is its id there.
+    name : str
+        The character's.
+    agent : str, optional
+        Who played it: a model, a script, a person; None is not told.
+    partners : tuple of str or None
+        Who played the others.
+    task : TaskId
+        What was played.
+    words : tuple of int
+        How many words each of its utterances has; other acts are none.
+    acts : int
+        All of its acts that the corpus holds.
+    scores : mapping
+        By annotator and dimension; what is not there was not rated.
+    """
+
+    episode: str
+    corpus: str
+    session: str
+    name: str
+    agent: str | None
+    partners: tuple[str | None, ...]
+    task: TaskId
+    words: tuple[int, ...]
+    acts: int
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def score(self, annotator: str, dimension: str) -> float | None:
+        """What an annotator gave; `OVERALL` is the mean of the seven, None as soon as one of them is."""
+        given = self.scores.get(annotator, {})
+        if dimension != OVERALL:
+            return given.get(dimension)
+        return sum(given[name] for name in RANGES) / len(RANGES) if set(given) >= set(RANGES) else None
+
+
+def is_human(agent: str | None, called: Sequence[str] = ()) -> bool:
+    """Whether an agent is a person, by its name: one of `HUMANS`, or of ``called``.
+
+    >>> is_human("person"), is_human("human-7"), is_human("gpt-4"), is_human("ann", ["ann"])
+    (True, True, False, True)
+    """
+    if agent is None:
+        return False
+    first = agent.casefold()
+    for mark in ":@- ":
+        first = first.split(mark)[0]
+    return first in HUMANS or agent in called
+
+
+def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:
+    """Everybody in the episodes of several corpora.
+
+    Sessions of one id and the same words in two corpora are one episode, and their ratings are put together: so a
+    corpus with further ratings may stand beside the one that it was made from.
+
+    Raises
+    ------
+    InputError
+        A score off its range, or two of one annotator for the same thing that differ.
+    """
+    merged: dict[tuple[str, str], Seat] = {}
+    for corpus in corpora:
+        rated = _ratings(corpus)
+        for session in corpus.iter_sessions():
+            words = digest([session.session_id, *([turn.speaker, turn.text] for turn in session.turns)])
+            for seat in _seats(session, str(corpus.root), words):
+                scores = rated.get((session.session_id, seat.name), {})
+                before = merged.get((words, seat.name))
+                if before is None:
+                    merged[words, seat.name] = replace(seat, scores=scores)
+                else:
+                    merged[words, seat.name] = replace(before, scores=_together(before, scores, corpus))
+    return list(merged.values())
+
+
+def annotators(seats: Iterable[Seat]) -> dict[str, int]:
+    """By name how many scores each annotator gave, the most first, the paper's wording before others of as many.
+
+    Who is not named comes last.
+    """
+    counts: dict[str, int] = {}
+    for seat in seats:
+        for name, given in seat.scores.items():
+            counts[name] = counts.get(name, 0) + len(given)
+    return dict(
+        sorted(
+            counts.items(), key=lambda item: (item[0] == NOT_NAMED, -item[1], not item[0].startswith(PAPER), item[0])
+        )
+    )
+
+
+def _seats(session: Session, corpus: str, episode: str) -> Iterator[Seat]:
+    names = list(dict.fromkeys(turn.speaker for turn in session.turns))
+    agents = played_by(session.source or "", len(names))
+    scenario = next((one.text for one in session.backgrounds if one.kind == "scenario" and one.speaker is None), "")
+    goals = {one.speaker: one.text for one in session.backgrounds if one.kind == "goal"}
+    task = TaskId(scenario, tuple((name, goals.get(name, "")) for name in names))
+    for number, name in enumerate(names):
+        texts = [turn.text for turn in session.turns if turn.speaker == name]
+        words = tuple(len(text.split()) for text in texts if not text.startswith(_ACTS))
+        partners = tuple(agent for other, agent in enumerate(agents) if other != number)
+        yield Seat(
+            episode, corpus, session.session_id, name, agents[number], partners, task, words, len(texts)
+        )  # fmt: skip
+
+
+def played_by(source: str, people: int) -> list[str | None]:
+    """By seat who played, as the source of a session says; None where it does not.
+
+    ``people`` have acted, in the order of the seats; who was silent to the end comes behind them.
+
+    >>> played_by("simulated: sotopia, agents gpt-4 and person, judge rules", 2)
+    ['gpt-4', 'person']
+    >>> played_by("simulated: sotopia, agents not named, judge not named", 2)
+    [None, None]
+    """
+    _, _, rest = source.partition(_AGENTS)
+    agents = rest.rpartition(_JUDGE)[0].split(_AND) if rest else []
+    if len(agents) < people:
+        return [None] * people
+    return [None if agent == NOT_NAMED else agent for agent in agents]
+
+
+def _ratings(corpus: Corpus) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
+    found: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for row in corpus.ratings.to_pylist():
+        if row["rater"] != ENVIRONMENT or row["name"] not in RANGES:
+            continue
+        (low, high), score = RANGES[row["name"]], row["score"]
+        annotator = row["annotator"] or NOT_NAMED
+        if score is None or not math.isfinite(score) or not low <= score <= high:
+            raise InputError(
+                f"{corpus.root}: session {row['session_id']}: {row['name']} of {row['target']!r} by {annotator!r} is "
+                f"{score}; {low:g} to {high:g} are allowed. Correct the table ratings."
+            )
+        found.setdefault((row["session_id"], row["target"]), {}).setdefault(annotator, {})[row["name"]] = score
+    return found
+
+
+def _together(
+    seat: Seat, scores: Mapping[str, Mapping[str, float]], corpus: Corpus
+) -> dict[str, Mapping[str, float]]:  # fmt: skip
+    both = dict(seat.scores)
+    for annotator, given in scores.items():
+        before = both.get(annotator, {})
+        for name in set(before) & set(given):
+            if before[name] != given[name]:
+                raise InputError(
+                    f"session {seat.session}: {name} of {seat.name!r} by {annotator!r} is {before[name]:g} in "
+                    f"{seat.corpus} and {given[name]:g} in {corpus.root}; leave one of the corpora out"
+                )
+        both[annotator] = {**before, **given}
+    return both

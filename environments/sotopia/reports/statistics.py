@@ -1,0 +1,171 @@
+"""Correlation, agreement and means of scores, with intervals from a bootstrap over episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import stats
+
+from foundation.arrays import Floats
+from foundation.resampling import drawn_counts
+
+FEWEST_PAIRS = 3
+"""With two pairs every correlation is 1 or -1."""
+_counts = lru_cache(maxsize=4)(drawn_counts)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How intervals are made: ``resamples`` of the episodes by ``seed``, percentiles that hold ``confidence``."""
+
+    resamples: int = 2000
+    seed: int = 0
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure.
+
+    Parameters
+    ----------
+    value : float
+    items : int
+        How many scores, pairs of scores or rated persons it is made of.
+    episodes : int
+        From how many episodes these are.
+    low, high : float, optional
+        Ends of the interval; None with a single episode, or where most resamples give no figure.
+    p : float, optional
+        Of the test that belongs to it.
+    """
+
+    value: float
+    items: int
+    episodes: int
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A figure that is not there, and why."""
+
+    reason: str
+
+
+Figure = Value | Missing
+
+
+def mean(episodes: Sequence[str], x: Sequence[float], sampling: Sampling) -> Figure:
+    """The mean of scores [shape=(N,)], each from one of ``episodes``; two of one episode are drawn together."""
+    if not x:
+        return Missing("no scores")
+    sums = _sums(episodes, np.ones(len(x)), np.asarray(x, float))
+    return _value(sums, lambda s: s[..., 1] / s[..., 0], len(x), sampling)
+
+
+def pearson(episodes: Sequence[str], x: Sequence[float], y: Sequence[float], sampling: Sampling) -> Figure:
+    """Pearson's correlation of pairs of scores [shape=(N,)], with its two-sided p.
+
+    Fewer than 3 pairs, or one side without spread, give none: scipy would say NaN.
+    """
+    if len(x) < FEWEST_PAIRS:
+        return Missing(f"fewer than {FEWEST_PAIRS} pairs ({len(x)})")
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    for side, values in (("judge", a), ("people", b)):
+        if np.ptp(values) == 0:
+            return Missing(f"constant: all {len(values)} scores of the {side} are {values[0]:g}")
+    p = float(stats.pearsonr(a, b).pvalue)
+    # Deviations from the mean, so that sums of squares lose no digits.
+    a, b = a - a.mean(), b - b.mean()
+    value = _value(_sums(episodes, np.ones(len(a)), a, b, a * a, b * b, a * b), _correlation, len(a), sampling)
+    return Value(value.value, value.items, value.episodes, value.low, value.high, p)
+
+
+def students_t(x: Sequence[float], y: Sequence[float]) -> float | Missing:
+    """The two-sided p of Student's t-test (equal variances) that two groups of scores have one mean."""
+    if min(len(x), len(y)) < 2:
+        return Missing(f"a t-test needs two scores on each side, here are {len(x)} and {len(y)}")
+    if np.ptp(x) == 0 and np.ptp(y) == 0:
+        return Missing("no t-test: no spread on either side")
+    sides = [value for side in (x, y) for value in (np.mean(side), np.std(side, ddof=1), len(side))]
+    return float(stats.ttest_ind_from_stats(*sides, equal_var=True).pvalue)
+
+
+def binned(scores: Sequence[float], scale: tuple[float, float], bins: int) -> list[int]:
+    """In which of ``bins`` equally wide parts of the scale each score lies; an inner border belongs to the upper one.
+
+    >>> binned([0, 1, 2, 9, 10], (0, 10), 5)
+    [0, 0, 1, 4, 4]
+    """
+    low, high = scale
+    return [min(int((score - low) * bins / (high - low)), bins - 1) for score in scores]
+
+
+def agreeing(bins: Sequence[int]) -> float:
+    """The share of pairs of raters of one item (two at least) who chose the same bin.
+
+    >>> agreeing([1, 1, 2])
+    0.3333333333333333
+    """
+    raters = len(bins)
+    counts = np.unique(bins, return_counts=True)[1]
+    return float((counts * (counts - 1)).sum() / (raters * (raters - 1)))
+
+
+def randolph(rated: Sequence[tuple[str, Sequence[int]]], bins: int, sampling: Sampling) -> tuple[Figure, Figure]:
+    """Pairwise agreement and Randolph's free-marginal kappa of several raters (Randolph, 2005).
+
+    kappa = (P - 1 / bins) / (1 - 1 / bins), where P is the mean over items of `agreeing`.
+
+    Parameters
+    ----------
+    rated : sequence of (str, sequence of int)
+        A rated thing each: its episode, and the bin that each rater chose (`binned`). One with a single rater has no
+        pairs, and is left out.
+    bins : int
+        How many there are to choose from, 2 at least.
+    """
+    several = [(episode, chosen) for episode, chosen in rated if len(chosen) > 1]
+    agreed = mean([episode for episode, _ in several], [agreeing(chosen) for _, chosen in several], sampling)
+    if isinstance(agreed, Missing):
+        none = Missing("nobody was rated by two people")
+        return none, none
+    chance = 1 / bins
+
+    def beyond(value: float | None) -> float | None:
+        return None if value is None else (value - chance) / (1 - chance)
+
+    kappa = (agreed.value - chance) / (1 - chance)
+    return agreed, Value(kappa, agreed.items, agreed.episodes, beyond(agreed.low), beyond(agreed.high))
+
+
+def _correlation(sums: Floats) -> Floats:
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+    return ratio
+
+
+def _sums(episodes: Sequence[str], *columns: Floats) -> Floats:
+    """By episode the sums of each column [shape=(E, C)]."""
+    names, place = np.unique(np.asarray(episodes), return_inverse=True)
+    return np.stack([np.bincount(place, weights=column, minlength=len(names)) for column in columns], axis=-1)
+
+
+def _value(sums: Floats, statistic: Callable[[Floats], Floats], items: int, sampling: Sampling) -> Value:
+    episodes = len(sums)
+    value = float(statistic(sums.sum(axis=0)))
+    low = high = None
+    if episodes > 1:
+        replicates = statistic(_counts(episodes, sampling.resamples, sampling.seed) @ sums)
+        defined = replicates[np.isfinite(replicates)]
+        if 2 * len(defined) >= len(replicates):
+            tail = (1 - sampling.confidence) / 2
+            low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
+    return Value(value, items, episodes, low, high)

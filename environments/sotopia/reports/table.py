@@ -1,0 +1,170 @@
+"""A table of the paper's shape: cells with counts and intervals, as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from environments.sotopia.reports.statistics import Missing, Value
+from foundation.listing import listed
+from foundation.markdown import escaped, markdown_table
+from foundation.numbers import fixed
+
+NONE = "–"
+SIMULATED = "simulated: no person spoke as themselves"
+"""Stands under every title."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A figure with a mark behind it, which a note explains (``*``: significant)."""
+
+    figure: Value
+    mark: str
+
+
+Cell = str | int | float | Value | Missing | Marked
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table or figure of the paper.
+
+    Parameters
+    ----------
+    key : str
+        Its name as a file: ``table_1``, ``figure_g4``.
+    title : str
+        Which one of the paper it is, of what.
+    columns : tuple of str
+    rows : tuple of tuple
+        A cell a column; without rows, ``absent`` says why.
+    notes : tuple of str
+        How to read it.
+    absent : str
+        Why it is not there; empty where it is.
+    picture : str, optional
+        The figure as SVG.
+    decimals : int
+        Of its figures.
+    """
+
+    key: str
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    absent: str = ""
+    picture: str | None = None
+    decimals: int = 2
+
+    def text(self) -> str:
+        """For a terminal."""
+        lines = [plain(self.title), f"({SIMULATED})"]
+        if self.absent:
+            return "\n".join([*lines, f"  not there, because {plain(self.absent)}"])
+        cells = [self.columns, *(tuple(shown(cell, self.decimals) for cell in row) for row in self.rows)]
+        rows = [[plain(cell) for cell in row] for row in cells]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(self.columns))]
+        lines += [
+            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, *(f"  {plain(note)}" for note in self._notes())])
+
+    def markdown(self) -> str:
+        """As Markdown; names in it are escaped."""
+        lines = [f"**{safe(self.title)}** ({SIMULATED})", ""]
+        if self.absent:
+            return "\n".join([*lines, f"not there, because {safe(self.absent)}"])
+        rows = [[plain(shown(cell, self.decimals)) for cell in row] for row in self.rows]
+        lines.append(markdown_table([plain(column) for column in self.columns], rows))
+        if self.picture:
+            lines += ["", f"![{safe(self.title)}]({self.key}.svg)"]
+        return "\n".join([*lines, "", *(f"- {safe(note)}" for note in self._notes())])
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; a figure that is not there is null with its reason, never 0."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "simulated": True,
+            "not_there_because": self.absent or None,
+            "columns": list(self.columns),
+            "rows": [[_json(cell) for cell in row] for row in self.rows],
+            "notes": list(self._notes()),
+        }
+
+    def _notes(self) -> tuple[str, ...]:
+        """Its own, and why single figures are not there."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            for column, cell in zip(self.columns, row, strict=True):
+                if isinstance(cell, Missing):
+                    found.setdefault(cell.reason, []).append(f"{shown(row[0], self.decimals)}, {column}")
+        absent = (
+            f"{NONE} not there, because {reason}: {listed(where, 8, separator='; ')}" for reason, where in found.items()
+        )
+        return (*self.notes, *absent)
+
+
+def shown(cell: Cell, decimals: int) -> str:
+    """A cell as a person reads it: value, interval, count.
+
+    >>> shown(Value(0.714, 60, 30, 0.5, 0.83), 2), shown(Missing("no scores"), 2), shown(-3, 2)
+    ('0.71 [0.50, 0.83] n=60', '–', '-3')
+    """
+    if isinstance(cell, Marked):
+        value, _, rest = shown(cell.figure, decimals).partition(" ")
+        return f"{value}{cell.mark} {rest}"
+    if isinstance(cell, Missing):
+        return NONE
+    if isinstance(cell, Value):
+        ends = (
+            ""
+            if cell.low is None or cell.high is None
+            else f" [{fixed(cell.low, decimals)}, {fixed(cell.high, decimals)}]"
+        )
+        return f"{fixed(cell.value, decimals)}{ends} n={cell.items:,}{'' if cell.p is None else ' ' + p_value(cell.p)}"
+    if isinstance(cell, float):
+        return fixed(cell, decimals)
+    return f"{cell:,}" if isinstance(cell, int) else cell
+
+
+def p_value(p: float) -> str:
+    """A p as a person reads it.
+
+    >>> p_value(0.0004), p_value(0.0312)
+    ('p<0.001', 'p=0.031')
+    """
+    return "p<0.001" if p < 0.001 else f"p={fixed(p, 3)}"
+
+
+def plain(text: str) -> str:
+    """Text on one line without what a terminal would act on."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+
+
+def safe(text: str) -> str:
+    """The same where it stands in Markdown."""
+    return escaped(plain(text))
+
+
+def starred(figure: Value, p: float | None, levels: Sequence[tuple[float, str]]) -> Value | Marked:
+    """A figure with the mark of the first level that ``p`` reaches."""
+    mark = next((mark for level, mark in levels if p is not None and p <= level), "")
+    return Marked(figure, mark) if mark else figure
+
+
+def _json(cell: Cell) -> Any:
+    if isinstance(cell, Marked):
+        return {**_json(cell.figure), "mark": cell.mark}
+    if isinstance(cell, Missing):
+        return {"value": None, "because": cell.reason}
+    if isinstance(cell, Value):
+        return {
+            "value": cell.value, "low": cell.low, "high": cell.high, "p": cell.p, "n": cell.items,
+            "episodes": cell.episodes,
+        }  # fmt: skip
+    return cell

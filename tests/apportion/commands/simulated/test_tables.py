@@ -1,0 +1,92 @@
+"""`apportion tables`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+from corpus.importers import import_to
+from environments.sotopia.simulation import Choice, simulate_sotopia
+from tests.environments.sotopia.reports.made import Made, every
+from tests.shared import shared
+
+
+def run(*arguments: str | Path) -> int:
+    try:
+        main(["tables", "sotopia", *map(str, arguments)])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    made = Made()
+    for share in (0.1, 0.3, 0.5, 0.8):
+        scores = {"paper@m": every(share), "ann": every(share / 2)}
+        made.episode(("m1", "m2"), (scores, scores))
+    return made.write(tmp_path / "judged")
+
+
+def test_tables_are_printed_and_written(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture) -> None:
+    assert run(corpus, "--people", "ann", "--out", tmp_path / "out", "--bootstrap", "100") == 0
+    told = capsys.readouterr().out
+    assert "Table 1: Pearson's r between judge 'paper@m' and people" in told and "1.00**" in told
+    assert "simulated" in told and "not there, because no person plays" in told
+    assert f"wrote {len(list((tmp_path / 'out').iterdir()))} files" in told
+    assert (tmp_path / "out" / "figure_3.svg").read_text().startswith("<svg")
+    document = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert run(corpus, "--people", "ann", "--bootstrap", "100", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == document
+
+
+def test_rules_are_reported_as_rules(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    play = tmp_path / "play"
+    simulate_sotopia(Choice(agents=("conceding", "random"), scenarios=("used_bicycle",)), play)
+    assert run(play, "--human", "random") == 0
+    told = capsys.readouterr().out
+    assert "by judge 'rules' (rules; not SOTOPIA-EVAL)" in told and "Human (w conceding)" in told
+
+
+def test_the_released_episodes_have_models_and_no_people(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source = shared("data/sotopia_rl/old_example_episodes_with_scores.jsonl.gz")
+    import_to("sotopia", source, tmp_path / "released", {})
+    assert run(tmp_path / "released", "--json") == 0
+    tables = {one["key"]: one for one in json.loads(capsys.readouterr().out)["tables"]}
+    assert tables["table_2"]["columns"] == ["Dim.", "Range", "gpt-3.5-turbo", "gpt-4"]
+    assert [cell["n"] for cell in tables["table_2"]["rows"][-1][2:]] == [23, 17]
+    assert tables["table_1"]["not_there_because"] == "no annotator is named as a person"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--judge", "paper@n"), "--judge: no ratings by: 'paper@n'; did you mean 'paper@m'?"),
+        (("--people", "anne"), "--people: neither an annotator nor a folder: 'anne'; did you mean 'ann'?"),
+        (("--hard", "nowhere.toml"), "nowhere.toml: no such file"),
+        (("--bootstrap", "1"), "--bootstrap"),
+        (("--out", "/dev/null/x"), "cannot be written"),
+    ],
+)
+def test_bad_input_ends_with_code_2(
+    corpus: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
+) -> None:
+    assert run(corpus, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_is_no_corpus_and_no_choice_of_tasks_is_told(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run(tmp_path / "empty") == 2
+    assert "no table 'sessions'" in capsys.readouterr().err
+    assert run() == 2
+    assert "CORPUS" in capsys.readouterr().err
+    tasks = tmp_path / "tasks.toml"
+    tasks.write_text('[[character]]\nname = "Ann"\n')
+    assert run(corpus, "--hard", tasks) == 2
+    assert "states no tasks" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from corpus.sotopia_eval import RANGES
+from environments.sotopia.judging.verdict import Given, Verdict
+from environments.sotopia.judging.verdict_file import write_verdicts
+from environments.sotopia.reports.raters import Choice, read_rated
+from foundation.errors import InputError
+from tests.environments.sotopia.reports.made import Made, every, read
+
+
+def rated_twice(folder: Path) -> Path:
+    made = Made()
+    made.episode(scores=({"paper@m": every(0.5), "ann": {"GOAL": 4.0}, "bea": {"GOAL": 7.0}}, {"rules": {"GOAL": 1.0}}))
+    return made.write(folder)
+
+
+def test_people_are_named_and_their_mean_counts(tmp_path: Path) -> None:
+    rated = read(rated_twice(tmp_path / "c"), "ann", "bea")
+    assert (rated.judge, rated.judges, rated.people) == ("paper@m", ("paper@m",), ("ann", "bea"))
+    assert rated.human_score(rated.seats[0], "GOAL") == 5.5 and rated.human_score(rated.seats[1], "GOAL") is None
+
+
+def test_people_may_be_a_corpus_of_the_same_episodes(tmp_path: Path) -> None:
+    made, theirs = Made(), Made()
+    for score in (1.0, 2.0):
+        made.episode(scores=({"paper@m": {"GOAL": score}}, {}))
+        theirs.episode(scores=({"paper@m": {"GOAL": score}, "ann": {"GOAL": 9.0}}, {}))
+    theirs.episode(texts=("Only here.",), scores=({"ann": {"GOAL": 0.0}}, {}))
+    rated = read(made.write(tmp_path / "c"), str(theirs.write(tmp_path / "p")))
+    assert rated.people == ("ann",) and len(rated.seats) == 4
+    assert [rated.human_score(seat, "GOAL") for seat in rated.seats] == [9, None, 9, None]
+    assert "1 parts in episodes of no other corpus left out" in rated.notes[0]
+
+
+def test_why_scores_are_missing_is_told(tmp_path: Path) -> None:
+    corpus = rated_twice(tmp_path / "c")
+    given = {
+        name: Given(5) if name in ("GOAL", "BEL", "KNO") else Given(None, cause="7.5 is no score") for name in RANGES
+    }
+    write_verdicts(corpus, [Verdict("e0", "paper@m", "Ann", given), Verdict("e0", "other", "Ann", given)])
+    assert "why scores of 'paper@m' are missing, by its verdicts: 4 x 7.5 is no score" in read(corpus).notes
+
+
+def test_rules_judge_where_nobody_else_does(tmp_path: Path) -> None:
+    made = Made()
+    made.episode(scores=({"rules": {"GOAL": 1.0}}, {}))
+    assert read(made.write(tmp_path / "c")).judge == "rules"
+
+
+def test_the_named_judge_is_taken(tmp_path: Path) -> None:
+    rated = read(rated_twice(tmp_path / "c"), judge="rules")
+    assert rated.judge == "rules" and rated.judges == ("rules", "paper@m", "ann", "bea")
+
+
+def called(name: str) -> str:
+    return f"--{name}"
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"judge": "paper@n"}, r"--judge: no ratings by: 'paper@n'; did you mean 'paper@m'\?"),
+        ({"judge": "ann", "people": ("ann",)}, "--judge: is one of the people: 'ann'"),
+        ({"people": ("anne",)}, r"--people: neither an annotator nor a folder: 'anne'; did you mean 'ann'\?"),
+        ({"people": ("ann", "rules")}, "--people: 'rules' is no person"),
+        ({"corpora": ()}, "no corpus"),
+    ],
+)
+def test_wrong_names_are_told(tmp_path: Path, choice: dict, message: str) -> None:
+    corpus = rated_twice(tmp_path / "c")
+    with pytest.raises(InputError, match=message):
+        read_rated(Choice(**{"corpora": (corpus,), "called": called, **choice}))
+
+
+def test_somebody_has_to_be_the_judge(tmp_path: Path) -> None:
+    made = Made()
+    made.episode(scores=({"ann": {"GOAL": 4.0}}, {}))
+    with pytest.raises(InputError, match="every annotator is one of the people; leave the judge out of people"):
+        read(made.write(tmp_path / "c"), "ann")
+
+
+def test_a_corpus_of_people_must_fit(tmp_path: Path) -> None:
+    corpus = rated_twice(tmp_path / "c")
+    with pytest.raises(InputError, match=r"nobody there is a person.* it has paper@m"):
+        read(corpus, str(corpus))
+    other = Made()
+    other.episode(texts=("Other words.",), scores=({"zoe": {"GOAL": 1.0}}, {}))
+    with pytest.raises(InputError, match="none of its 1 sessions is an episode of the other corpora"):
+        read(corpus, str(other.write(tmp_path / "o")))
+    unrated = Made()
+    unrated.episode()
+    with pytest.raises(InputError, match="nobody rates there"):
+        read(corpus, str(unrated.write(tmp_path / "u")))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no table 'sessions'"):
+        read(corpus, str(tmp_path / "empty"))
+
+
+def test_a_corpus_without_ratings_has_nothing_to_report(tmp_path: Path) -> None:
+    made = Made()
+    made.episode()
+    with pytest.raises(InputError, match="there is nothing to report"):
+        read(made.write(tmp_path / "c"))
+    with pytest.raises(InputError, match="no such folder"):
+        read(tmp_path / "nowhere")
