@@ -49,7 +49,7 @@ def sotopia_command(
     _tell(table, as_json)
     if not as_json:
         click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
-        click.echo(f"next: apportion inspect {out}, or apportion init {out}")
+        click.echo(f"next: apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)")
     if report.left_out or report.problems:
         click.echo(f"{len(report.left_out):,} episodes failed: see {out / 'import_report.json'}", err=True)
         sys.exit(1)
