@@ -56,6 +56,16 @@ def check_place(
         raise unwritable(path, option, error) from None
 
 
+def beside(folder: Path, word: str) -> Path:
+    """``FOLDER-WORD`` beside a folder, however that is named.
+
+    >>> str(beside(Path("data/play/"), "judged"))
+    'data/play-judged'
+    """
+    named = folder.resolve() if folder.name in ("", "..") else folder
+    return named.with_name(f"{named.name}-{word}")
+
+
 def write(path: Path, option: str, content: str | bytes) -> None:
     """Write a file whole or not at all; raise InputError where the system does not let us."""
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.parts.options import model_options, option_names, with_options
+from apportion.commands.parts.places import beside
 from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
 
@@ -61,9 +62,9 @@ def judge_command(
 
     People rate on a form (--export-sheet, then --ratings) or in the terminal (--rate), into CORPUS-rated.
     """
-    people = PeopleOptions(sheet, ratings, rate)
+    people = PeopleOptions(sheet, ratings, rate, without, overwrite)
     if people.given:
-        by_people(people, corpus, out, without, model["model"], as_json)
+        by_people(people, corpus, out, model["model"], as_json)
         return
     from corpus.corpus import Corpus
     from environments.sotopia.judging import pricing
@@ -73,7 +74,7 @@ def judge_command(
     names = tuple(name.strip() for name in judges.split(",") if name.strip())
     opened, chosen = Corpus.open(corpus), ChosenModel(**model)
     choice = JudgingChoice(opened, names, calls, chosen, without, option_names())
-    out = out or corpus.with_name(f"{corpus.resolve().name}-judged")
+    out = out or beside(corpus, "judged")
     if preview is not None:
         shown = pricing.preview(choice, out, preview)
         text = "\n\n".join(one.text() for one in shown)
@@ -98,7 +99,7 @@ def _tell(judged: Judged, out: Path, as_json: bool) -> None:
         click.echo(json.dumps(judged.to_json(), indent=1, sort_keys=True))
     else:
         click.echo(judged.text("--json tells all"))
-        click.echo(f"next: apportion inspect {out}")
+        click.echo(f"next: apportion tables sotopia {out}")
     if judged.failed or judged.report.left_out or judged.report.problems:
         sys.exit(1)
 

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.parts.places import check_place, unwritable
+from apportion.commands.parts.places import beside, check_place, unwritable
 from foundation.errors import InputError
 from foundation.listing import some
 
@@ -30,11 +31,13 @@ PEOPLE_OPTIONS = (
 
 @dataclass(frozen=True)
 class PeopleOptions:
-    """What was given of `PEOPLE_OPTIONS`."""
+    """What was given of `PEOPLE_OPTIONS`, and of what they share with judges."""
 
     sheet: Path | None
     ratings: tuple[str, ...]
     rate: str | None
+    without: tuple[str, ...] = ()
+    overwrite: bool = False
 
     @property
     def given(self) -> list[str]:
@@ -43,9 +46,7 @@ class PeopleOptions:
         return [option for option, given in values.items() if given]
 
 
-def by_people(
-    options: PeopleOptions, corpus: Path, out: Path | None, without: tuple[str, ...], model: str | None, as_json: bool
-) -> None:
+def by_people(options: PeopleOptions, corpus: Path, out: Path | None, model: str | None, as_json: bool) -> None:
     """Do what people are asked for."""
     from corpus.corpus import Corpus
     from environments.sotopia.judging.people.rated import ByPeople
@@ -53,25 +54,33 @@ def by_people(
     both = [*options.given, *(["--model"] if model is not None else [])]
     if len(both) > 1:
         raise InputError(f"{' and '.join(both)} are not for the same command: give one, and then the other")
-    out = out or corpus.with_name(f"{corpus.resolve().name}-rated")
-    people = ByPeople(Corpus.open(corpus), out, without)
+    if options.overwrite and options.sheet is None:
+        raise InputError("--overwrite would lose what people have rated there: name another folder with --out")
+    out = out or beside(corpus, "rated")
+    people = ByPeople(Corpus.open(corpus), out, options.without)
     if options.sheet is not None:
-        _write_sheet(people, options.sheet)
+        _write_sheet(people, options.sheet, options.overwrite, as_json)
     elif options.ratings:
         _tell(people.add_sheets(_sheets(options.ratings)), out, as_json)
     else:
         _tell(_asked(people, options.rate or ""), out, as_json)
 
 
-def _write_sheet(people: ByPeople, path: Path) -> None:
-    check_place(path, SHEET, (".csv",), force=False)
-    check_place(path.with_suffix(".txt"), SHEET, force=False)
+def _write_sheet(people: ByPeople, path: Path, overwrite: bool, as_json: bool) -> None:
+    episodes = path.with_suffix(".txt")
+    for file, suffixes in ((path, (".csv",)), (episodes, ())):
+        check_place(file, SHEET, suffixes)
+        if file.exists() and not overwrite:
+            raise InputError(f"{file} exists, and may be filled in: name another file, or give --overwrite")
     try:
         rows = people.write_sheet(path)
     except OSError as error:
         raise unwritable(path, SHEET, error) from None
+    if as_json:
+        click.echo(json.dumps({"sheet": str(path), "episodes": str(episodes), "rows": rows}))
+        return
     click.echo(f"{path}: {rows:,} rows to fill in (score, reasoning)")
-    click.echo(f"{path.with_suffix('.txt')}: the episodes to read; neither says who played")
+    click.echo(f"{episodes}: the episodes to read; neither says who played")
     click.echo(f"next: apportion judge {people.corpus.root} {RATINGS} NAME={path}")
 
 
@@ -106,6 +115,7 @@ def _tell(rated: Rated, out: Path, as_json: bool) -> None:
             click.echo(f"{name}: {f'{left:,} scores are not given yet' if left else 'everything is rated'}")
         for line in some("cannot be rated", [str(one) for one in rated.unread], where="--json tells all"):
             click.echo(line)
-        click.echo(f"next: apportion inspect {out}")
+        people = " ".join(f"--people {quote(name)}" for name in rated.left)
+        click.echo(f"next: apportion tables sotopia {out} {people}")
     if rated.unread or rated.report.left_out or rated.report.problems:
         sys.exit(1)

@@ -153,15 +153,24 @@ def judge_corpus(choice: JudgingChoice, out: Path, *, overwrite: bool = False, p
         The budget is spent; replies are kept, and the same call goes on.
     """
     check_out(choice.corpus, out)
-    check_judges(choice.corpus, [model.called for model in choice.models], choice.without)
+    names = [model.called for model in choice.models]
+    check_judges(choice.corpus, names, choice.without)
     questions, record = choice.questions(), choice.record()
     if not overwrite:
         check_free(out, record)
     with _askers(choice, out) as askers:
         claim(out, record)
         verdicts = _ask(questions, askers, choice.chosen.concurrency, progress)
-    broken = choice.episodes.broken
-    report = place_rated(choice.corpus, verdicts, out, record, without=choice.without, broken=broken, notes=(NOTE,))
+    report = place_rated(
+        choice.corpus,
+        verdicts,
+        out,
+        record,
+        named=names,
+        without=choice.without,
+        broken=choice.episodes.broken,
+        notes=(NOTE,),
+    )
     return Judged(report, (*choice.episodes.unread, *_unscored(verdicts)))
 
 

@@ -90,6 +90,7 @@ def place_rated(
     out: Path,
     record: Mapping[str, Any],
     *,
+    named: Sequence[str] = (),
     without: Sequence[str] = (),
     broken: Sequence[LeftOut] = (),
     notes: Sequence[str] = (),
@@ -106,6 +107,8 @@ def place_rated(
         The folder of the new corpus, which `corpus.placing.check_free` has let pass.
     record : mapping
         Where it comes from, as JSON.
+    named : sequence of str
+        Of those who have rated, the judges that the sessions' source is to name; people are none.
     without : sequence of str
         Whose earlier ratings are left out.
     broken : sequence of LeftOut
@@ -124,7 +127,7 @@ def place_rated(
     _check_new(kept, new)
     ratings = pa.concat_tables([kept, new])
     before = [one for one in read_verdicts(corpus.root) if one.judge not in without]
-    tables = {**corpus.tables, "sessions": _sources(corpus.sessions, verdicts, without), "ratings": ratings}
+    tables = {**corpus.tables, "sessions": _sources(corpus.sessions, verdicts, named, without), "ratings": ratings}
     gone = pa.array([one.session_id for one in broken], pa.string())
     tables = {
         name: table.filter(pc.invert(pc.is_in(table["session_id"], value_set=gone))) for name, table in tables.items()
@@ -151,16 +154,17 @@ def _ratings(verdicts: Sequence[Verdict]) -> pa.Table:
     return rows.tables()["ratings"]
 
 
-def _sources(sessions: pa.Table, verdicts: Sequence[Verdict], without: Sequence[str]) -> pa.Table:
+def _sources(sessions: pa.Table, verdicts: Sequence[Verdict], named: Sequence[str], without: Sequence[str]) -> pa.Table:
     """The sessions, whose source names its judges: those that have come, without those that were left out."""
     new: dict[str, list[str]] = {}
     for verdict in verdicts:
-        new.setdefault(verdict.session_id, []).append(verdict.judge)
+        if verdict.judge in named:
+            new.setdefault(verdict.session_id, []).append(verdict.judge)
     sources = []
     for session_id, source in zip(sessions["session_id"].to_pylist(), sessions["source"].to_pylist(), strict=True):
         head, judge, names = source.rpartition(_JUDGE)
-        named = [name for name in names.split(_AND) if name not in without]
-        both = dict.fromkeys([*named, *new.get(session_id, ())])
+        old = [name for name in names.split(_AND) if name not in without]
+        both = dict.fromkeys([*old, *new.get(session_id, ())])
         sources.append(f"{head}{_JUDGE}{_AND.join(both)}" if judge and both else source)
     column = sessions.schema.get_field_index("source")
     return sessions.set_column(column, sessions.schema.field("source"), pa.array(sources, pa.string()))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from corpus.files.csvfile import BLANK, read_table, shortened
+from corpus.files.textfile import BOM
 from corpus.sotopia_eval import RANGES
 from environments.sotopia.judging.episode import ReadEpisode
 from environments.sotopia.judging.people.dimensions import ASKED
@@ -34,7 +35,10 @@ def sign_of(session_id: str) -> str:
 
 
 def sheet(episodes: Sequence[ReadEpisode]) -> str:
-    """The blank form. No name can become a formula of a spreadsheet: an apostrophe stands before such a one."""
+    """The blank form. No name can become a formula of a spreadsheet: an apostrophe stands before such a one.
+
+    It begins with a byte order mark, without which a spreadsheet takes UTF-8 for something else.
+    """
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\r\n")
     rows.writerow(COLUMNS)
@@ -44,7 +48,7 @@ def sheet(episodes: Sequence[ReadEpisode]) -> str:
                 low, high = RANGES[dimension]
                 place = (sign_of(episode.session_id), _guarded(person.name), dimension)
                 rows.writerow((*place, ASKED[dimension].question, f"{low:g}", f"{high:g}", "", ""))
-    return text.getvalue()
+    return BOM + text.getvalue()
 
 
 def read_sheet(path: Path, annotator: str, episodes: Sequence[ReadEpisode]) -> dict[RatedKey, Given]:
@@ -103,7 +107,7 @@ def _key(row: dict[str, str], annotator: str, signs: Mapping[str, ReadEpisode]) 
         hint = did_you_mean(dimension, DIMENSIONS, f"there are {', '.join(DIMENSIONS)}")
         raise UnitError(f"no dimension {shortened(dimension)!r}; {hint}")
     low, high = RANGES[dimension]
-    if (row["low"], row["high"]) != (f"{low:g}", f"{high:g}"):
+    if (typed_score(row["low"]), typed_score(row["high"])) != (low, high):
         given = f"{shortened(row['low'])!r} to {shortened(row['high'])!r}"
         raise UnitError(f"{dimension} goes from {low:g} to {high:g}, and this row says {given}; the scale is fixed")
     return RatedKey(annotator, signs[sign].session_id, target, dimension)

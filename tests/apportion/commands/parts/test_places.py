@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from apportion.commands.parts.places import check_place, write
+from apportion.commands.parts.places import beside, check_place, write
 from foundation.errors import InputError
 
 
@@ -43,3 +45,11 @@ def test_a_file_that_cannot_be_written_after_all(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match=r"cannot be written .* Choose another place with --verdicts"):
         write(tmp_path / "file" / "a", "--verdicts", "text")
+
+
+def test_a_folder_beside_another_however_that_is_named(tmp_path, monkeypatch):
+    (tmp_path / "play" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "play" / "deep")
+    assert beside(Path("../../play/"), "judged") == Path("../../play-judged")
+    assert beside(Path(), "judged") == tmp_path / "play" / "deep-judged"
+    assert beside(Path(".."), "judged") == tmp_path / "play-judged"

@@ -31,7 +31,7 @@ def test_a_corpus_is_judged_beside_itself_and_the_next_command_is_told(
         assert server.requests == []
         assert run(*arguments) == 0
         told = capsys.readouterr()
-        assert f"next: apportion inspect {tmp_path / 'one'}-judged" in told.out and "of no person" not in told.out
+        assert f"next: apportion tables sotopia {tmp_path / 'one'}-judged" in told.out
         assert "a model's score of it is no person's" in told.out
         assert run(*arguments, "--json", "-o", str(tmp_path / "two"), "--without", "rules") == 0
     document = json.loads(capsys.readouterr().out)

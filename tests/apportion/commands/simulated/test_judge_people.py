@@ -22,11 +22,16 @@ def test_a_form_is_written_filled_in_and_taken(tmp_path: Path, capsys: pytest.Ca
     assert run(corpus, "--export-sheet", str(form)) == 0
     told = capsys.readouterr().out
     assert "rows to fill in" in told and "neither says who played" in told and f"--ratings NAME={form}" in told
-    assert run(corpus, "--export-sheet", str(form)) == 2 and "exists" in capsys.readouterr().err
+    assert run(corpus, "--export-sheet", str(form)) == 2 and "may be filled in" in capsys.readouterr().err
+    assert run(corpus, "--export-sheet", str(form), "--overwrite", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["episodes"] == str(form.with_suffix(".txt"))
     form.write_text(form.read_text().replace(",,\n", ",0,so\n"))
     assert run(corpus, "--ratings", f"ann={form}", "--without", "rules") == 0
     told = capsys.readouterr().out
-    assert "ann: everything is rated" in told and f"next: apportion inspect {tmp_path / 'one'}-rated" in told
+    assert (
+        "ann: everything is rated" in told
+        and f"next: apportion tables sotopia {tmp_path / 'one'}-rated --people ann" in told
+    )
     assert {row["annotator"] for row in Corpus.open(tmp_path / "one-rated").ratings.to_pylist()} == {"ann"}
     assert run(corpus, "--ratings", f"ann={form}", "--without", "rules", "--json") == 0
     assert json.loads(capsys.readouterr().out)["left"] == {"ann": 0}
@@ -42,6 +47,7 @@ def test_a_form_is_written_filled_in_and_taken(tmp_path: Path, capsys: pytest.Ca
         (("--rate", "ann", "--ratings", "ann=a.csv"), "--ratings and --rate are not for the same command"),
         (("--rate", "ann", "--model", "m"), "--rate and --model are not for the same command"),
         (("--export-sheet", "form.txt"), "must end in .csv"),
+        (("--ratings", "ann=a.csv", "--overwrite"), "--overwrite would lose what people have rated"),
     ],
 )
 def test_bad_input_ends_with_code_2(

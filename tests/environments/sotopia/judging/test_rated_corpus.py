@@ -31,7 +31,7 @@ def rows(corpus: Corpus, judge: str) -> list[tuple[str, float]]:
 
 def test_it_has_all_that_there_was_and_the_ratings_with_overall_as_their_mean(tmp_path: Path) -> None:
     corpus = played(tmp_path / "one")
-    place_rated(corpus, verdicts(corpus, "m"), tmp_path / "two", {"kind": "judge"})
+    place_rated(corpus, verdicts(corpus, "m"), tmp_path / "two", {"kind": "judge"}, named=("m",))
     made = Corpus.open(tmp_path / "two")
     assert rows(made, "rules") == rows(corpus, "rules") and made.utterances == corpus.utterances
     assert (tmp_path / "two" / LOG).read_bytes() == (tmp_path / "one" / LOG).read_bytes()
@@ -53,10 +53,13 @@ def test_a_missing_score_is_no_row_and_neither_is_its_overall_and_the_cause_is_k
 
 def test_judges_add_up_and_one_can_be_left_out(tmp_path: Path) -> None:
     corpus = played(tmp_path / "one")
-    report = place_rated(corpus, verdicts(corpus, "m"), tmp_path / "two", {})
+    report = place_rated(corpus, verdicts(corpus, "m"), tmp_path / "two", {}, named=("m",))
     assert any("a run takes their mean" in note for note in report.notes)
     two = Corpus.open(tmp_path / "two")
-    place_rated(two, verdicts(two, "ann"), tmp_path / "three", {}, without=("rules", "m"))
+    place_rated(two, verdicts(two, "ann"), tmp_path / "people", {}, without=("m",))
+    people = Corpus.open(tmp_path / "people").sessions["source"].to_pylist()
+    assert all(source.endswith(", judge rules") for source in people)
+    place_rated(two, verdicts(two, "ann"), tmp_path / "three", {}, named=("ann",), without=("rules", "m"))
     three = Corpus.open(tmp_path / "three")
     assert set(three.ratings["annotator"].to_pylist()) == {"ann"}
     assert {one.judge for one in read_verdicts(tmp_path / "three")} == {"ann"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.files.textfile import BOM
 from corpus.session import Background, Session, Turn
 from environments.sotopia.judging.episode import ReadEpisode
 from environments.sotopia.judging.people.kept import RatedKey
@@ -23,8 +24,13 @@ def episode(name: str = "Ann", session_id: str = "s") -> ReadEpisode:
     return ReadEpisode.of(Session(session_id, turns, backgrounds=goals))
 
 
+def blank(episodes: list[ReadEpisode]) -> str:
+    assert sheet(episodes).startswith(BOM)
+    return sheet(episodes).removeprefix(BOM)
+
+
 def filled(path: Path, change: Callable[[dict[str, str]], object], one: ReadEpisode | None = None) -> Path:
-    rows = list(csv.DictReader(io.StringIO(sheet([one or episode()]), newline="")))
+    rows = list(csv.DictReader(io.StringIO(blank([one or episode()]), newline="")))
     for row in rows:
         change(row)
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -35,7 +41,7 @@ def filled(path: Path, change: Callable[[dict[str, str]], object], one: ReadEpis
 
 
 def test_a_blank_form_has_a_row_for_each_dimension_of_each_and_gives_nothing(tmp_path: Path) -> None:
-    text = sheet([episode(), episode(session_id="t-base@model")])
+    text = blank([episode(), episode(session_id="t-base@model")])
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [row["dimension"] for row in rows] == [*DIMENSIONS] * 4 and "model" not in text
     assert {row["session"] for row in rows} == {sign_of("s"), sign_of("t-base@model")}
@@ -47,7 +53,7 @@ def test_what_is_filled_in_is_read_and_no_name_is_a_formula(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     path, one = tmp_path_factory.mktemp("sheet") / "a.csv", episode(name)
-    for row in csv.reader(io.StringIO(sheet([one]), newline="")):
+    for row in csv.reader(io.StringIO(blank([one]), newline="")):
         assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in row)
         assert not row[1].startswith("-")
     ratings = read_sheet(filled(path, lambda row: row.update(score="0", reasoning=" so "), one), "ann", [one])
@@ -98,6 +104,14 @@ def test_many_mistakes_are_counted_and_files_that_are_no_form_refused(tmp_path: 
         read_sheet(path, "ann", [episode()])
     with pytest.raises(InputError, match=r"none\.csv"):
         read_sheet(tmp_path / "none.csv", "ann", [episode()])
+
+
+def test_a_form_that_a_spreadsheet_has_saved_in_its_way_is_read(tmp_path: Path) -> None:
+    path = filled(
+        tmp_path / "a.csv", lambda row: row.update(score="0.0", low=f"{row['low']}.0", high=f"{row['high']}.0")
+    )
+    path.write_bytes(BOM.encode() + path.read_bytes())
+    assert len(read_sheet(path, "ann", [episode()])) == 14
 
 
 def test_a_score_is_read_as_people_type_it() -> None:
