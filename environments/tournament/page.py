@@ -8,16 +8,44 @@ from foundation.markdown import escaped, markdown_table
 from foundation.numbers import fixed
 
 NONE = "–"
+SIGNIFICANT, BEST = 0.05, "†"
 _SEATS = ("first seat", "second seat", "third seat")
 
 
 def page(table: Standings, title: str) -> str:
     """The whole page; ``title`` says what was played."""
-    blocks = [f"# {escaped(title)}", _about(table)]
+    blocks = [f"# {escaped(title)}", summary(table)]
     blocks += [_dimension(one, table.judge) for one in table.dimensions]
-    if not table.dimensions:
-        blocks.append("No score is known of any episode.")
     return "\n\n".join([*blocks, _meaning()]) + "\n"
+
+
+def summary(table: Standings) -> str:
+    """How many played, and what each agent reached over all seats and partners (SOTOPIA, Table 2)."""
+    if not table.dimensions:
+        return f"{_about(table)}\n\nNo score is known of any episode."
+    header = ("agent", *(one.dimension for one in table.dimensions))
+    columns = [_column(one) for one in table.dimensions]
+    rows = [(agent, *cells) for agent, *cells in zip(table.agents, *columns, strict=True)]
+    note = f"{BEST} the best of its column, better than the second best by a paired t-test (p < {SIGNIFICANT})."
+    return "\n\n".join([_about(table), markdown_table(header, rows), note])
+
+
+def _column(standing: Standing) -> list[str]:
+    """Means over all seats, with a mark where the best is better than the second best by the test."""
+    cells = [NONE if row.all_seats is None else fixed(row.all_seats.value, 2) for row in standing.agents]
+    known = [number for number, row in enumerate(standing.agents) if row.all_seats is not None]
+    ranked = sorted(known, key=lambda number: -_value(standing.agents[number]))
+    if len(ranked) > 1:
+        names = {standing.agents[number].agent for number in ranked[:2]}
+        test = next((row.test for row in standing.pairs if {row.one, row.other} == names), None)
+        if test is not None and test.p is not None and test.p < SIGNIFICANT:
+            cells[ranked[0]] += f" {BEST}"
+    return cells
+
+
+def _value(row: AgentRow) -> float:
+    assert row.all_seats is not None
+    return row.all_seats.value
 
 
 def agents_table(standing: Standing) -> str:

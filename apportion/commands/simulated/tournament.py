@@ -34,7 +34,9 @@ def sotopia_command(
     by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
     same command goes on after a kill.
     """
+    from environments.tournament.files import as_json as document
     from environments.tournament.files import write_table
+    from environments.tournament.page import summary
     from environments.tournament.results import read_results
     from environments.tournament.standings import standings
 
@@ -46,8 +48,10 @@ def sotopia_command(
     report = played(choice, out, overwrite, as_json, "tournament")
     table = standings(read_results(out))
     paths = write_table(out, table, title_of(table))
-    _tell(table, as_json)
-    if not as_json:
+    if as_json:
+        click.echo(document(table))
+    else:
+        click.echo(summary(table))
         click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
         click.echo(f"next: apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)")
     if report.left_out or report.problems:
@@ -75,19 +79,12 @@ def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> 
     table = standings(read_results(corpus, judge))
     if out is not None:
         write(out, "--out", document(table) + "\n" if out.suffix == ".json" else page(table, title_of(table)))
-    _tell(table, as_json)
+    click.echo(document(table) if as_json else page(table, title_of(table)).rstrip())
 
 
 def title_of(table: Standings) -> str:
     """What was played."""
     return f"Tournament of {', '.join(table.agents)}"
-
-
-def _tell(table: Standings, as_json: bool) -> None:
-    from environments.tournament.files import as_json as document
-    from environments.tournament.page import page
-
-    click.echo(document(table) if as_json else page(table, title_of(table)).rstrip())
 
 
 with_options(EPISODE_OPTIONS, sotopia_command)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from environments.tournament.page import page
+from environments.tournament.page import page, summary
 from environments.tournament.results import Result, Results
 from environments.tournament.standings import standings
 
@@ -124,3 +124,16 @@ def test_it_is_plain_json_and_its_page_holds_every_figure_and_no_markup_of_names
 def test_no_score_at_all_is_said() -> None:
     nothing = standings(Results("rules", (Result("e", "t", ("a", "b"), ({}, {})),), ("f",)))
     assert "No score is known" in page(nothing, "t") and "1 episodes have no score" in page(nothing, "t")
+
+
+def test_the_best_of_a_column_has_a_mark_where_it_is_better_than_the_second() -> None:
+    """As the paper's Table 2 bolds: c is far better than b; without noise there is nothing to test."""
+    rng = np.random.default_rng(2)
+    scores = {"a": 0.0, "b": 4.0, "c": 5.0}
+    clear = standings(tournament(lambda task, seat, agent, *_: scores[agent] + rng.normal(0, 0.3)))
+    lines = summary(clear).splitlines()
+    assert lines[0].startswith("54 episodes of 6 tasks") and "| agent | GOAL |" in lines
+    (best,) = (line for line in lines if line.endswith("† |"))
+    assert best.startswith("| c | 5.")
+    close = standings(tournament(lambda task, *_: rng.normal(0, 3)))
+    assert "† |" not in summary(close)

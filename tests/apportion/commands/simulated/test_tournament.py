@@ -38,10 +38,11 @@ def test_it_is_a_corpus_and_a_table_and_says_what_it_wrote(tmp_path: Path, capsy
     out = tmp_path / "cup"
     assert run("sotopia", str(out), *SMALL) == 0
     told = capsys.readouterr().out
-    assert "24 episodes of 6 tasks" in told and "| conceding | " in told and "| conceding – random | " in told
+    assert "24 episodes of 6 tasks" in told and "| agent | GOAL | SEC | FIN |" in told and "| conceding | " in told
     assert f"wrote {out} (a corpus), {out / 'tournament.json'} and {out / 'tournament.md'}" in told
     assert f"next: apportion inspect {out}" in told
-    assert (out / "tournament.md").read_text().startswith("# Tournament of conceding, random")
+    text = (out / "tournament.md").read_text()
+    assert text.startswith("# Tournament of conceding, random") and "| conceding – random | " in text
     document = json.loads((out / "tournament.json").read_text())
     assert [one["dimension"] for one in document["dimensions"]] == ["GOAL", "SEC", "FIN"]
     assert len(Corpus.open(out).session_ids()) == 24
