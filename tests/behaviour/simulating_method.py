@@ -86,7 +86,7 @@ def judge(episode, behaviour, settings, asker, played):
 
     def worth(coalition):
         kept = {turns[player] for player in coalition}
-        return [ending.scores["goal"] for ending in played.play_on(rating.target, kept, seeds)]
+        return [ending.scores[rating.name] for ending in played.play_on(rating.target, kept, seeds)]
 
     values = shapley_values(worth, players=len(turns)).values
     return [Judgement(turn, float(value)) for turn, value in zip(turns, values, strict=True)]
