@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpus.corpus import Corpus
+from environments.sotopia.judging.people.kept import raters_in
 from environments.sotopia.judging.verdict_file import read_verdicts
 from environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, is_human, read_scored
 from environments.verdict import BY_RULES
@@ -30,8 +31,10 @@ class Choice:
         The annotator whose scores the tables are of; None: the one with the most, people and ``rules`` apart.
     people : tuple of str
         Annotators that are people, or folders of corpora: whoever rates there, and in none of ``corpora``, is one.
+        Whose ratings `environments.sotopia.judging.people` keeps is one anyway.
     humans : tuple of str
-        Names of further agents that are people, beside `environments.sotopia.reports.scored.HUMANS`.
+        Names of further agents that are people, beside those that the log names and
+        `environments.sotopia.reports.scored.HUMANS`.
     called : callable
         What a caller calls these, for errors.
     """
@@ -72,7 +75,7 @@ class Rated:
 
     def played_by_people(self, seat: Seat) -> bool:
         """Whether a person played."""
-        return is_human(seat.agent, self.humans)
+        return seat.human or is_human(seat.agent, self.humans)
 
     def by_people(self, seat: Seat, dimension: str) -> list[float]:
         """What people gave somebody in a dimension."""
@@ -110,7 +113,7 @@ def read_rated(choice: Choice) -> Rated:
             "report. Have the episodes judged, or simulate or import some that are"
         )
     first = set(annotators(seats))
-    people: dict[str, None] = {}
+    people = {name: None for corpus in corpora for name in raters_in(corpus.root) if name in first}
     notes: list[str] = []
     for name in choice.people:
         if name == RULES:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from corpus.corpus import Corpus
 from corpus.session import ENVIRONMENT, Session
 from corpus.sotopia_eval import RANGES
+from environments.episode_log import LOG, read_log
 from environments.sotopia.observation import KINDS
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
@@ -62,6 +63,8 @@ class Seat:
         How many words each of its utterances has; other acts are none.
     acts : int
         All of its acts that the corpus holds.
+    human : bool
+        Whether the log of `play sotopia` says that a person played it.
     scores : mapping
         By annotator and dimension; what is not there was not rated.
     """
@@ -75,6 +78,7 @@ class Seat:
     task: TaskId
     words: tuple[int, ...]
     acts: int
+    human: bool = False
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def score(self, annotator: str, dimension: str) -> float | None:
@@ -112,14 +116,15 @@ def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:
     """
     merged: dict[tuple[str, str], Seat] = {}
     for corpus in corpora:
-        rated = _ratings(corpus)
+        rated, humans = _ratings(corpus), _humans(corpus)
         for session in corpus.iter_sessions():
             words = digest([session.session_id, *([turn.speaker, turn.text] for turn in session.turns)])
             for seat in _seats(session, str(corpus.root), words):
                 scores = rated.get((session.session_id, seat.name), {})
                 before = merged.get((words, seat.name))
                 if before is None:
-                    merged[words, seat.name] = replace(seat, scores=scores)
+                    human = (session.session_id, seat.name) in humans
+                    merged[words, seat.name] = replace(seat, scores=scores, human=human)
                 else:
                     merged[words, seat.name] = replace(before, scores=_together(before, scores, corpus))
     return list(merged.values())
@@ -171,6 +176,17 @@ def played_by(source: str, people: int) -> list[str | None]:
     if len(agents) < people:
         return [None] * people
     return [None if agent == NOT_NAMED else agent for agent in agents]
+
+
+def _humans(corpus: Corpus) -> set[tuple[str, str]]:
+    """Sessions with the characters that a person played, as the log beside the tables says, if there is one."""
+    found = set()
+    for session, logged in read_log(corpus.root / LOG).items():
+        about, agents = logged.opening.get("about"), logged.opening.get("agents")
+        seat = about.get("person") if isinstance(about, dict) else None
+        if isinstance(seat, int) and isinstance(agents, list) and 0 <= seat < len(agents):
+            found.add((session, agents[seat][0]))
+    return found
 
 
 def _ratings(corpus: Corpus) -> dict[tuple[str, str], dict[str, dict[str, float]]]:

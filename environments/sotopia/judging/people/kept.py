@@ -61,16 +61,7 @@ class KeptRatings:
         if len(whole) < len(data):
             with path.open("rb+") as file:
                 file.truncate(len(whole))
-        given: dict[RatedKey, Given] = {}
-        for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
-            try:
-                key, one = _read(json.loads(line))
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise InputError(
-                    f"{path}: line {number}: no line of a rating ({error}): {line[:120]!r}. Correct or delete it"
-                ) from None
-            given[key] = one
-        return cls(path, given)
+        return cls(path, _given_in(path, whole))
 
     def add(self, ratings: Mapping[RatedKey, Given]) -> int:
         """Write ratings down; they are on the disk when this returns. How many replace another one.
@@ -99,6 +90,19 @@ class KeptRatings:
         return [Verdict(*key, {**empty, **given}) for key, given in sorted(people.items())]
 
 
+def raters_in(folder: Path) -> list[str]:
+    """The people whose ratings are kept in a folder, sorted; nothing in it is changed.
+
+    Raises
+    ------
+    InputError
+        As `KeptRatings.open`.
+    """
+    path = folder / KEPT
+    data = path.read_bytes() if path.exists() else b""
+    return sorted({key.annotator for key in _given_in(path, data[: data.rfind(b"\n") + 1])})
+
+
 def check_annotator(name: str) -> str:
     """The name of a person who rates.
 
@@ -122,6 +126,19 @@ def left(ratings: KeptRatings, annotator: str, keys: Iterable[tuple[str, str]]) 
         for session_id, target in keys
         for dimension in DIMENSIONS
     )
+
+
+def _given_in(path: Path, whole: bytes) -> dict[RatedKey, Given]:
+    given: dict[RatedKey, Given] = {}
+    for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
+        try:
+            key, one = _read(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{path}: line {number}: no line of a rating ({error}): {line[:120]!r}. Correct or delete it"
+            ) from None
+        given[key] = one
+    return given
 
 
 def _line(key: RatedKey, given: Given) -> dict[str, Any]:

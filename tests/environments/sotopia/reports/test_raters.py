@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from corpus.sotopia_eval import RANGES
+from environments.episode_log import LOG, EpisodeLog
+from environments.sotopia.judging.people.kept import KeptRatings, RatedKey
 from environments.sotopia.judging.verdict import Given, Verdict
 from environments.sotopia.judging.verdict_file import write_verdicts
 from environments.sotopia.reports.raters import Choice, read_rated
@@ -34,6 +36,24 @@ def test_people_may_be_a_corpus_of_the_same_episodes(tmp_path: Path) -> None:
     assert rated.people == ("ann",) and len(rated.seats) == 4
     assert [rated.human_score(seat, "GOAL") for seat in rated.seats] == [9, None, 9, None]
     assert "1 parts in episodes of no other corpus left out" in rated.notes[0]
+
+
+def test_whose_ratings_are_kept_as_people_s_are_people(tmp_path: Path) -> None:
+    corpus = rated_twice(tmp_path / "c")
+    keys = [RatedKey(name, "e0", "Ann", "GOAL") for name in ("bea", "elsewhere")]
+    KeptRatings.open(corpus).add({key: Given(7) for key in keys})
+    rated = read(corpus)
+    assert rated.people == ("bea",) and rated.judge == "paper@m"
+    assert read(corpus, "ann").people == ("bea", "ann")
+
+
+def test_the_log_tells_who_played_under_any_name(tmp_path: Path) -> None:
+    corpus = rated_twice(tmp_path / "c")
+    with EpisodeLog(corpus / LOG) as log:
+        log.begin("e0", {"about": {"person": 1}, "agents": [["Ann", "m1"], ["Bob", "zoe"]]})
+        log.begin("e1", {"about": {"person": 7}, "agents": [["Ann", "m1"], ["Bob", "zoe"]]})
+    rated = read(corpus)
+    assert [rated.played_by_people(seat) for seat in rated.seats] == [False, True]
 
 
 def test_why_scores_are_missing_is_told(tmp_path: Path) -> None:

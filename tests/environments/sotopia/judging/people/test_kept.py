@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.judging.people.kept import KEPT, NOT_RATED, KeptRatings, RatedKey, check_annotator, left
+from environments.sotopia.judging.people.kept import (
+    KEPT,
+    NOT_RATED,
+    KeptRatings,
+    RatedKey,
+    check_annotator,
+    left,
+    raters_in,
+)
 from environments.sotopia.judging.verdict import DIMENSIONS, Given
 from foundation.errors import InputError
 
@@ -80,3 +88,15 @@ def test_a_name_that_is_no_persons_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="a person's name is needed"):
         check_annotator(name)
     assert check_annotator("Rater 1") == "Rater 1"
+
+
+def test_who_has_rated_is_told_and_the_file_left_as_it_is(tmp_path: Path) -> None:
+    assert raters_in(tmp_path) == []
+    KeptRatings.open(tmp_path).add({KEY: Given(7), KEY._replace(annotator="zoe"): Given(1)})
+    with (tmp_path / KEPT).open("ab") as file:
+        file.write(b'{"annotator": "cut')
+    before = (tmp_path / KEPT).read_bytes()
+    assert raters_in(tmp_path) == sorted({KEY.annotator, "zoe"}) and (tmp_path / KEPT).read_bytes() == before
+    (tmp_path / KEPT).write_bytes(b"[]\n")
+    with pytest.raises(InputError, match="line 1: no line of a rating"):
+        raters_in(tmp_path)
