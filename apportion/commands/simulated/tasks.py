@@ -11,6 +11,7 @@ import click
 
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import check_place, write
+from apportion.commands.simulated.hard import hard_command
 
 SOURCE_OPTIONS = (
     click.option(
@@ -124,3 +125,4 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 for _command in (list_command, sample_command):
     with_options(SOURCE_OPTIONS, _command)
+sotopia_tasks.add_command(hard_command)

@@ -165,7 +165,7 @@ def _by_pair(
     rows = [(partner, model, *(scores[(partner, model), dim] for dim in dims)) for partner, model in sorted(pairs)]
     notes = ("the score of the model when it plays with the partner (the reference model)",)
     picture = _drawn(title, scores, dims)
-    return Table(key, title, ("Partner", "Model", *dims), tuple(rows), notes, picture=picture)
+    return Table(key, title, ("Partner", "Model", *dims), tuple(rows), notes, picture=picture, naming=2)
 
 
 def _drawn(title: str, scores: Mapping[tuple[tuple[str, str], str], Figure], dims: Sequence[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from corpus.session import ENVIRONMENT, Session
 from corpus.sotopia_eval import RANGES
 from environments.episode_log import LOG, read_log
 from environments.sotopia.observation import KINDS
+from environments.sotopia.simulator import task_in
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
 from foundation.files import digest
@@ -116,7 +118,7 @@ def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:
     """
     merged: dict[tuple[str, str], Seat] = {}
     for corpus in corpora:
-        rated, humans = _ratings(corpus), _humans(corpus)
+        rated, (humans, tasks) = _ratings(corpus), _logged(corpus)
         for session in corpus.iter_sessions():
             words = digest([session.session_id, *([turn.speaker, turn.text] for turn in session.turns)])
             for seat in _seats(session, str(corpus.root), words):
@@ -124,7 +126,8 @@ def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:
                 before = merged.get((words, seat.name))
                 if before is None:
                     human = (session.session_id, seat.name) in humans
-                    merged[words, seat.name] = replace(seat, scores=scores, human=human)
+                    task = tasks.get(session.session_id, seat.task)
+                    merged[words, seat.name] = replace(seat, scores=scores, human=human, task=task)
                 else:
                     merged[words, seat.name] = replace(before, scores=_together(before, scores, corpus))
     return list(merged.values())
@@ -178,15 +181,22 @@ def played_by(source: str, people: int) -> list[str | None]:
     return [None if agent == NOT_NAMED else agent for agent in agents]
 
 
-def _humans(corpus: Corpus) -> set[tuple[str, str]]:
-    """Sessions with the characters that a person played, as the log beside the tables says, if there is one."""
-    found = set()
+def _logged(corpus: Corpus) -> tuple[set[tuple[str, str]], dict[str, TaskId]]:
+    """What the log beside the tables knows, if there is one: (session, character) that a person played, and tasks.
+
+    A session alone would not do: who never said a word is in no table.
+    """
+    humans, tasks = set(), {}
     for session, logged in read_log(corpus.root / LOG).items():
         about, agents = logged.opening.get("about"), logged.opening.get("agents")
-        seat = about.get("person") if isinstance(about, dict) else None
-        if isinstance(seat, int) and isinstance(agents, list) and 0 <= seat < len(agents):
-            found.add((session, agents[seat][0]))
-    return found
+        if not isinstance(about, dict) or not isinstance(agents, list):
+            continue
+        seat = about.get("person")
+        if isinstance(seat, int) and 0 <= seat < len(agents):
+            humans.add((session, agents[seat][0]))
+        with contextlib.suppress(InputError, KeyError):  # Of another environment, or bundled no more.
+            tasks[session] = TaskId.of(task_in(logged))
+    return humans, tasks
 
 
 def _ratings(corpus: Corpus) -> dict[tuple[str, str], dict[str, dict[str, float]]]:

@@ -64,7 +64,7 @@ Figure = Value | Missing
 def mean(episodes: Sequence[str], x: Sequence[float], sampling: Sampling) -> Figure:
     """The mean of scores [shape=(N,)], each from one of ``episodes``; two of one episode are drawn together."""
     if not x:
-        return Missing("no scores")
+        return Missing("nobody rated it")
     sums = _sums(episodes, np.ones(len(x)), np.asarray(x, float))
     return _value(sums, lambda s: s[..., 1] / s[..., 0], len(x), sampling)
 

@@ -48,6 +48,8 @@ class Table:
         The figure as SVG.
     decimals : int
         Of its figures.
+    naming : int
+        How many of the first columns name a row.
     """
 
     key: str
@@ -58,6 +60,7 @@ class Table:
     absent: str = ""
     picture: str | None = None
     decimals: int = 2
+    naming: int = 1
 
     def text(self) -> str:
         """For a terminal."""
@@ -99,20 +102,25 @@ class Table:
     def _notes(self) -> tuple[str, ...]:
         """Its own, and why single figures are not there."""
         found: dict[str, list[str]] = {}
-        for row in self.rows:
-            for column, cell in zip(self.columns, row, strict=True):
-                if isinstance(cell, Missing):
-                    found.setdefault(cell.reason, []).append(f"{shown(row[0], self.decimals)}, {column}")
+        for place, column in enumerate(self.columns):
+            reasons = [cell.reason if isinstance(cell := row[place], Missing) else None for row in self.rows]
+            for reason in dict.fromkeys(reason for reason in reasons if reason is not None):
+                where = [self._named(row) for row, why in zip(self.rows, reasons, strict=True) if why == reason]
+                everywhere = len(where) == len(self.rows) > 1
+                found.setdefault(reason, []).extend([column] if everywhere else [f"{name}, {column}" for name in where])
         absent = (
             f"{NONE} not there, because {reason}: {listed(where, 8, separator='; ')}" for reason, where in found.items()
         )
         return (*self.notes, *absent)
 
+    def _named(self, row: Sequence[Cell]) -> str:
+        return " ".join(shown(cell, self.decimals) for cell in row[: self.naming])
+
 
 def shown(cell: Cell, decimals: int) -> str:
     """A cell as a person reads it: value, interval, count.
 
-    >>> shown(Value(0.714, 60, 30, 0.5, 0.83), 2), shown(Missing("no scores"), 2), shown(-3, 2)
+    >>> shown(Value(0.714, 60, 30, 0.5, 0.83), 2), shown(Missing("nobody rated it"), 2), shown(-3, 2)
     ('0.71 [0.50, 0.83] n=60', '–', '-3')
     """
     if isinstance(cell, Marked):

@@ -163,7 +163,7 @@ def test_what_cannot_be_made_says_why(tmp_path: Path) -> None:
     assert absent["table_1"] == absent["table_e1"] == absent["figure_g1"] == "no annotator is named as a person"
     assert absent["table_3"] == "no person plays in these episodes"
     assert absent["figure_g5"] == "no file of hard tasks was given"
-    assert cell(found, "figure_3", "m", "Overall")["because"] == "no scores"
+    assert cell(found, "figure_3", "m", "Overall")["because"] == "nobody rated it"
     text = found.text()
     assert "'rules' (rules; not SOTOPIA-EVAL)" in text and "no person spoke" in text
     assert "GOAL 1" in text and "BEL 4" in text, "what is not rated is counted"

@@ -123,4 +123,4 @@ def test_an_interval_draws_whole_episodes() -> None:
 def test_one_episode_has_no_interval_and_no_scores_no_mean() -> None:
     alone = mean(["a", "a"], [1.0, 3.0], SAMPLING)
     assert alone == Value(2.0, 2, 1)
-    assert mean([], [], SAMPLING) == Missing("no scores")
+    assert mean([], [], SAMPLING) == Missing("nobody rated it")

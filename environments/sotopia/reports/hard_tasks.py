@@ -1,0 +1,201 @@
+"""The tasks that were hardest for a model in rated episodes, as a file that can be played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from environments.episode_log import LOG, read_log
+from environments.sotopia.characters import Character
+from environments.sotopia.reports.difficulty import Difficulty, difficulties
+from environments.sotopia.reports.models import SCALES, models_only
+from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.scored import TaskId
+from environments.sotopia.reports.table import Table
+from environments.sotopia.scenarios import Scenario
+from environments.sotopia.simulator import task_in
+from environments.sotopia.task_sets import SETS
+from environments.sotopia.task_space import TaskSpace, used_by
+from environments.sotopia.tasks import Task
+from foundation.errors import InputError
+from foundation.listing import first_few, listed
+from foundation.nearest import did_you_mean
+
+_Named = TypeVar("_Named", Character, Scenario)
+MOST_WORDS = 60
+"""Letters of a scenario that a table shows."""
+
+
+@dataclass(frozen=True)
+class Hard:
+    """The hardest tasks of a model.
+
+    Parameters
+    ----------
+    target : str
+        The model.
+    dimension : str
+        What its rewards are.
+    judge : str
+        Whose scores.
+    chosen : tuple of Difficulty
+        The hardest first.
+    played : int
+        How many tasks it was chosen from.
+    tied : int
+        How many of the others are as hard as the last one that was chosen.
+    """
+
+    target: str
+    dimension: str
+    judge: str
+    chosen: tuple[Difficulty, ...]
+    played: int
+    tied: int
+
+    def table(self) -> Table:
+        """As a table."""
+        rows = tuple(
+            (
+                place, _short(one.task.scenario), " and ".join(name for name, _ in one.task.people),
+                one.gap, one.most, one.best, one.least, one.mean, one.own, one.models,
+            )
+            for place, one in enumerate(self.chosen, 1)
+        )  # fmt: skip
+        columns = (
+            "",
+            "Scenario",
+            "Characters",
+            "Gap",
+            "Highest",
+            "Of",
+            "Lowest",
+            "Mean",
+            f"Scores of {self.target}",
+            "Models",
+        )
+        notes = (
+            "highest: the largest mean + 3 SD of any model; lowest: mean - 3 SD of this one; both bounded by the range",
+            f"of {self.played:,} tasks that {self.target} played and that are rated; {self.tied:,} others have the gap "
+            f"of the last: of equal ones those with the lower mean of {self.target} are taken",
+            "this choice is no paper's set of hard tasks",
+        )
+        title = f"Tasks that are hard for {self.target} (section 7) in {self.dimension}, by judge {told(self.judge)}"
+        return Table("hard_tasks", title, columns, rows, notes)
+
+
+def hard_tasks(rated: Rated, target: str, dimension: str, count: int) -> Hard:
+    """Choose by section 7's rule.
+
+    Parameters
+    ----------
+    rated : Rated
+        Episodes with their ratings; those with people are left out.
+    target : str
+        The model for which they are to be hard.
+    dimension : str
+        One of the seven, or `environments.sotopia.reports.scored.OVERALL`.
+    count : int
+        How many.
+
+    Raises
+    ------
+    InputError
+        No such model, or it has fewer rated tasks.
+    """
+    found = models_only(rated)
+    if target not in found:
+        known = f"there are {first_few(list(found), 10)}" if found else "no episode tells which models played it"
+        raise InputError(f"no model {target!r} in these episodes: {did_you_mean(target, found, known)}")
+    results: dict[TaskId, dict[str, list[float]]] = {}
+    for model, seats in found.items():
+        for seat in seats:
+            score = seat.score(rated.judge, dimension)
+            if score is not None:
+                results.setdefault(seat.task, {}).setdefault(model, []).append(score)
+    ordered = difficulties(results, target, SCALES[dimension])
+    if len(ordered) < count:
+        raise InputError(
+            f"{count:,} tasks are asked for, and judge {rated.judge!r} rated {target!r} in {dimension} in "
+            f"{len(ordered):,}; ask for fewer, or for another dimension or judge"
+        )
+    tied = sum(one.gap == ordered[count - 1].gap for one in ordered[count:])
+    return Hard(target, dimension, rated.judge, tuple(ordered[:count]), len(ordered), tied)
+
+
+def played_space(hard: Hard, corpora: Sequence[Path], space: TaskSpace, named: str) -> TaskSpace:
+    """The chosen tasks, found again in the logs of corpora or else in a task space.
+
+    Parameters
+    ----------
+    hard : Hard
+        The choice.
+    corpora : sequence of Path
+        Their folders.
+    space : TaskSpace
+        Where tasks are that no log holds: by scenario, goals and names.
+    named : str
+        What the set is called.
+
+    Raises
+    ------
+    InputError
+        A task is in neither, two of them have different scenarios or characters of one name, or ``named`` is the name
+        of a published set.
+    """
+    if named in SETS:
+        raise InputError(f"{named!r} is the name of a set that is something else; give this choice a name of its own")
+    logged = {TaskId.of(task): task for path in corpora for task in _logged(path)}
+    tasks, lost = [], []
+    for one in hard.chosen:
+        task = logged.get(one.task) or _in_space(one.task, space)
+        if task is None:
+            lost.append(repr(_short(one.task.scenario)))
+        else:
+            tasks.append(task)
+    if lost:
+        raise InputError(
+            f"{len(lost)} of the {len(hard.chosen)} tasks are neither in a log beside the tables nor in {space.place}, "
+            f"so that they cannot be written to be played: {listed(lost)}. Name the task space that they come from"
+        )
+    return _space_of(tasks, space, named)
+
+
+def _logged(folder: Path) -> Iterator[Task]:
+    for logged in read_log(folder / LOG).values():
+        yield task_in(logged)
+
+
+def _in_space(wanted: TaskId, space: TaskSpace) -> Task | None:
+    names = [name for name, _ in wanted.people]
+    goals = tuple(goal for _, goal in wanted.people)
+    people = {one.name: one for one in space.characters}
+    scenario = next((one for one in space.scenarios if (one.context, one.goals) == (wanted.scenario, goals)), None)
+    if scenario is None or any(name not in people for name in names):
+        return None
+    return Task(scenario, tuple(people[name] for name in names))
+
+
+def _space_of(tasks: Sequence[Task], space: TaskSpace, named: str) -> TaskSpace:
+    characters: dict[str, Character] = {}
+    scenarios: dict[str, Scenario] = {}
+    for task in tasks:
+        task.check()
+        for one in task.characters:
+            _same(characters, one.name, one, "characters")
+        _same(scenarios, task.scenario.name, task.scenario, "scenarios")
+    known = tuple(pair for pair in space.relationships if set(pair.between) <= set(characters))
+    people, places = tuple(characters.values()), tuple(scenarios.values())
+    whole = replace(space, characters=people, relationships=known, scenarios=places, tasks=(), notes=())
+    return replace(used_by(whole, tasks), named=named)
+
+
+def _same(there: dict[str, _Named], name: str, one: _Named, what: str) -> None:
+    if there.setdefault(name, one) != one:
+        raise InputError(f"two {what} are called {name!r} and differ; choose from corpora that were played alike")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"

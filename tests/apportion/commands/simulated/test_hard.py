@@ -1,0 +1,56 @@
+"""`apportion tasks sotopia hard`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+from environments.sotopia.simulation import Choice, simulate_sotopia
+
+
+def run(*arguments: str | Path) -> int:
+    try:
+        main(["tasks", "sotopia", "hard", *map(str, arguments)])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("hard") / "play"
+    simulate_sotopia(Choice(agents=("conceding", "random"), scenarios=("used_bicycle",), pairs=3), out)
+    return out
+
+
+def test_the_choice_is_printed_and_written(played: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "hard.toml"
+    assert run(played, "--model", "random", "--dimension", "goal", "-n", "2", "--out", out) == 0
+    told = capsys.readouterr().out
+    assert "hard for random" in told and f"next: apportion simulate sotopia CORPUS --tasks {out}" in told
+    assert 'set = "hard-for-random"' in out.read_text() and out.read_text().count("[[task]]") == 2
+    assert run(played, "--model", "random", "--dimension", "GOAL", "-n", "2", "--out", out) == 2
+    assert "--force" in capsys.readouterr().err
+    assert run(played, "--model", "random", "--dimension", "GOAL", "-n", "2", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--model", "randem", "--dimension", "GOAL"), "did you mean 'random'?"),
+        (("--model", "random"), "20 tasks are asked for, and judge 'rules' rated 'random' in Overall in 0"),
+        (("--model", "random", "--judge", "rule"), "did you mean 'rules'?"),
+        (("--model", "random", "--dimension", "FUN"), "--dimension"),
+        (("--model", "random", "--out", "hard.json"), "--out"),
+        ((), "--model"),
+    ],
+)
+def test_bad_input_ends_with_code_2(
+    played: Path, capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str
+) -> None:
+    assert run(played, *arguments) == 2
+    assert message in capsys.readouterr().err
