@@ -188,6 +188,13 @@ def test_killed_at_random_moments_it_goes_on_to_the_same_bytes_and_no_reply_come
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
             kills += 1
+        for _ in range(4):  # While everything is answered: kills hit the reading and the writing of tables.
+            child = subprocess.Popen(command, start_new_session=True, cwd=Path.cwd(), env=dict(os.environ))
+            time.sleep(draws.uniform(0.2, 1.5))
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        child = subprocess.Popen(command, cwd=Path.cwd(), env=dict(os.environ))
+        child.wait()
         assert child.returncode == 0 and kills >= 5
         again = len(server.requests) - all_asked
     assert again <= 4 * kills, "more than those in flight were asked again"
