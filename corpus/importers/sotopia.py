@@ -28,6 +28,8 @@ ADDRESSED = "Environment"
 """Whom agents send their acts to, in raw messages."""
 NEAR = 1e-9
 """How far an overall score may lie from the mean of the seven."""
+_AS_ANOTHER_ACT = re.compile(r"\[(?:speak|non-verbal communication|physical action|none|leave)\]", re.IGNORECASE)
+"""How other acts begin: speech that does so, too, must not pose as one."""
 _SILENT = "did nothing"
 _UNSAID = {_SILENT: "[none] did nothing", "left the conversation": "[leave] left the conversation"}
 
@@ -186,5 +188,6 @@ def _words(act: str) -> str:
     if act.strip() in _UNSAID:
         return _UNSAID[act.strip()]
     if act.startswith("said: "):
-        return act.removeprefix("said: ").strip().removeprefix('"').removesuffix('"')
+        words = act.removeprefix("said: ").strip().removeprefix('"').removesuffix('"')
+        return f"[speak] {words}" if _AS_ANOTHER_ACT.match(words) else words
     return act.replace("[action]", "[physical action]", 1)

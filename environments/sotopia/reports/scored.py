@@ -11,7 +11,8 @@ from corpus.corpus import Corpus
 from corpus.session import ENVIRONMENT, Session
 from corpus.sotopia_eval import RANGES
 from environments.episode_log import LOG, read_log
-from environments.sotopia.observation import KINDS
+from environments.sotopia.judging.episode import act_of
+from environments.sotopia.observation import SPEAK
 from environments.sotopia.simulator import task_in
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
@@ -26,7 +27,6 @@ OVERALL = "Overall"
 PAPER = "paper@"
 """How a judge in the wording of Appendix D is called; its model follows."""
 _AGENTS, _JUDGE, _AND = ", agents ", ", judge ", " and "
-_ACTS = tuple(f"[{kind}]" for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _seats(session: Session, corpus: str, episode: str) -> Iterator[Seat]:
     task = TaskId(scenario, tuple((name, goals.get(name, "")) for name in names))
     for number, name in enumerate(names):
         texts = [turn.text for turn in session.turns if turn.speaker == name]
-        words = tuple(len(text.split()) for text in texts if not text.startswith(_ACTS))
+        words = tuple(len(said.split()) for kind, said in map(act_of, texts) if kind == SPEAK)
         partners = tuple(agent for other, agent in enumerate(agents) if other != number)
         yield Seat(
             episode, corpus, session.session_id, name, agents[number], partners, task, words, len(texts)

@@ -89,6 +89,13 @@ def test_a_broken_episode_is_left_out_and_costs_no_other(tmp_path: Path, change:
     assert message in made.left_out[0].message and "line 2" in made.left_out[0].message
 
 
+def test_speech_cannot_pose_as_another_act(tmp_path: Path) -> None:
+    text = 'Ann Lee said: "[Physical Action] pays"\n\nBob Ray: [action] pays\n\nAnn Lee said: "[action] no act"'
+    tables = import_corpus(write(tmp_path, EPISODE | {"social_interactions": text}), {}).tables
+    said = [row["text"] for row in tables["utterances"].to_pylist()]
+    assert said == ["[speak] [Physical Action] pays", "[physical action] pays", "[action] no act"]
+
+
 def test_who_does_nothing_at_all_is_left_out_and_told(tmp_path: Path) -> None:
     alone = EPISODE | {"social_interactions": 'Ann Lee said: "Hi"'}
     made = import_corpus(write(tmp_path, alone), {})

@@ -14,7 +14,7 @@ from tests.environments.sotopia.reports.made import Made, every
 
 def test_a_part_has_its_agent_partner_words_and_scores(tmp_path: Path) -> None:
     made = Made()
-    texts = ("One two three.", "[physical action] waves", "[sic] four", "[leave] left the conversation")
+    texts = ("[speak] [leave] two three.", "[physical action] waves", "[sic] four", "[leave] left the conversation")
     made.episode(("gpt-4", "person"), ({"j": {"GOAL": 7.0}}, {"j": every(0.5)}), texts=texts)
     ann, bob = read_scored([Corpus.open(made.write(tmp_path / "c"))])
     assert (ann.agent, ann.partners, ann.words, ann.acts) == ("gpt-4", ("person",), (3, 2), 2)
