@@ -7,5 +7,5 @@ play), `bundled` and `bundled_tasks` (characters and scenarios of our own), `pub
 `task_sets` (where tasks come from, and sets of them by name), `task_record` (a task as JSON), `simulation` (from a
 choice to a corpus), `simulator` (its sessions played on), `pricing` (what that would cost), `judging` (SOTOPIA-EVAL:
 language models score an episode in seven dimensions), `reports` (the paper's tables from such scores), `person` (a
-person as one of the characters).
+person as one of the characters), `generation` (new characters, relationships and scenarios).
 """

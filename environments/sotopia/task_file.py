@@ -185,7 +185,7 @@ def task_space(text: str, place: str, source: str = "") -> TaskSpace:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{place}: not TOML ({error})") from None
     except ValidationError as error:
-        raise InputError(f"{place}: {'; '.join(problems(error, _counted)[:5])}") from None
+        raise InputError(f"{place}: {'; '.join(problems(error, counted_place)[:5])}") from None
     characters = tuple(_each(place, "character", file.character))
     relationships = tuple(_each(place, "relationship", file.relationship))
     scenarios = tuple(_each(place, "scenario", file.scenario, source))
@@ -276,7 +276,7 @@ def scenario_row(scenario: Scenario) -> dict[str, Any]:
     return row | {"keep": terms.keep, "source": scenario.source}
 
 
-def _counted(name: str) -> str:
+def counted_place(name: str) -> str:
     """``scenario.0.goals`` as a person counts: ``scenario 1: goals``."""
     table_name, _, rest = name.partition(".")
     number, _, field = rest.partition(".")

@@ -45,7 +45,7 @@ class TaskSet:
     choose: Callable[[TaskSpace], TaskSpace]
 
 
-def open_space(place: Path | None = None) -> TaskSpace:
+def open_space(place: Path | None = None, *, complete: bool = True) -> TaskSpace:
     """The task space of a place.
 
     Parameters
@@ -53,6 +53,8 @@ def open_space(place: Path | None = None) -> TaskSpace:
     place : Path, optional
         A file of tasks (TOML), or a folder of published profiles; None is what comes with the project. A file without
         scenarios, or without characters, is completed by those that come with the project.
+    complete : bool
+        Whether it is.
 
     Raises
     ------
@@ -65,7 +67,8 @@ def open_space(place: Path | None = None) -> TaskSpace:
         return read_published(place).space(str(place))
     if not place.exists():
         raise InputError(f"{place}: no such file or folder; give a file of tasks (TOML) or a folder of profiles")
-    return _completed(read_task_file(place))
+    space = read_task_file(place)
+    return _completed(space) if complete else space
 
 
 def _completed(space: TaskSpace) -> TaskSpace:

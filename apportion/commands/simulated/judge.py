@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import model_options, option_names, with_options
+from apportion.commands.parts.options import LOOK_OPTIONS, model_options, option_names, with_options
 from apportion.commands.parts.places import beside
 from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 MODEL_OPTIONS = (
     *model_options("--model", "episodes, with goals and secrets,", 6000, "replies.sqlite in the new corpus"),
-    click.option("--preview", type=click.IntRange(1), metavar="N", help="Show the first N requests and stop."),
-    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
+    *LOOK_OPTIONS,
 )
 
 

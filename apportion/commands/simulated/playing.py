@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import model_options, option_names
+from apportion.commands.parts.options import LOOK_OPTIONS, model_options, option_names
 from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
@@ -39,8 +39,7 @@ EPISODE_OPTIONS = (
     *SOURCE_OPTIONS,
     *model_options("--model", "what agents know and say", 1000, "replies.sqlite in CORPUS"),
     click.option("--temperature", type=float, default=1.0, show_default=True, help="Of language models."),
-    click.option("--preview", type=_COUNT, metavar="N", help="Show the first N requests and stop."),
-    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
+    *LOOK_OPTIONS,
 )
 """All but who plays, and where it is written."""
 

@@ -12,6 +12,7 @@ import click
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.hard import hard_command
+from apportion.commands.simulated.task_generation import accept_command, generate_command
 
 SOURCE_OPTIONS = (
     click.option(
@@ -125,4 +126,5 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 for _command in (list_command, sample_command):
     with_options(SOURCE_OPTIONS, _command)
-sotopia_tasks.add_command(hard_command)
+for _command in (generate_command, accept_command, hard_command):
+    sotopia_tasks.add_command(_command)

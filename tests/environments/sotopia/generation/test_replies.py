@@ -1,0 +1,107 @@
+"""Replies are read strictly."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from environments.sotopia.generation.replies import (
+    BackgroundReply,
+    RelationshipReply,
+    read_as,
+    read_characters,
+    read_scenario,
+    read_sentence,
+)
+from environments.sotopia.visibility import Relationship
+from llm_client.prompts.strict_json import ReplyMistakeError
+from llm_client.request import ChatReply
+
+ANN: dict[str, Any] = {
+    "name": "Ann  Lee", "gender": "woman", "pronouns": "she/her", "age": 30, "occupation": "baker",
+    "big_five": {
+        "neuroticism": "low", "openness to experience": "high", "conscientiousness": "low", "extraversion": "low",
+        "agreeableness": "medium",
+    },
+    "moral_values": ["Care"], "schwartz_values": ["power"], "decision_style": "directive",
+}  # fmt: skip
+PLACE = {"context": "A yard.", "goals": ["a", "b"], "relationship": "Friend", "ages": [], "occupations": []}
+
+
+def reply(value: Any) -> ChatReply:
+    return ChatReply(value if isinstance(value, str) else json.dumps(value), "m")
+
+
+def test_a_character_is_read() -> None:
+    (ann,) = read_characters(1, ())(reply({"characters": [ANN]}))
+    assert ann.name == "Ann Lee" and ann.moral_values == ("care",)
+    assert ann.big_five.startswith("openness to experience: high; conscientiousness: low")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"age": "30"}, "characters.0.age = '30'"),
+        ({"age": 12}, "characters.0.age = 12"),
+        ({"name": " "}, "empty; give a text"),
+        ({"name": "you"}, "choose another name"),
+        ({"moral_values": ["kindness"]}, '"kindness" is not allowed; allowed are care'),
+        ({"moral_values": []}, "give at least one, and each once"),
+        ({"schwartz_values": ["simulation"]}, '"simulation" is not allowed'),
+        ({"decision_style": "wild"}, '"wild" is not allowed'),
+        ({"big_five": {**ANN["big_five"], "extraversion": "huge"}}, '"huge" is not allowed'),
+        ({"big_five": {"extraversion": "low"}}, "it needs openness to experience"),
+        ({"hobby": "x"}, "hobby: unknown key"),
+    ],
+)
+def test_a_character_with_a_mistake_is_told(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ReplyMistakeError, match=message):
+        read_characters(1, ())(reply({"characters": [{**ANN, **change}]}))
+
+
+def test_the_number_of_characters_and_names_that_are_taken() -> None:
+    with pytest.raises(ReplyMistakeError, match="1 characters; 2 are asked for"):
+        read_characters(2, ())(reply({"characters": [ANN]}))
+    with pytest.raises(ReplyMistakeError, match="the name 'Ann Lee' is taken"):
+        read_characters(2, ())(reply({"characters": [ANN, deepcopy(ANN)]}))
+    with pytest.raises(ReplyMistakeError, match="the name 'Ann Lee' is taken"):
+        read_characters(1, ("Ann Lee",))(reply({"characters": [ANN]}))
+
+
+def test_other_replies_are_read_or_refused() -> None:
+    assert read_as(BackgroundReply)(reply({"secret": "s", "public_info": "p"})).secret == "s"
+    told = read_as(RelationshipReply)(reply({"relationship": "FAMILY", "background_story": "x"}))
+    assert told.kind is Relationship.FAMILY
+    for wrong, message in (("no JSON", "not one JSON object"), ("[1]", "no JSON object"), ("{}", "missing")):
+        with pytest.raises(ReplyMistakeError, match=message):
+            read_as(BackgroundReply)(reply(wrong))
+    with pytest.raises(ReplyMistakeError, match='"stranger" is not allowed; allowed are family'):
+        read_as(RelationshipReply)(reply({"relationship": "stranger", "background_story": "x"}))
+
+
+def test_a_scenario_has_two_goals_and_a_constraint_a_seat() -> None:
+    read = read_scenario(reply({**PLACE, "ages": [[18, 30], [18, 70]], "occupations": [["baker"], []]}))
+    assert read.kind is Relationship.FRIEND and read.ages == ((18, 30), (18, 70))
+    for change, message in (
+        ({"goals": ["a"]}, "goals"),
+        ({"goals": ["a", ""]}, "goals.1 = ''"),
+        ({"relationship": "rivals"}, '"rivals" is not allowed; allowed are stranger'),
+        ({"ages": [[18, 30]]}, "ages has 1 values; give one for each agent"),
+        ({"ages": [[40, 30], [18, 70]]}, "the youngest is older than the oldest"),
+        ({"ages": [[18.5, 30], [18, 70]]}, "ages.0.0 = 18.5"),
+    ):
+        with pytest.raises(ReplyMistakeError, match=message):
+            read_scenario(reply({**PLACE, **change}))
+
+
+@pytest.mark.parametrize("text", ["for $60.", "for $60.00, please", "$60", "at $1,060 or $60"])
+def test_a_sentence_keeps_its_price(text: str) -> None:
+    assert read_sentence(("$60",))(reply({"sentence": text})) == text
+
+
+@pytest.mark.parametrize("text", ["for $600", "for $60.5", "for 60", "sixty"])
+def test_a_sentence_that_has_lost_its_price_is_told(text: str) -> None:
+    with pytest.raises(ReplyMistakeError, match=r"the sentence has lost \$60"):
+        read_sentence(("$60",))(reply({"sentence": text}))
+    assert read_sentence(("$1547.95",))(reply({"sentence": "You want $1,547.95 for it."}))
