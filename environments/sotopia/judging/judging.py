@@ -15,6 +15,7 @@ from corpus.placing import ImportReport, check_free, claim
 from corpus.rows import LeftOut
 from environments.sotopia.judging.episodes import Episodes, read_episodes
 from environments.sotopia.judging.language_model import PROMPTS, Calls, ModelJudge, Question
+from environments.sotopia.judging.people.kept import KEPT
 from environments.sotopia.judging.rated_corpus import (
     KIND,
     check_judges,
@@ -169,6 +170,7 @@ def judge_corpus(choice: JudgingChoice, out: Path, *, overwrite: bool = False, p
         named=names,
         without=choice.without,
         broken=choice.episodes.broken,
+        along=(KEPT,),
         notes=(NOTE,),
     )
     return Judged(report, (*choice.episodes.unread, *_unscored(verdicts)))

@@ -93,6 +93,7 @@ def place_rated(
     named: Sequence[str] = (),
     without: Sequence[str] = (),
     broken: Sequence[LeftOut] = (),
+    along: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> ImportReport:
     """Write ``corpus`` with further ratings; its log and earlier verdicts come along.
@@ -113,6 +114,8 @@ def place_rated(
         Whose earlier ratings are left out.
     broken : sequence of LeftOut
         Sessions that are not brought along, and why: what breaks the rules of a corpus cannot be written.
+    along : sequence of str
+        Names of further files of the old corpus that the new one gets where they are there.
     notes : sequence of str
         What is said of it.
 
@@ -135,9 +138,9 @@ def place_rated(
     told = (*notes, *((f"{dropped:,} ratings of {', '.join(without)} left out",) if without else ()))
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if (corpus.root / LOG).exists():
-            # The moves behind the words, by which whoever plays a session on begins.
-            write_atomically(out / LOG, (corpus.root / LOG).read_bytes())
+        # The log has the moves behind the words, by which whoever plays a session on begins.
+        for path in (corpus.root / name for name in (LOG, *along) if (corpus.root / name).exists()):
+            write_atomically(out / path.name, path.read_bytes())
         write_verdicts(out, [*before, *verdicts])
     except OSError as error:
         raise InputError(f"{out / VERDICTS}: cannot be written ({error.strerror or error})") from None

@@ -63,6 +63,13 @@ class KeptRatings:
                 file.truncate(len(whole))
         return cls(path, _given_in(path, whole))
 
+    @staticmethod
+    def read(folder: Path) -> dict[RatedKey, Given]:
+        """What the file of a folder holds, which is not changed; raises as `open`."""
+        path = folder / KEPT
+        data = path.read_bytes() if path.exists() else b""
+        return _given_in(path, data[: data.rfind(b"\n") + 1])
+
     def add(self, ratings: Mapping[RatedKey, Given]) -> int:
         """Write ratings down; they are on the disk when this returns. How many replace another one.
 
@@ -98,9 +105,7 @@ def raters_in(folder: Path) -> list[str]:
     InputError
         As `KeptRatings.open`.
     """
-    path = folder / KEPT
-    data = path.read_bytes() if path.exists() else b""
-    return sorted({key.annotator for key in _given_in(path, data[: data.rfind(b"\n") + 1])})
+    return sorted({key.annotator for key in KeptRatings.read(folder)})
 
 
 def check_annotator(name: str) -> str:

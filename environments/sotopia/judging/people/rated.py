@@ -122,17 +122,18 @@ class ByPeople:
         check_free(self.out, record)
         with _unshared(self.out):
             claim(self.out, record)
-            kept = KeptRatings.open(self.out)
             try:
+                kept = KeptRatings.open(self.out)
+                before = self._keep_earlier(kept)
                 replaced = rate(kept)
             except OSError as error:
-                raise InputError(f"{kept.path}: cannot be written ({error.strerror or error})") from None
+                raise InputError(f"{self.out / KEPT}: cannot be written ({error.strerror or error})") from None
             notes = ["ratings by people, of simulated episodes"]
             if replaced:
                 notes.append(f"{replaced:,} ratings replace earlier ones of the same people")
             report = place_rated(
                 self.corpus,
-                kept.verdicts(),
+                [verdict for verdict in kept.verdicts() if verdict.judge not in before],
                 self.out,
                 record,
                 without=self.without,
@@ -140,8 +141,15 @@ class ByPeople:
                 notes=notes,
             )
         pairs = [(episode.session_id, person.name) for episode in episodes.read for person in episode.people]
-        everybody = sorted({key.annotator for key in kept.given} | set(annotators))
+        everybody = sorted({key.annotator for key in kept.given}.difference(before) | set(annotators))
         return Rated(report, {name: left(kept, name, pairs) for name in everybody}, episodes.unread)
+
+    def _keep_earlier(self, kept: KeptRatings) -> set[str]:
+        """Bring along what people have rated of the old corpus, but for those left out; who they are."""
+        earlier = KeptRatings.read(self.corpus.root)
+        given = {key: one for key, one in earlier.items() if key.annotator not in self.without}
+        kept.add(given)
+        return {key.annotator for key in given}
 
 
 @contextmanager

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from corpus.corpus import Corpus
-from environments.sotopia.judging.people.kept import KEPT
+from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from environments.sotopia.judging.people.kept import KEPT, raters_in
 from environments.sotopia.judging.people.rated import ByPeople
 from environments.sotopia.judging.verdict_file import read_verdicts
 from environments.terminal.screen import Screen
 from foundation.errors import InputError
 from foundation.files import locked
-from tests.environments.sotopia.judging.judges import damaged, played
+from llm_client.chosen import ChosenModel
+from tests.environments.sotopia.judging.judges import damaged, judge, played
+from tests.llm_client.openai_server import OpenAIServer, serving
 
 
 def form(people: ByPeople, path: Path, score: str = "0", most: int = 10**6) -> Path:
@@ -41,6 +44,26 @@ def test_forms_of_several_people_become_ratings_and_another_one_later_joins_them
         assert len([row for row in of if row["name"] != "overall"]) == count
         assert len([row for row in of if row["name"] == "overall"]) == (count // 7 if name != "eve" else 0)
     assert any(one.judge == "eve" and one.overall is None for one in read_verdicts(tmp_path / "two"))
+
+
+def test_ratings_by_people_come_along_when_the_corpus_is_rated_and_judged_further(tmp_path: Path) -> None:
+    people = ByPeople(played(tmp_path / "one", pairs=1), tmp_path / "two")
+    path = form(people, tmp_path / "a.csv")
+    people.add_sheets({"ann": path})
+    further = ByPeople(Corpus.open(tmp_path / "two"), tmp_path / "three")
+    assert further.add_sheets({"bob": path}).left == {"bob": 0}
+    assert further.add_sheets({"eve": path}).left == {"bob": 0, "eve": 0}
+    again = ByPeople(Corpus.open(tmp_path / "two"), tmp_path / "anew", ("ann",))
+    assert again.add_sheets({"ann": form(people, tmp_path / "b.csv", most=3)}).left["ann"] > 0
+    assert len([row for row in Corpus.open(tmp_path / "anew").ratings.to_pylist() if row["annotator"] == "ann"]) == 3
+    three = Corpus.open(tmp_path / "three")
+    with serving(OpenAIServer(judge())) as server:
+        choice = JudgingChoice(three, chosen=ChosenModel("m", base_url=server.url), without=("eve",))
+        judge_corpus(choice, tmp_path / "four")
+    assert raters_in(tmp_path / "four") == ["ann", "bob", "eve"]
+    named = set(Corpus.open(tmp_path / "four").ratings["annotator"].to_pylist())
+    assert named == {"rules", "ann", "bob", "paper@m"}
+    assert {one.judge for one in read_verdicts(tmp_path / "four")} == {"ann", "bob", "paper@m"}
 
 
 def test_a_form_again_replaces_what_is_another_score_now(tmp_path: Path) -> None:
