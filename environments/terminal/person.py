@@ -66,16 +66,25 @@ class Person:
             else:
                 raise EOFError("the person stops")
 
+    def see_the_beginning(self, view: View) -> None:
+        """Show what is known from before the first act, so that the person reads while others act."""
+        self._open(view)
+        self._screen.wait(WAITING)
+
     def see_the_end(self, view: View) -> None:
         """Show what was done after the person's last act."""
         self._tell(view)
+        self._screen.done_waiting()
 
-    def _tell(self, view: View) -> None:
+    def _open(self, view: View) -> None:
         if not self._opened:
             for told in self._telling.opening(view):
                 self._screen.show(told.label, told.text)
             self._screen.show("")
             self._opened = True
+
+    def _tell(self, view: View) -> None:
+        self._open(view)
         events = self._telling.events(view)
         for told in events[self._shown :]:
             if told.own and self._typed:

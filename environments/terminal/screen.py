@@ -49,7 +49,7 @@ class Screen:
 
     def show(self, label: str, text: str = "") -> None:
         """A label, and words of whomever behind it."""
-        self._done_waiting()
+        self.done_waiting()
         self._write(block(label, text, self._width()) + "\n")
 
     def wait(self, text: str) -> None:
@@ -68,7 +68,7 @@ class Screen:
         LineError
             The line is no text, or the terminal may have cut it.
         """
-        self._done_waiting()
+        self.done_waiting()
         try:
             line = self._ask(prompt)
         except UnicodeDecodeError:
@@ -77,7 +77,8 @@ class Screen:
             raise LineError(f"that line fills the {CUT_AT:,} bytes that fit into one: its end may be lost. Say less")
         return line
 
-    def _done_waiting(self) -> None:
+    def done_waiting(self) -> None:
+        """Take back what `wait` has said."""
         if self._waiting:
             self._write("\r\x1b[K")
             self._waiting = False

@@ -34,9 +34,7 @@ def play_group() -> None:
 @click.option(
     "--called", "person", metavar="NAME", default="person", show_default=True, help="Your name in the corpus."
 )
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Of everything that is drawn; another, other play."
-)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn.")
 def play_sotopia_command(
     out: Path,
     who: str,
@@ -53,10 +51,10 @@ def play_sotopia_command(
 ) -> None:
     """Play a character in a social episode (SOTOPIA) against an agent.
 
-    --with is an agent of `simulate sotopia`: a script, recorded@LOG#EPISODE, or a language model (base, react, refine,
-    base@MODEL), which is sent what its character knows and what you say. You see what your character may know, and
-    nothing else. Ctrl-C stops; the same command goes on where it stopped, even after a kill. Episodes of other
-    scenarios, seeds and people may go into the same CORPUS.
+    `apportion tasks sotopia list` names scenarios and characters. --with is an agent of `simulate sotopia`: a script,
+    recorded@LOG#EPISODE, or a language model (base, react, refine, base@MODEL), which is sent what its character knows
+    and what you say. You see what your character may know, and nothing else. Ctrl-C stops; the same command goes on
+    where it stopped, even after a kill. Episodes of other scenarios, seeds and people may go into the same CORPUS.
     """
     from environments.sotopia.game import Rules
     from environments.sotopia.person.casting import PersonChoice

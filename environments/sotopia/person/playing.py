@@ -86,6 +86,7 @@ def play_sotopia(choice: PersonChoice, out: Path, screen: Screen) -> PersonPlaye
         with agents_of((choice.partner,), choice.chosen, cache, choice.called, choice.temperature) as agents:
             claim(out, RECORD)
             person = Person(screen, SotopiaTelling(choice.rules), choice.person)
+            person.see_the_beginning(View(Sotopia(casting.task, choice.rules), casting.character))
             with _hidden_names_kept(casting, choice.rules):
                 played = _played(_plan(choice, casting, person, agents[choice.partner]), out / LOG)
     finally:

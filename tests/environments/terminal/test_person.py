@@ -12,7 +12,7 @@ from environments.play import play
 from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.person.telling import SotopiaTelling
-from environments.terminal.person import Person
+from environments.terminal.person import WAITING, Person
 from environments.terminal.screen import Screen
 from environments.terminal.telling import PlainTelling, Telling
 from tests.environments.games import Countdown, take
@@ -90,6 +90,19 @@ def test_what_cannot_be_used_is_told_and_the_person_is_asked_again(line: str, to
     game, typist = sotopia(), Typist(line, "Fine.")
     assert typist.person(SotopiaTelling(Rules())).act(View(game, game.agents[1])) == Act("speak", "Fine.")
     assert told in " ".join(typist.text.split("\n    "))
+
+
+def test_the_beginning_is_shown_once_and_what_one_waits_for_goes_at_the_end() -> None:
+    game = sotopia()
+    shown: list[str] = []
+    screen = Screen(input, shown.append, live=True)
+    person = Person(screen, SotopiaTelling(Rules()))
+    person.see_the_beginning(View(game, game.agents[1]))
+    assert shown[-1] == WAITING and not any(text.startswith("1. ") for text in shown)
+    person.see_the_end(View(game, game.agents[1]))
+    screen.wait(WAITING)
+    person.see_the_end(View(game, game.agents[1]))
+    assert "".join(shown).count("Your goal: ") == 1 and shown[-2:] == [WAITING, "\r\x1b[K"]
 
 
 def test_whoever_stops_has_done_nothing() -> None:

@@ -106,6 +106,15 @@ def test_a_partner_who_fails_is_not_named_where_the_person_may_not_know_the_name
     assert [move.act.text for moves in logged.steps for move in moves] == ["Hello", "Hi.", "So?"]
 
 
+def test_a_recorded_partner_does_again_what_it_did(tmp_path: Path) -> None:
+    play(tmp_path / "one", "Hello!", "Well?", "/leave")
+    (first,) = read_log(tmp_path / "one" / LOG).values()
+    choice = replace(CHOICE, partner=f"recorded@{tmp_path}/one/{LOG}")
+    play(tmp_path / "two", "Hm.", "/do shrugs", "/leave", choice=choice)
+    ((name, second),) = read_log(tmp_path / "two" / LOG).items()
+    assert second.steps[1::2] == first.steps[1::2] and second.steps[::2] != first.steps[::2] and "/" not in name
+
+
 def test_a_partner_that_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no agent 'concedin'"):
         play(tmp_path / "one", "/leave", choice=replace(CHOICE, partner="concedin"))
