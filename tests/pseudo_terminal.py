@@ -55,8 +55,10 @@ class PseudoTerminal:
 
     def type(self, text: str) -> None:
         """Type, a piece at a time: what is typed ahead may not be more than the terminal holds."""
-        data = text.encode()
+        data, end = text.encode(), time.monotonic() + 60.0
         while data:
+            if time.monotonic() > end:
+                raise AssertionError(f"nobody reads what is typed. The screen:\n{self.screen[self._seen :]}")
             _, ready, _ = select.select([], [self._own], [], 0.1)
             if ready:
                 data = data[os.write(self._own, data[:512]) :]
@@ -67,10 +69,12 @@ class PseudoTerminal:
         self._process.send_signal(signal.SIGKILL)
         self.end()
 
-    def end(self) -> int:
+    def end(self, seconds: float = 60.0) -> int:
         """Wait until it has ended; its exit code."""
+        end = time.monotonic() + seconds
         while self._read(0.2):
-            pass
+            if time.monotonic() > end:
+                raise AssertionError(f"it has not ended. The screen from there on:\n{self.screen[self._seen :]}")
         return self._process.wait(60)
 
     def __enter__(self) -> Self:

@@ -121,9 +121,9 @@ def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_h
 
 def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) -> None:
     with playing(tmp_path, "--seed", "0") as terminal:
-        terminal.until("You: ")
+        terminal.until(f"{SEAT + 1}. You: ")
         terminal.type("Hello!\r")
-        terminal.until("You: ")
+        terminal.until(f"{SEAT + 3}. You: ")
         terminal.type(CTRL_D)
         assert terminal.end() == 130 and "run the same command again to go on" in terminal.screen
     (logged,) = read_log(tmp_path / "study" / "episodes.jsonl").values()
