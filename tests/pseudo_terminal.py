@@ -69,6 +69,20 @@ class PseudoTerminal:
         self._process.send_signal(signal.SIGKILL)
         self.end()
 
+    def end_by(self, key: str) -> int:
+        """Type a key until it has ended; its exit code.
+
+        A person presses it once, and again where nothing happens: a signal that comes right before Python begins to
+        wait for a key is only seen with the next one.
+        """
+        for _ in range(30):
+            self.type(key)
+            end = time.monotonic() + 2.0
+            while time.monotonic() < end:
+                if not self._read(0.2):
+                    return self._process.wait(60)
+        return self.end(0.0)
+
     def end(self, seconds: float = 60.0) -> int:
         """Wait until it has ended; its exit code."""
         end = time.monotonic() + seconds

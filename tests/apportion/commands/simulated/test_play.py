@@ -83,8 +83,9 @@ def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_h
         assert "20,001 characters at once; at most 20,000" in shown
         terminal.type("/do smiles\r")
         terminal.until(f"{seat + 5}. You: ")
-        terminal.type("half a sen" + CTRL_C)
-        assert terminal.end() == 130 and "stopped. What is finished is kept" in terminal.screen
+        terminal.type("half a sen")
+        terminal.until("half a sen")
+        assert terminal.end_by(CTRL_C) == 130 and "stopped. What is finished is kept" in terminal.screen
         screens.append(terminal.screen)
     with playing(tmp_path) as terminal:
         terminal.until(f"{seat + 1}. You: Hello!")
@@ -124,8 +125,7 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path: Path) ->
         terminal.until(f"{SEAT + 1}. You: ")
         terminal.type("Hello!\r")
         terminal.until(f"{SEAT + 3}. You: ")
-        terminal.type(CTRL_D)
-        assert terminal.end() == 130 and "run the same command again to go on" in terminal.screen
+        assert terminal.end_by(CTRL_D) == 130 and "run the same command again to go on" in terminal.screen
     (logged,) = read_log(tmp_path / "study" / "episodes.jsonl").values()
     assert any(move.act.text == "Hello!" for moves in logged.steps for move in moves)
 
