@@ -102,19 +102,33 @@ class Table:
     def _notes(self) -> tuple[str, ...]:
         """Its own, and why single figures are not there."""
         found: dict[str, list[str]] = {}
+        whole = {place: _reason_of_all(row) for place, row in enumerate(self.rows)}
+        for place, row in enumerate(self.rows):
+            if (reason := whole[place]) is not None:
+                found.setdefault(reason, []).append(self._named(row))
+        rest = [row for place, row in enumerate(self.rows) if whole[place] is None]
         for place, column in enumerate(self.columns):
-            reasons = [cell.reason if isinstance(cell := row[place], Missing) else None for row in self.rows]
-            for reason in dict.fromkeys(reason for reason in reasons if reason is not None):
-                where = [self._named(row) for row, why in zip(self.rows, reasons, strict=True) if why == reason]
-                everywhere = len(where) == len(self.rows) > 1
-                found.setdefault(reason, []).extend([column] if everywhere else [f"{name}, {column}" for name in where])
+            if (reason := _reason_of_all([row[place] for row in rest])) is not None:
+                found.setdefault(reason, []).append(column)
+                continue
+            for row in rest:
+                if isinstance(cell := row[place], Missing):
+                    found.setdefault(cell.reason, []).append(f"{self._named(row)}, {column}")
         absent = (
-            f"{NONE} not there, because {reason}: {listed(where, 8, separator='; ')}" for reason, where in found.items()
+            f"{NONE} not there, because {reason}: {listed(list(dict.fromkeys(where)), 8, separator='; ')}"
+            for reason, where in found.items()
         )
         return (*self.notes, *absent)
 
     def _named(self, row: Sequence[Cell]) -> str:
         return " ".join(shown(cell, self.decimals) for cell in row[: self.naming])
+
+
+def _reason_of_all(cells: Sequence[Cell]) -> str | None:
+    """Why none of several figures is there, if none is, all for one reason, and there is more than one."""
+    figures = [cell for cell in cells if isinstance(cell, Value | Missing | Marked)]
+    reasons = {cell.reason if isinstance(cell, Missing) else None for cell in figures}
+    return reasons.pop() if len(figures) > 1 and len(reasons) == 1 else None
 
 
 def shown(cell: Cell, decimals: int) -> str:

@@ -165,6 +165,7 @@ def test_what_cannot_be_made_says_why(tmp_path: Path) -> None:
     assert absent["figure_g5"] == "no file of hard tasks was given"
     assert cell(found, "figure_3", "m", "Overall")["because"] == "nobody rated it"
     text = found.text()
+    assert "– not there, because nobody rated it: SOC; SEC; FIN; REL; KNO; BEL; Overall\n" in text, "told once a row"
     assert "'rules' (rules; not SOTOPIA-EVAL)" in text and "no person spoke" in text
     assert "GOAL 1" in text and "BEL 4" in text, "what is not rated is counted"
     assert cell(found, "table_2", "GOAL", "m")["value"] == 0.0 and cell(found, "table_2", "BEL", "m")["value"] is None
