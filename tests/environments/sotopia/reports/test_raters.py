@@ -9,9 +9,13 @@ from environments.episode_log import LOG, EpisodeLog
 from environments.sotopia.judging.people.kept import KeptRatings, RatedKey
 from environments.sotopia.judging.verdict import Given, Verdict
 from environments.sotopia.judging.verdict_file import write_verdicts
+from environments.sotopia.person.casting import PersonChoice
+from environments.sotopia.person.playing import play_sotopia
 from environments.sotopia.reports.raters import Choice, read_rated
+from environments.sotopia.reports.report import report
 from foundation.errors import InputError
-from tests.environments.sotopia.reports.made import Made, every, read
+from tests.environments.sotopia.reports.made import SAMPLING, Made, every, read
+from tests.environments.terminal.test_person import Typist
 
 
 def rated_twice(folder: Path) -> Path:
@@ -54,6 +58,16 @@ def test_the_log_tells_who_played_under_any_name(tmp_path: Path) -> None:
         log.begin("e1", {"about": {"person": 7}, "agents": [["Ann", "m1"], ["Bob", "zoe"]]})
     rated = read(corpus)
     assert [rated.played_by_people(seat) for seat in rated.seats] == [False, True]
+
+
+def test_who_played_in_the_terminal_is_a_person(tmp_path: Path) -> None:
+    screen = Typist("Hello!", "/physical offer: 85", "/leave").screen
+    play_sotopia(PersonChoice(scenario="used_bicycle", person="zoe"), tmp_path / "c", screen)
+    rated = read(tmp_path / "c")
+    assert {seat.agent: rated.played_by_people(seat) for seat in rated.seats} == {"zoe": True, "conceding": False}
+    found = report(rated, SAMPLING)
+    table = next(one for one in found.tables if one.key == "table_3")
+    assert [row[0] for row in table.rows] == ["conceding (w Human)", "Human (w conceding)"]
 
 
 def test_why_scores_are_missing_is_told(tmp_path: Path) -> None:
