@@ -28,7 +28,7 @@ DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
 @click.option("--name", metavar="NAME", help="Of the set in the file.  [default: hard-for-AGENT]")
 @click.option(
     "--tasks", "place", type=click.Path(path_type=Path), metavar="PLACE",
-    help="Where tasks are that no log holds: a file (TOML) or published profiles.  [default: those that come with it]",
+    help="Where tasks are that no log holds: a file (TOML) or published profiles.  [default: the bundled ones]",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the choice as JSON.")

@@ -13,6 +13,7 @@ from environments.sotopia.judging.verdict_file import read_verdicts
 from environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, is_human, read_scored
 from environments.verdict import BY_RULES
 from foundation.errors import InputError
+from foundation.files import check_path
 from foundation.listing import first_few, listed
 from foundation.nearest import did_you_mean
 
@@ -120,7 +121,9 @@ def read_rated(choice: Choice) -> Rated:
             raise InputError(f"{choice.called('people')}: {RULES!r} is no person")
         if name in first:
             people[name] = None
-        elif Path(name).exists():
+            continue
+        check_path(Path(name))
+        if Path(name).exists():
             theirs = Corpus.open(name)
             people |= dict.fromkeys(_new_people(theirs, first, choice))
             seats, note = _with_theirs(corpora, theirs, seats)
@@ -132,7 +135,7 @@ def read_rated(choice: Choice) -> Rated:
     unknown = sum(seat.agent is None for seat in seats)
     if unknown:
         notes.append(
-            f"of {unknown:,} of {len(seats):,} parts it is not told who played them: no table by agent has them"
+            f"{unknown:,} of {len(seats):,} parts are in episodes that do not tell who played, and in no table by agent"
         )
     if judge == NOT_NAMED:
         notes.append("the judge is not named in the corpus")
