@@ -85,7 +85,7 @@ class Choice:
         """What decides the corpus, as JSON; models by their names."""
         record = {
             "kind": KIND,
-            "agents": [self.named(agent) for agent in self.agents],
+            "agents": [self.names[agent] for agent in self.agents],
             **{name: getattr(self, name) for name in ("scenarios", "pairs", "repeats", "seed")},
             "rules": asdict(self.rules),
         }
@@ -100,6 +100,11 @@ class Choice:
             record["paired"] = True
         plain: dict[str, Any] = json.loads(json.dumps(record))
         return plain
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """By agent its name with its model, as `named` says."""
+        return {agent: self.named(agent) for agent in self.agents}
 
     def named(self, agent: str) -> str:
         """An agent's name with its model, or with the episode that it plays again."""
@@ -124,12 +129,11 @@ def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
         A scenario or set of a name that there is not, tasks that cannot be read, or nothing to play.
     """
     nothing = True
-    named = {agent: choice.named(agent) for agent in choice.agents}
     for number, task in enumerate(choice.space.draw(pairs=choice.pairs, seed=choice.seed)):
         for seating in seatings(choice.agents, len(task.characters)):
             for repeat in range(choice.repeats):
                 nothing = False
-                agents = "-".join(named[agent] for agent in seating)
+                agents = "-".join(choice.names[agent] for agent in seating)
                 yield f"{task.scenario.name}-{number}-{agents}-{repeat}", task, seating
     if nothing:
         raise InputError(
@@ -142,7 +146,7 @@ def seed_of(choice: Choice, name: str, seating: tuple[str, ...]) -> str:
     """The seed of an episode that `seated` names."""
     if not choice.paired:
         return f"{choice.seed}/{name}"
-    task, _, repeat = name.rpartition(f"-{'-'.join(map(choice.named, seating))}-")
+    task, _, repeat = name.rpartition(f"-{'-'.join(choice.names[agent] for agent in seating)}-")
     return f"{choice.seed}/{task}-{repeat}"
 
 

@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
-from pettingzoo import AECEnv
 
 from environments.acts import Act
 from environments.core import Environment
-from environments.wrappers.spaces import Acts, Text, Words
 from foundation.errors import InputError
+
+try:
+    from gymnasium import spaces
+    from pettingzoo import AECEnv
+
+    from environments.wrappers.spaces import Acts, Text, Words
+except ImportError as error:
+    raise ImportError(f"{error}. Install it with `pip install 'apportion[pettingzoo]'`.") from None
 
 Reward = Callable[[Mapping[str, float | None]], float | None]
 """From an agent's outcome to its reward; None is not known."""
