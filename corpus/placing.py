@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,27 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
         f"{out}: the folder is not empty and does not come from this import or simulation. "
         "Name another folder, or ask to overwrite its tables."
     )
+
+
+@contextmanager
+def folder_for(out: Path) -> Iterator[None]:
+    """Make the folder of a corpus; where it was not there before and nothing came into it, it goes again.
+
+    Raises
+    ------
+    InputError
+        It cannot be made.
+    """
+    made = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(out, error) from None
+    try:
+        yield
+    finally:
+        if made and not any(out.iterdir()):
+            out.rmdir()
 
 
 def claim(out: Path, record: Mapping[str, Any]) -> None:

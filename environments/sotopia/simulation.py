@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from corpus.placing import ImportReport, check_free, claim, place
+from corpus.placing import ImportReport, check_free, claim, folder_for, place
 from environments import episode_log
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
@@ -184,19 +184,14 @@ def simulate_sotopia(
     if not overwrite:
         check_free(out, record)
     cache = choice.cache(out)
-    made_folder = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        with agents_of(choice.agents, choice.chosen, cache, choice.called, choice.temperature) as agents:
-            if overwrite:
-                (out / LOG).unlink(missing_ok=True)
-            claim(out, record)
-            concurrency = min(choice.chosen.concurrency, total) if choice.asks else 1
-            plans = plans_of(choice, agents)
-            simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)
-    finally:
-        if made_folder and not any(out.iterdir()):
-            out.rmdir()
+    asked = agents_of(choice.agents, choice.chosen, cache, choice.called, choice.temperature)
+    with folder_for(out), asked as agents:
+        if overwrite:
+            (out / LOG).unlink(missing_ok=True)
+        claim(out, record)
+        concurrency = min(choice.chosen.concurrency, total) if choice.asks else 1
+        plans = plans_of(choice, agents)
+        simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)
     made = to_corpus(simulated)
     notes = ("simulated, not recorded: no person spoke", *(choice.space.notes if choice.tasks else ()), *made.notes)
     return place(KIND, out, replace(made, notes=notes), record)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from environments.acts import Act
+from environments.terminal.printable import is_shown
 from environments.terminal.screen import LineError
 from foundation.nearest import did_you_mean
 
@@ -60,9 +61,9 @@ def read_line(line: str, commands: Mapping[str, Command], plain: str | None) -> 
     words = " ".join(line.split())
     if not words:
         raise LineError(f"nothing was typed, and nothing done; /{HELP} lists what you can do")
-    if not words.isprintable():
-        found = next(letter for letter in words if not letter.isprintable())
-        raise LineError(f"that line holds a character that is no text ({found!a}); type it again without")
+    for letter in words:
+        if not is_shown(letter):
+            raise LineError(f"that line holds a character that is no text ({letter!a}); type it again without")
     if not words.startswith("/") or words.startswith("//"):
         if plain is None:
             raise LineError(f"say which of {_names(commands)} it is, as /{next(iter(commands))} …")

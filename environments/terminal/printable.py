@@ -20,7 +20,7 @@ def printable(text: str) -> str:
     >>> printable("one\r\n two\u3000three")
     'one two three'
     """
-    return "".join(letter if _is_shown(letter) else _spelled(letter) for letter in " ".join(text.split()))
+    return "".join(letter if is_shown(letter) else _spelled(letter) for letter in " ".join(text.split()))
 
 
 def paragraphs(text: str) -> list[str]:
@@ -55,7 +55,8 @@ def _wrapped(text: str, begin: str, width: int) -> list[str]:
     return wrapper.wrap(text) or [begin]
 
 
-def _is_shown(letter: str) -> bool:
+def is_shown(letter: str) -> bool:
+    """Whether a letter stands for itself on a terminal."""
     return letter.isprintable() or letter in _JOINERS
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corpus.placing import ImportReport, check_free, claim, place
+from corpus.placing import ImportReport, check_free, claim, folder_for, place
 from environments.agents.agent import Agent
 from environments.core import View
 from environments.episode_log import LoggedEpisode, read_log
@@ -77,23 +77,17 @@ def play_sotopia(choice: PersonChoice, out: Path, screen: Screen) -> PersonPlaye
     """
     casting = cast(choice)
     check_free(out, RECORD)
-    made_folder = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
     cache = choice.chosen.cache or out / CACHE
-    logged = read_log(out / LOG).get(casting.episode)
-    again = logged is not None and logged.closing is not None
-    try:
-        with agents_of((choice.partner,), choice.chosen, cache, choice.called, choice.temperature) as agents:
-            claim(out, RECORD)
-            person = Person(screen, SotopiaTelling(choice.rules), choice.person)
-            person.see_the_beginning(View(Sotopia(casting.task, choice.rules), casting.character))
-            with _hidden_names_kept(casting, choice.rules):
-                played = _played(_plan(choice, casting, person, agents[choice.partner]), out / LOG)
-    finally:
-        if made_folder and not any(out.iterdir()):
-            out.rmdir()
-    person.see_the_end(View(played.environment, casting.character))
-    over, begun = _in_the_folder(out / LOG)
+    asked = agents_of((choice.partner,), choice.chosen, cache, choice.called, choice.temperature)
+    with folder_for(out), asked as agents, _hidden_names_kept(casting, choice.rules):
+        logged = read_log(out / LOG).get(casting.episode)
+        again = logged is not None and logged.closing is not None
+        claim(out, RECORD)
+        person = Person(screen, SotopiaTelling(choice.rules), choice.person)
+        person.see_the_beginning(View(Sotopia(casting.task, choice.rules), casting.character))
+        played = _played(_plan(choice, casting, person, agents[choice.partner]), out / LOG)
+        person.see_the_end(View(played.environment, casting.character))
+        over, begun = _in_the_folder(out / LOG)
     made = to_corpus(Simulated(over))
     outcome = played.environment.outcome()[casting.character]
     scores = {name: value for name, value in outcome.items() if value is not None}

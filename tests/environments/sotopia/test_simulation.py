@@ -70,6 +70,8 @@ def test_a_folder_that_cannot_be_claimed_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file: cannot be written"):
         claim(tmp_path / "file", {})
+    with pytest.raises(InputError, match="file: cannot be written"):
+        simulate_sotopia(SMALL, tmp_path / "file")
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:

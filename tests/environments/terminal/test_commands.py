@@ -20,6 +20,7 @@ COMMANDS = {
         ("  two\n lines\t", Act("speak", "two lines")),
         ("/say /go", Act("speak", "/go")),
         ("//go", Act("speak", "/go")),
+        ("a \U0001f469\u200d\U0001f52c!", Act("speak", "a \U0001f469\u200d\U0001f52c!")),
         ("/VOTE ann", Act("vote", "ann")),
         ("/vote", Act("vote")),
         ("/go ", Act("go")),

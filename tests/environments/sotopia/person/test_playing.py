@@ -88,6 +88,16 @@ def test_a_log_that_holds_what_cannot_be_played_is_named(tmp_path: Path) -> None
         play(tmp_path / "one", "/leave", choice=replace(CHOICE, scenario="drum_kit"))
 
 
+def test_a_damaged_log_does_not_show_who_the_stranger_is(tmp_path: Path) -> None:
+    stranger = next(one.name for one in cast(CHOICE).task.characters if one.name != own())
+    play(tmp_path / "one", "/leave" if cast(CHOICE).seat else "Hello!", "/leave")
+    log = tmp_path / "one" / LOG
+    log.write_text(log.read_text().replace(f'[["{stranger}","speak"', f'[["{stranger}",7', 1))
+    with pytest.raises(InputError, match=r"no line of an episode log .*the other person") as failure:
+        play(tmp_path / "one")
+    assert stranger not in str(failure.value)
+
+
 def test_a_partner_who_fails_is_not_named_where_the_person_may_not_know_the_name(tmp_path: Path) -> None:
     stranger = next(one.name for one in cast(CHOICE).task.characters if one.name != own())
 
@@ -113,6 +123,13 @@ def test_a_recorded_partner_does_again_what_it_did(tmp_path: Path) -> None:
     play(tmp_path / "two", "Hm.", "/do shrugs", "/leave", choice=choice)
     ((name, second),) = read_log(tmp_path / "two" / LOG).items()
     assert second.steps[1::2] == first.steps[1::2] and second.steps[::2] != first.steps[::2] and "/" not in name
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("")
+    for out in (tmp_path / "one", tmp_path / "one" / "two"):
+        with pytest.raises(InputError, match="cannot be written"):
+            play(out, "/leave")
 
 
 def test_a_partner_that_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
