@@ -77,8 +77,7 @@ def test_a_person_rates_in_a_terminal_that_strangers_words_do_not_move(tmp_path:
         terminal.until("why")
         terminal.type("natural\n")
         terminal.until("REL, -5 to 5> ")
-        terminal.type(CTRL_C)
-        assert terminal.end() == 130 and "run the same command again" in terminal.screen
+        assert terminal.end_by(CTRL_C) == 130 and "run the same command again" in terminal.screen
     assert not (tmp_path / "one-rated" / "sessions.parquet").exists()
     with PseudoTerminal(arguments) as terminal:
         terminal.until("REL, -5 to 5> ")
