@@ -23,6 +23,8 @@ from foundation.toml_text import toml_key, toml_text
 LARGEST = 64 * 1024 * 1024
 RELATIONSHIPS = {one.words: one for one in Relationship}
 """By their words: ``stranger``, ``know by name``, ``acquaintance``, ``friend``, ``romantic``, ``family``."""
+HIDDEN = frozenset(("goals", "secret", "secret_words", "keep"))
+"""What is hidden from somebody who plays, and stands in no error."""
 
 _Words = Annotated[str, Field(max_length=20_000)]
 _Clock = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
@@ -185,7 +187,7 @@ def task_space(text: str, place: str, source: str = "") -> TaskSpace:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{place}: not TOML ({error})") from None
     except ValidationError as error:
-        raise InputError(f"{place}: {'; '.join(problems(error, counted_place)[:5])}") from None
+        raise InputError(f"{place}: {'; '.join(refused(error)[:5])}") from None
     characters = tuple(_each(place, "character", file.character))
     relationships = tuple(_each(place, "relationship", file.relationship))
     scenarios = tuple(_each(place, "scenario", file.scenario, source))
@@ -274,6 +276,15 @@ def scenario_row(scenario: Scenario) -> dict[str, Any]:
     elif isinstance(terms.deal, Split):
         row["split"] = {"counts": terms.deal.counts, "values": terms.deal.values}
     return row | {"keep": terms.keep, "source": scenario.source}
+
+
+def refused(error: ValidationError) -> list[str]:
+    """What is wrong with values that were refused; what characters keep to themselves is not told."""
+    texts = problems(error, counted_place)
+    return [
+        f"{counted_place('.'.join(map(str, item['loc'])))}: {item['msg']}" if HIDDEN & set(item["loc"]) else text
+        for text, item in zip(texts, error.errors(), strict=True)
+    ]
 
 
 def counted_place(name: str) -> str:

@@ -21,14 +21,14 @@ from environments.sotopia.task_file import (
     RelationshipRow,
     ScenarioRow,
     character_row,
-    counted_place,
+    refused,
     relationship_row,
     scenario_row,
     table,
 )  # fmt: skip
 from environments.sotopia.task_space import KnownPair, TaskSpace
 from foundation.errors import InputError
-from foundation.settings import Settings, problems
+from foundation.settings import Settings
 from foundation.toml_text import toml_text
 
 YES, NO, UNDECIDED = "yes", "no", ""
@@ -118,7 +118,7 @@ def read_review(path: Path) -> ReviewFile:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML ({error})") from None
     except ValidationError as error:
-        raise InputError(f"{path}: {'; '.join(problems(error, counted_place)[:5])}") from None
+        raise InputError(f"{path}: {'; '.join(refused(error)[:5])}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as text ({error})") from None
 

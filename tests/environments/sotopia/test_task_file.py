@@ -93,6 +93,16 @@ def test_what_cannot_be_used_is_named(text: str, message: str) -> None:
         task_space(text, "f.toml")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ['secret = ["CANARY"]', 'secret_words = "CANARY"', "[[scenario]]\ngoals = { a = 'CANARY' }\nkeep = 'CANARY'"],
+)
+def test_what_is_hidden_stands_in_no_error(line: str) -> None:
+    with pytest.raises(InputError, match=r"character 1: secret|scenario 1: goals") as told:
+        task_space(f'[[character]]\nname = "Ann"\n{line}\n', "f.toml")
+    assert "CANARY" not in str(told.value)
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"none.toml: cannot be read as text"):
         read_task_file(tmp_path / "none.toml")
