@@ -88,7 +88,7 @@ def read_published(folder: Path) -> Published:
     broken = sum(task.scenario.broken(task.characters) is not None for task in tasks.values())
     counts = {
         "pairs of characters have two relationships: the scenario's decides": twice,
-        "tasks break an age or an occupation that their scenario asks for; they are kept as published, and not drawn": broken,
+        "tasks break an age or an occupation that their scenario asks for: kept as published, never drawn": broken,
     }
     notes = tuple(f"{count} {what}" for what, count in counts.items() if count)
     return Published(characters, scenarios, known, stories, tasks, notes, tuple(pairs))

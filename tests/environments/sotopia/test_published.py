@@ -50,7 +50,7 @@ def test_a_folder_of_profiles(tmp_path: Path) -> None:
     assert list(published.stories.values()) == ["They met."]
     assert published.scenarios["e1"].ages == ((18, 70), (18, 25)) and published.scenarios["e1"].source == "c (s)"
     assert published.notes == (
-        "1 tasks break an age or an occupation that their scenario asks for; they are kept as published, and not drawn",
+        "1 tasks break an age or an occupation that their scenario asks for: kept as published, never drawn",
     )
 
 
@@ -105,5 +105,5 @@ def test_the_published_data() -> None:
     assert [len(part) for part in (published.characters, published.scenarios, published.tasks)] == [40, 303, 2760]
     assert published.notes == (
         "2 pairs of characters have two relationships: the scenario's decides",
-        "318 tasks break an age or an occupation that their scenario asks for; they are kept as published, and not drawn",
+        "318 tasks break an age or an occupation that their scenario asks for: kept as published, never drawn",
     )
