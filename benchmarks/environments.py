@@ -26,9 +26,9 @@ from benchmarks.measure import tell
 from environments.agents.agent import Agent, Scripted
 from environments.core import Act
 from environments.simulate import EpisodePlan, simulate
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.sources import bundled_tasks
 from llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 

@@ -26,8 +26,8 @@ sys.path[0] = str(ROOT)
 
 from environments.sotopia.characters import Character
 from environments.sotopia.observation import in_words, part_of
-from environments.sotopia.published import Published, read_published
 from environments.sotopia.scenarios import Scenario
+from environments.sotopia.sources.published import Published, read_published
 from environments.sotopia.tasks import Task
 from environments.sotopia.visibility import FIELDS, Relationship
 from llm_client.prompts.data import data_json

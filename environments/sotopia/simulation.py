@@ -16,9 +16,9 @@ from environments.agents.language_model import TEMPERATURE
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia.agents import agents_of, asked_by, called_as
 from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.task_record import is_bundled, task_record
-from environments.sotopia.task_sets import chosen_space
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources.record import is_bundled, task_record
+from environments.sotopia.sources.sets import chosen_space
+from environments.sotopia.sources.space import TaskSpace
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
 from environments.to_corpus import to_corpus
 from foundation.errors import InputError
@@ -58,7 +58,7 @@ class Choice:
     tasks : Path, optional
         A file of tasks or a folder of published profiles; None: what comes with the project.
     task_set : str, optional
-        A named set out of these (`environments.sotopia.task_sets.SETS`).
+        A named set out of these (`environments.sotopia.sources.sets.SETS`).
     paired : bool
         Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
     """

@@ -37,7 +37,7 @@ from environments.reopened import Absent, Reopened
 from environments.sotopia.agents import asked_by, scripted
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.simulation import LOG, MADE_BEFORE
-from environments.sotopia.task_record import bundled_task, task_of, task_record
+from environments.sotopia.sources.record import bundled_task, task_of, task_record
 from environments.sotopia.tasks import Task
 from environments.to_corpus import RULES, heard_in
 from environments.verdict import BY_RULES, Judge

@@ -10,9 +10,9 @@ from environments.agents.agent import AnyLegal, Scripted
 from environments.core import Act, ActError, Environment
 from environments.play import play
 from environments.reopened import Absent, Place, Reopened
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.scripts import Conceding
+from environments.sotopia.sources import bundled_tasks
 from environments.verdict import Verdict
 from foundation.errors import UnitError
 from tests.environments.games import Countdown, Matching, take

@@ -16,9 +16,9 @@ from environments.agents.agent import Agent, AnyLegal, Scripted
 from environments.core import Act, View
 from environments.episode_log import read_log
 from environments.simulate import EpisodePlan, simulate
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.scripts import Conceding
+from environments.sotopia.sources import bundled_tasks
 from environments.to_corpus import to_corpus
 from foundation.errors import InputError
 from tests.environments.games import Countdown, take

@@ -51,8 +51,8 @@ def hard_command(
     from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
     from environments.sotopia.reports.raters import Choice, read_rated
     from environments.sotopia.reports.table import plain
-    from environments.sotopia.task_file import written
-    from environments.sotopia.task_sets import open_space
+    from environments.sotopia.sources.sets import open_space
+    from environments.sotopia.sources.task_file import written
 
     if out is not None:
         check_place(out, "--out", (".toml",), force)

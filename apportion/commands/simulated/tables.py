@@ -68,7 +68,7 @@ def tables_sotopia_command(
 
 def _hard(path: Path) -> frozenset[TaskId]:
     from environments.sotopia.reports.scored import TaskId
-    from environments.sotopia.task_sets import open_space
+    from environments.sotopia.sources.sets import open_space
     from foundation.errors import InputError
 
     space = open_space(path)

@@ -85,9 +85,9 @@ def generate_command(
 def accept_command(lists: tuple[Path, ...], out: Path, tasks: Path | None, force: bool) -> None:
     """Make a file of tasks of what a person has accepted in lists of `generate`."""
     from environments.sotopia.generation.review import accept
-    from environments.sotopia.task_file import written
-    from environments.sotopia.task_sets import open_space
-    from environments.sotopia.task_space import TaskSpace
+    from environments.sotopia.sources.sets import open_space
+    from environments.sotopia.sources.space import TaskSpace
+    from environments.sotopia.sources.task_file import written
 
     check_place(out, "--out", (".toml",), force)
     done = accept(lists, TaskSpace("the accepted") if tasks is None else open_space(tasks, complete=False))

@@ -42,7 +42,7 @@ def sotopia_tasks() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_command(sets: bool, as_json: bool, place: Path | None, named: str | None) -> None:
     """List scenarios and characters: who knows whom, constraints, what rules can check; no goals, no secrets."""
-    from environments.sotopia.task_sets import SETS, chosen_space, overview
+    from environments.sotopia.sources.sets import SETS, chosen_space, overview
 
     if sets:
         rows = [{"name": one.name, "holds": one.holds, "needs": one.needs} for one in SETS.values()]
@@ -70,8 +70,8 @@ def sample_command(
     named: str | None,
 ) -> None:
     """Draw tasks and write them as a file that `simulate sotopia --tasks FILE` plays as it stands."""
-    from environments.sotopia.task_file import written
-    from environments.sotopia.task_sets import chosen_space, sampled
+    from environments.sotopia.sources.sets import chosen_space, sampled
+    from environments.sotopia.sources.task_file import written
 
     check_place(out, "FILE", (".toml",), force)
     space = chosen_space(place, named).only(scenarios)

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from environments.sotopia.generation.inputs import read_items, read_vignettes
 from environments.sotopia.generation.questions import Questions
-from environments.sotopia.task_sets import open_space
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources.sets import open_space
+from environments.sotopia.sources.space import TaskSpace
 from foundation.errors import InputError
 from llm_client.chosen import Called, ChosenModel
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.generation.choice import GenerationChoice, Kind
 from environments.sotopia.generation.inputs import Item, Vignette
@@ -20,7 +19,8 @@ from environments.sotopia.generation.rules import Findings, Rule, findings
 from environments.sotopia.generation.sale import Sale, sale_of
 from environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import KnownPair, TaskSpace
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import KnownPair, TaskSpace
 from environments.sotopia.visibility import Relationship
 from foundation.errors import UnitError
 from foundation.progress import Progress

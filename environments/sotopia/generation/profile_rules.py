@@ -6,7 +6,7 @@ import re
 
 from environments.sotopia.characters import Character
 from environments.sotopia.generation.rules import Rule
-from environments.sotopia.task_space import KnownPair, TaskSpace
+from environments.sotopia.sources.space import KnownPair, TaskSpace
 from environments.sotopia.visibility import Relationship
 
 _USUAL = {

@@ -16,7 +16,8 @@ from environments.sotopia.generation.generate import RULES, Candidate, Generated
 from environments.sotopia.generation.rules import findings
 from environments.sotopia.generation.scenario_rules import FOR_A_PERSON
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_file import (
+from environments.sotopia.sources.space import KnownPair, TaskSpace
+from environments.sotopia.sources.task_file import (
     CharacterRow,
     RelationshipRow,
     ScenarioRow,
@@ -26,7 +27,6 @@ from environments.sotopia.task_file import (
     scenario_row,
     table,
 )  # fmt: skip
-from environments.sotopia.task_space import KnownPair, TaskSpace
 from foundation.errors import InputError
 from foundation.settings import Settings
 from foundation.toml_text import toml_text

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from environments.sotopia.generation.rules import Rule
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources.space import TaskSpace
 from environments.sotopia.terms import OneNumber
 from environments.sotopia.visibility import Relationship
 

@@ -12,8 +12,8 @@ from random import Random
 from environments.agents.language_model import PROMPTS, TEMPERATURE
 from environments.sotopia.agents import AGENTS, called_as
 from environments.sotopia.game import Rules
-from environments.sotopia.task_sets import chosen_space
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources.sets import chosen_space
+from environments.sotopia.sources.space import TaskSpace
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
 from foundation.files import digest

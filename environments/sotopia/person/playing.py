@@ -20,7 +20,7 @@ from environments.sotopia.person.casting import Casting, PersonChoice, cast
 from environments.sotopia.person.telling import SotopiaTelling
 from environments.sotopia.simulation import CACHE, LOG
 from environments.sotopia.simulator import task_in
-from environments.sotopia.task_record import is_bundled, task_record
+from environments.sotopia.sources.record import is_bundled, task_record
 from environments.terminal.person import Person
 from environments.terminal.screen import Screen
 from environments.to_corpus import to_corpus

@@ -16,8 +16,8 @@ from environments.sotopia.reports.scored import TaskId
 from environments.sotopia.reports.table import Table
 from environments.sotopia.scenarios import Scenario
 from environments.sotopia.simulator import task_in
-from environments.sotopia.task_sets import SETS
-from environments.sotopia.task_space import TaskSpace, used_by
+from environments.sotopia.sources.sets import SETS
+from environments.sotopia.sources.space import TaskSpace, used_by
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
 from foundation.listing import first_few, listed

@@ -11,8 +11,8 @@ import pytest
 from environments.agents.agent import UNREVISED, UNUSABLE
 from environments.agents.language_model import ATTEMPTS, PROMPTS, STYLES, LanguageModelAgent, read_act
 from environments.core import Act, View
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
+from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError, UnitError
 from foundation.files import file_digest
 from llm_client.asker import NoUsableReplyError

@@ -9,10 +9,10 @@ from environments.agents.recorded import Recorded
 from environments.core import Act, View
 from environments.episode_log import read_log
 from environments.simulate import EpisodePlan, simulate
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.scripts import Conceding
 from environments.sotopia.simulation import Choice, seated, simulate_sotopia
+from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, Matching
 

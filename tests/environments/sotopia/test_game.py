@@ -3,8 +3,8 @@
 import pytest
 
 from environments.core import Act, ActError
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from corpus.sotopia_eval import RANGES
 from environments.core import Act
-from environments.sotopia import bundled_tasks
 from environments.sotopia.rules_judge import judge_by_rules
+from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.tasks import Task
 
 SCENARIOS = {scenario.name: scenario for scenario in bundled_tasks.scenarios()}

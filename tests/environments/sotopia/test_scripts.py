@@ -6,9 +6,9 @@ import pytest
 
 from environments.core import View
 from environments.play import play
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.scripts import Conceding, worded
+from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import OneNumber, Split
 

@@ -9,9 +9,9 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.placing import claim
 from environments.episode_log import read_log
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules
 from environments.sotopia.simulation import CACHE, LOG, Choice, seated, simulate_sotopia
+from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError
 from llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving

@@ -12,12 +12,12 @@ from corpus.session import Session
 from environments.core import Environment
 from environments.play import play
 from environments.simulators import identity_of, maker_of, open_session
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules
 from environments.sotopia.simulation import LOG, Choice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
-from environments.sotopia.task_file import written
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import TaskSpace
+from environments.sotopia.sources.task_file import written
 from environments.verdict import Verdict
 from foundation.errors import InputError, UnitError
 from llm_client.chosen import ChosenModel

@@ -2,9 +2,9 @@
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
+from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.tasks import Task, draw_tasks, seatings
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError

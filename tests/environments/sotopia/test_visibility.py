@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from environments.agents.language_model import STYLES, LanguageModelAgent
 from environments.core import Act, View
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.person.telling import SotopiaTelling
-from environments.sotopia.published import read_published
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.published import read_published
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import OneNumber, Terms
 from environments.sotopia.visibility import ALL_BUT_SECRETS, FIELDS, VISIBLE, Relationship, Visibility, seen

@@ -9,9 +9,9 @@ import pytest
 from environments.agents.agent import Scripted
 from environments.core import Act, View
 from environments.play import play
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.person.telling import SotopiaTelling
+from environments.sotopia.sources import bundled_tasks
 from environments.terminal.person import WAITING, Person
 from environments.terminal.screen import Screen
 from environments.terminal.telling import PlainTelling, Telling

@@ -11,9 +11,9 @@ from pettingzoo.test import api_test, seed_test
 from environments.acts import Act, ActError
 from environments.core import Environment, View
 from environments.play import play
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.scripts import Conceding
+from environments.sotopia.sources import bundled_tasks
 from environments.wrappers.aec import AEC
 from environments.wrappers.spaces import Acts, Words
 from foundation.errors import InputError

@@ -9,9 +9,9 @@ import pytest
 from environments.agents.agent import AnyLegal, Scripted
 from environments.core import Act, View
 from environments.play import play
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.scripts import Conceding
+from environments.sotopia.sources import bundled_tasks
 from environments.wrappers import tool_episode
 from environments.wrappers.tool_episode import OVER, ToolEpisode, tool_episodes, tool_rows
 from foundation.errors import InputError, UnitError

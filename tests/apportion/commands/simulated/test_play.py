@@ -13,12 +13,12 @@ from apportion.cli import main
 from corpus.corpus import Corpus
 from environments.core import Act, View
 from environments.episode_log import read_log
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.person.casting import PersonChoice, cast
 from environments.sotopia.scripts import Conceding
-from environments.sotopia.task_file import written
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import TaskSpace
+from environments.sotopia.sources.task_file import written
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 SCENARIO, WHO = "used_bicycle", "Nadia Ferro"

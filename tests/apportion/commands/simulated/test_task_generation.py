@@ -1,6 +1,7 @@
 """`apportion tasks sotopia generate` and `accept`: the whole way with replies of a real model, to a corpus.
 
-The replies are Claude's (Anthropic), of 2026-11-22, each to its question alone; vignettes and items are our own.
+The replies are Claude's (Anthropic), of 2026-11-22, written in one sitting by one who knew the checks; vignettes and
+items are our own.
 """
 
 import json
@@ -10,7 +11,7 @@ import pytest
 
 from apportion.cli import main
 from corpus.corpus import Corpus
-from environments.sotopia.task_file import read_task_file
+from environments.sotopia.sources.task_file import read_task_file
 
 RECORDED = Path(__file__).parents[3] / "environments/sotopia/generation/recorded"
 MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.generation.choice import GenerationChoice, Kind
 from environments.sotopia.generation.generate import Generated, every_question, generate
 from environments.sotopia.generation.pricing import preview, price
 from environments.sotopia.generation.review import review_text
+from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError, StoppedError
 from foundation.progress import silent

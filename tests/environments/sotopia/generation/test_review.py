@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.generation.generate import RULES, Candidate, Generated, Made
 from environments.sotopia.generation.review import accept, read_review, review_text
 from environments.sotopia.generation.rules import findings
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import KnownPair, TaskSpace, used_by
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.generation.profile_rules import CHARACTER_RULES, RELATIONSHIP_RULES
 from environments.sotopia.generation.rules import Rule, findings
 from environments.sotopia.generation.scenario_rules import SALE_RULES, SCENARIO_RULES
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import KnownPair, TaskSpace
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import KnownPair, TaskSpace
 from environments.sotopia.terms import OneNumber, Terms
 from environments.sotopia.visibility import Relationship
 

@@ -11,13 +11,13 @@ from environments.agents.agent import AnyLegal
 from environments.core import Act, Environment
 from environments.play import play
 from environments.simulate import EpisodePlan, simulate
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Sotopia
 from environments.sotopia.judging.episodes import read_episodes
 from environments.sotopia.judging.language_model import ModelJudge
 from environments.sotopia.judging.of_environment import JudgedByModel
 from environments.sotopia.simulation import Choice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
+from environments.sotopia.sources import bundled_tasks
 from environments.to_corpus import to_corpus
 from environments.verdict import Judge
 from llm_client.chosen import ChosenModel

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.game import Rules
 from environments.sotopia.person.casting import PersonChoice, cast
-from environments.sotopia.task_file import written
-from environments.sotopia.task_space import used_by
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import used_by
+from environments.sotopia.sources.task_file import written
 from foundation.errors import InputError
 from llm_client.chosen import ChosenModel
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
 from environments.sotopia.reports.scored import OVERALL, TaskId
 from environments.sotopia.simulation import Choice, simulate_sotopia
-from environments.sotopia.task_file import read_task_file, written
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import TaskSpace
+from environments.sotopia.sources.task_file import read_task_file, written
 from foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every, read
 

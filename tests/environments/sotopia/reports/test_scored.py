@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from corpus.corpus import Corpus
-from environments.sotopia import bundled_tasks
 from environments.sotopia.reports.scored import OVERALL, TaskId, annotators, is_human, played_by, read_scored
 from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every
 

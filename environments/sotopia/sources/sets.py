@@ -9,11 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from environments.sotopia import bundled_tasks
-from environments.sotopia.published import read_published
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_file import read_task_file
-from environments.sotopia.task_space import TaskSpace, used_by
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.published import read_published
+from environments.sotopia.sources.space import TaskSpace, used_by
+from environments.sotopia.sources.task_file import read_task_file
 from environments.sotopia.tasks import PAIRS_A_SCENARIO
 from environments.sotopia.terms import OneNumber, Terms
 from foundation.errors import InputError

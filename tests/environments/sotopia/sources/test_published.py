@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from environments.sotopia.published import read_published
+from environments.sotopia.sources.published import read_published
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError
 from tests.shared import shared

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import KnownPair, TaskSpace, used_by
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.space import KnownPair, TaskSpace, used_by
 from environments.sotopia.tasks import Task
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError

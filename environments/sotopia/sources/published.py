@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import KnownPair, TaskSpace
+from environments.sotopia.sources.space import KnownPair, TaskSpace
 from environments.sotopia.tasks import Task
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError

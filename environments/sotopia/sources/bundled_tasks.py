@@ -9,8 +9,8 @@ from importlib import resources
 
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_file import task_space
-from environments.sotopia.task_space import TaskSpace
+from environments.sotopia.sources.space import TaskSpace
+from environments.sotopia.sources.task_file import task_space
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task
 from environments.sotopia.visibility import Relationship
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from environments.sotopia import bundled_tasks
-from environments.sotopia.task_file import written
-from environments.sotopia.task_sets import PUBLISHED_HARD, SETS, chosen_space, open_space, overview, sampled
-from environments.sotopia.task_space import used_by
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.sets import PUBLISHED_HARD, SETS, chosen_space, open_space, overview, sampled
+from environments.sotopia.sources.space import used_by
+from environments.sotopia.sources.task_file import written
 from foundation.errors import InputError
-from tests.environments.sotopia.test_published import PLACE, TASK, write
+from tests.environments.sotopia.sources.test_published import PLACE, TASK, write
 from tests.shared import shared
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from environments.sotopia import bundled_tasks
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
+from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import Deal, OneNumber, Split, Terms
 from environments.sotopia.visibility import Relationship

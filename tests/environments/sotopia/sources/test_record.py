@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sotopia import bundled_tasks
-from environments.sotopia.task_record import bundled_task, is_bundled, task_of, task_record
+from environments.sotopia.sources import bundled_tasks
+from environments.sotopia.sources.record import bundled_task, is_bundled, task_of, task_record
 from environments.sotopia.tasks import Task
 from environments.sotopia.visibility import Relationship
 from foundation.errors import InputError

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from environments.sotopia.characters import Character
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.task_space import KnownPair, TaskSpace
+from environments.sotopia.sources.space import KnownPair, TaskSpace
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import Deal, OneNumber, Split, Terms
 from environments.sotopia.visibility import Relationship
