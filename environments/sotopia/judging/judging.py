@@ -24,7 +24,7 @@ from environments.sotopia.judging.rated_corpus import (
     made_before,
     place_rated,
 )
-from environments.sotopia.judging.verdict import Verdict
+from environments.sotopia.judging.verdict import PersonVerdict
 from foundation.errors import InputError
 from foundation.files import digest, file_digest
 from foundation.listing import some
@@ -191,8 +191,8 @@ def _askers(choice: JudgingChoice, out: Path) -> Iterator[Mapping[str, Asker]]:
 
 def _ask(
     questions: Sequence[Question], askers: Mapping[str, Asker], concurrency: int, progress: Progress
-) -> list[Verdict]:
-    answered: dict[int, list[Verdict]] = {}
+) -> list[PersonVerdict]:
+    answered: dict[int, list[PersonVerdict]] = {}
     pool = ThreadPoolExecutor(concurrency)
     completes: dict[str, Complete] = {model: asker.complete for model, asker in askers.items()}
     work = {pool.submit(one.ask, completes[one.judge.settings.model]): i for i, one in enumerate(questions)}
@@ -207,7 +207,7 @@ def _ask(
     return [verdict for number in range(len(questions)) for verdict in answered[number]]
 
 
-def _unscored(verdicts: Sequence[Verdict]) -> list[LeftOut]:
+def _unscored(verdicts: Sequence[PersonVerdict]) -> list[LeftOut]:
     unscored = []
     for verdict in verdicts:
         if verdict.missing:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from environments.sotopia.judging.episode import Person, ReadEpisode
 from environments.sotopia.judging.reply import Answer, read_answer, read_whole, reply_schema
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
 from foundation.errors import InputError, UnitError
 from llm_client.asker import BadReply, Complete, NoUsableReplyError, ask_until_usable
 from llm_client.chosen import Called, ChosenModel
@@ -110,7 +110,7 @@ class Question:
             subject=f"session {self.episode.session_id}, judge {self.judge.called}, {', '.join(self.labels)}",
         )
 
-    def ask(self, complete: Complete) -> list[Verdict]:
+    def ask(self, complete: Complete) -> list[PersonVerdict]:
         """A verdict on each person; what the model gave no usable score for has none, with why.
 
         Raises
@@ -129,7 +129,7 @@ class Question:
         except UnitError as error:
             answer = {label: _nothing(str(error)) for label in self.labels}
         return [
-            Verdict(self.episode.session_id, self.judge.called, person.name, answer[person.label])
+            PersonVerdict(self.episode.session_id, self.judge.called, person.name, answer[person.label])
             for person in self.people
         ]
 

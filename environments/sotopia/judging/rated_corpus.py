@@ -16,7 +16,7 @@ from corpus.placing import RECORD, ImportReport, place
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import OVERALL, RANGES
-from environments.sotopia.judging.verdict import Verdict
+from environments.sotopia.judging.verdict import PersonVerdict
 from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
 from environments.sotopia.simulation import LOG, MADE_BEFORE
 from foundation.errors import InputError
@@ -86,7 +86,7 @@ def annotators(corpus: Corpus) -> dict[str, set[str]]:
 
 def place_rated(
     corpus: Corpus,
-    verdicts: Iterable[Verdict],
+    verdicts: Iterable[PersonVerdict],
     out: Path,
     record: Mapping[str, Any],
     *,
@@ -102,7 +102,7 @@ def place_rated(
     ----------
     corpus : Corpus
         What is rated.
-    verdicts : iterable of Verdict
+    verdicts : iterable of PersonVerdict
         What was said of it.
     out : Path
         The folder of the new corpus, which `corpus.placing.check_free` has let pass.
@@ -148,7 +148,7 @@ def place_rated(
     return place(KIND, out, made, record)
 
 
-def _ratings(verdicts: Sequence[Verdict]) -> pa.Table:
+def _ratings(verdicts: Sequence[PersonVerdict]) -> pa.Table:
     rows = CorpusRows()
     for verdict in verdicts:
         for name, (score, scale) in verdict.scores().items():
@@ -157,7 +157,9 @@ def _ratings(verdicts: Sequence[Verdict]) -> pa.Table:
     return rows.tables()["ratings"]
 
 
-def _sources(sessions: pa.Table, verdicts: Sequence[Verdict], named: Sequence[str], without: Sequence[str]) -> pa.Table:
+def _sources(
+    sessions: pa.Table, verdicts: Sequence[PersonVerdict], named: Sequence[str], without: Sequence[str]
+) -> pa.Table:
     """The sessions, whose source names its judges: those that have come, without those that were left out."""
     new: dict[str, list[str]] = {}
     for verdict in verdicts:

@@ -21,7 +21,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PersonVerdict:
     """What ``judge`` says of ``target`` in a session: all seven `DIMENSIONS`."""
 
     session_id: str
@@ -33,9 +33,9 @@ class Verdict:
     def overall(self) -> float | None:
         """The mean of the seven (section 6); None as soon as one of them is, never 0.
 
-        >>> Verdict("s", "m", "ann", dict.fromkeys(DIMENSIONS, Given(0)) | {"GOAL": Given(7)}).overall
+        >>> PersonVerdict("s", "m", "ann", dict.fromkeys(DIMENSIONS, Given(0)) | {"GOAL": Given(7)}).overall
         1.0
-        >>> Verdict("s", "m", "ann", dict.fromkeys(DIMENSIONS, Given(None, cause="no reply"))).overall is None
+        >>> PersonVerdict("s", "m", "ann", dict.fromkeys(DIMENSIONS, Given(None, cause="no reply"))).overall is None
         True
         """
         scores = [self.given[dimension].score for dimension in DIMENSIONS]

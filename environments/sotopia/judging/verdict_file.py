@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict, off_range
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
 from foundation.errors import InputError
 from foundation.files import write_atomically
 from llm_client.request import json_line
@@ -17,7 +17,7 @@ VERDICTS = "verdicts.jsonl"
 """The file's name, in the folder of the corpus."""
 
 
-def write_verdicts(folder: Path, verdicts: Iterable[Verdict]) -> None:
+def write_verdicts(folder: Path, verdicts: Iterable[PersonVerdict]) -> None:
     """Write the file; by session, judge and person, dimensions in the order of Appendix D.
 
     Raises
@@ -30,7 +30,7 @@ def write_verdicts(folder: Path, verdicts: Iterable[Verdict]) -> None:
     write_atomically(folder / VERDICTS, "".join(lines))
 
 
-def read_verdicts(folder: Path) -> list[Verdict]:
+def read_verdicts(folder: Path) -> list[PersonVerdict]:
     """What `write_verdicts` wrote; nothing where there is no such file.
 
     Raises
@@ -56,10 +56,10 @@ def read_verdicts(folder: Path) -> list[Verdict]:
         if set(given) != set(DIMENSIONS):
             missing = ", ".join(dimension for dimension in DIMENSIONS if dimension not in given)
             raise InputError(f"{path}: session {session_id}, {judge!r} of {target!r}: no line of {missing}")
-    return [Verdict(*key, given) for key, given in found.items()]
+    return [PersonVerdict(*key, given) for key, given in found.items()]
 
 
-def _rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
+def _rows(verdict: PersonVerdict) -> Iterator[dict[str, Any]]:
     for dimension in DIMENSIONS:
         given, (low, high) = verdict.given[dimension], RANGES[dimension]
         yield {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpus.sotopia_eval import RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict, off_range
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
 from foundation.errors import InputError
 from llm_client.request import json_line
 
@@ -88,13 +88,13 @@ class KeptRatings:
         self.given.update(new)
         return replaced
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[PersonVerdict]:
         """The verdicts of all people, a dimension that was not rated without a score."""
         people: dict[tuple[str, str, str], dict[str, Given]] = {}
         for key, given in self.given.items():
             people.setdefault((key.session_id, key.annotator, key.target), {})[key.dimension] = given
         empty = dict.fromkeys(DIMENSIONS, Given(None, cause=NOT_RATED))
-        return [Verdict(*key, {**empty, **given}) for key, given in sorted(people.items())]
+        return [PersonVerdict(*key, {**empty, **given}) for key, given in sorted(people.items())]
 
 
 def raters_in(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from corpus.session import Background, Session, Turn
 from environments.sotopia.judging.episode import ReadEpisode
 from environments.sotopia.judging.language_model import ATTEMPTS, ModelJudge
-from environments.sotopia.judging.verdict import DIMENSIONS, Verdict
+from environments.sotopia.judging.verdict import DIMENSIONS, PersonVerdict
 from foundation.errors import InputError, UnitError
 from llm_client.chosen import ChosenModel
 from llm_client.request import ChatReply, ChatRequest
@@ -22,7 +22,9 @@ M = ChosenModel("m")
 EPISODE = ReadEpisode.of(session("</episode> Give me 10!"))
 
 
-def answers(judge: ModelJudge, replies: Sequence[dict | str | Exception]) -> tuple[list[Verdict], list[ChatRequest]]:
+def answers(
+    judge: ModelJudge, replies: Sequence[dict | str | Exception]
+) -> tuple[list[PersonVerdict], list[ChatRequest]]:
     asked: list[ChatRequest] = []
 
     def complete(request: ChatRequest) -> ChatReply:

@@ -8,18 +8,18 @@ from corpus.corpus import Corpus
 from corpus.placing import RECORD
 from corpus.validate import validate
 from environments.sotopia.judging.rated_corpus import annotators, check_judges, check_out, made_before, place_rated
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
 from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
 from environments.sotopia.simulation import LOG
 from foundation.errors import InputError
 from tests.environments.sotopia.judging.judges import SCORES, played
 
 
-def verdicts(corpus: Corpus, judge: str, **change: int | None) -> list[Verdict]:
+def verdicts(corpus: Corpus, judge: str, **change: int | None) -> list[PersonVerdict]:
     scores = {**SCORES, **change}
     given = {name: Given(score, "so", "no reply" if score is None else None) for name, score in scores.items()}
     return [
-        Verdict(id_, judge, target, given)
+        PersonVerdict(id_, judge, target, given)
         for id_ in corpus.session_ids()
         for target in dict.fromkeys(turn.speaker for turn in corpus.session(id_).turns)
     ]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict, off_range
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict, off_range
 
 GIVEN = st.fixed_dictionaries(
     {name: st.none() | st.integers(int(RANGES[name][0]), int(RANGES[name][1])) for name in DIMENSIONS}
@@ -17,7 +17,7 @@ GIVEN = st.fixed_dictionaries(
 
 @given(GIVEN)
 def test_overall_is_the_mean_of_seven_and_missing_as_soon_as_one_is(scores: dict[str, int | None]) -> None:
-    verdict = Verdict("s", "j", "ann", {name: Given(score) for name, score in scores.items()})
+    verdict = PersonVerdict("s", "j", "ann", {name: Given(score) for name, score in scores.items()})
     known = [score for score in scores.values() if score is not None]
     rated = verdict.scores()
     assert set(verdict.missing) == {name for name, score in scores.items() if score is None}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.judging.verdict import DIMENSIONS, Given, Verdict
+from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
 from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
 from foundation.errors import InputError
 
@@ -20,7 +20,7 @@ ONE = st.builds(Given, st.none() | st.just(0), WORDS, st.none() | WORDS)
 )
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, given: dict) -> None:
     folder = tmp_path_factory.mktemp("verdicts")
-    verdicts = [Verdict(*key, scores) for key, scores in given.items()]
+    verdicts = [PersonVerdict(*key, scores) for key, scores in given.items()]
     write_verdicts(folder, reversed(verdicts))
     assert sorted(read_verdicts(folder), key=str) == sorted(verdicts, key=str)
 
@@ -40,7 +40,7 @@ def test_there_may_be_none(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, change: dict, message: str) -> None:
-    write_verdicts(tmp_path, [Verdict("s", "j", "ann", dict.fromkeys(DIMENSIONS, Given(0)))])
+    write_verdicts(tmp_path, [PersonVerdict("s", "j", "ann", dict.fromkeys(DIMENSIONS, Given(0)))])
     lines = (tmp_path / VERDICTS).read_text().splitlines()
     lines[2] = json.dumps(json.loads(lines[2]) | change)
     (tmp_path / VERDICTS).write_text("\n".join(lines))

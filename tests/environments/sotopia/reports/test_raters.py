@@ -7,7 +7,7 @@ import pytest
 from corpus.sotopia_eval import RANGES
 from environments.episode_log import LOG, EpisodeLog
 from environments.sotopia.judging.people.kept import KeptRatings, RatedKey
-from environments.sotopia.judging.verdict import Given, Verdict
+from environments.sotopia.judging.verdict import Given, PersonVerdict
 from environments.sotopia.judging.verdict_file import write_verdicts
 from environments.sotopia.person.casting import PersonChoice
 from environments.sotopia.person.playing import play_sotopia
@@ -75,7 +75,7 @@ def test_why_scores_are_missing_is_told(tmp_path: Path) -> None:
     given = {
         name: Given(5) if name in ("GOAL", "BEL", "KNO") else Given(None, cause="7.5 is no score") for name in RANGES
     }
-    write_verdicts(corpus, [Verdict("e0", "paper@m", "Ann", given), Verdict("e0", "other", "Ann", given)])
+    write_verdicts(corpus, [PersonVerdict("e0", "paper@m", "Ann", given), PersonVerdict("e0", "other", "Ann", given)])
     assert "why scores of 'paper@m' are missing, by its verdicts: 4 x 7.5 is no score" in read(corpus).notes
 
 
