@@ -14,6 +14,8 @@ from foundation.resampling import drawn_counts
 
 FEWEST_PAIRS = 3
 """With two pairs every correlation is 1 or -1."""
+_ROUNDING = 1e-12
+"""Of a sum of squares, what is no spread."""
 _counts = lru_cache(maxsize=4)(drawn_counts)
 
 
@@ -147,8 +149,9 @@ def randolph(rated: Sequence[tuple[str, Sequence[int]]], bins: int, sampling: Sa
 
 def _correlation(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+    # A resample may have one and the same score on a side: what is left of its spread is rounding, and no correlation.
+    spreads = [np.where(n * ss - s * s > _ROUNDING * n * ss, n * ss - s * s, np.nan) for s, ss in ((x, xx), (y, yy))]
+    ratio: Floats = np.clip((n * xy - x * y) / np.sqrt(spreads[0] * spreads[1]), -1.0, 1.0)
     return ratio
 
 
