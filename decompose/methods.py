@@ -33,7 +33,8 @@ class Method:
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``unprojected`` that its values are rewards as they come, in units of their own,
-    whose sum is no score; ``width`` how wide the scale of its values is, where it has one;
+    whose sum is no score, ``min_max`` that each dialogue's are brought to 0 to 10 besides; ``width`` how wide the
+    scale of its values is, where it has one;
     ``null`` what a turn without a value counts as: ``zero``, or the ``mean`` of its dialogue's values (of a method
     that asks by a prompt of ours, the prompt says that); ``section``
     the part of ``DecomposeSettings`` that it reads, ``fixed`` the keys of it that its name decides, whatever is
@@ -61,6 +62,7 @@ class Method:
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     unprojected: bool = False
+    min_max: bool = False
     highest: float | None = None
     width: float | None = None
     null: Null = "mean"
@@ -170,6 +172,12 @@ def _signal(name: str, title: str, load: str, **declared: Any) -> tuple[Method, 
     return projected, replace(projected, name=f"{name}-raw", title=f"{title}, alone", unprojected=True)
 
 
+def _played(name: str, title: str, function: str | None = None, **declared: Any) -> Method:
+    """A credit by playing on (SAVOIR), in the units of its utility."""
+    load = f"decompose.judging.savoir:{function or name.replace('-', '_')}"
+    return Method(name, "judge", title, load, simulates=True, unprojected=True, section="savoir", **declared)
+
+
 def _rrd(name: str, title: str, **fixed: Any) -> Method:
     load = "decompose.learning.rrd:RRD"
     return Method(name, "fit", title, load, reward_units=True, section="rrd", fixed=tuple(fixed.items()))
@@ -194,6 +202,19 @@ _OURS = (
         uses_voice=True,
         width=1.0,
     ),
+    Method(
+        "episode-score",
+        "judge",
+        "The episode's score on every act",
+        "decompose.judging.episode_score:judge",
+        unprojected=True,
+    ),
+    _played("savoir", "SAVOIR: Shapley values of acts, played on"),
+    _played("savoir-paper", "SAVOIR as published: appendix D's coalitions, from 0 to 10", "savoir_paper", min_max=True),
+    _played("savoir-paper-raw", "SAVOIR as published, before it is brought to 0 to 10", "savoir_paper"),
+    _played("shapley-hindsight", "Shapley values of acts, not played on"),
+    _played("expected-utility", "Expected utility after each act less that before"),
+    _played("leave-one-out", "Expected utility of all acts less that without one"),
     Method(
         "llm",
         "judge",

@@ -15,13 +15,14 @@ from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode, EpisodeKey
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
+from decompose.shapley.scaled import HIGHEST, are_equal, min_max
 from foundation.arrays import Floats, filled
 from foundation.errors import InputError, UnitError
 
 Indices = NDArray[np.int64]
 Constraint = Literal["exact", "soft"]
 """Whether rewards are made to sum to R~, or stay the method's own numbers, as Eq. 4 of LLM-GELI leaves them."""
-Rule = Literal["spread", "own", "share", "fraction", "soft", "soft share", "soft fraction"]
+Rule = Literal["spread", "own", "share", "fraction", "soft", "soft share", "soft fraction", "min-max"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ class Projection:
     says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
     rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
     says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
-    added to s * a. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j, one an episode; where
-    the method hands out the score itself (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
+    added to s * a; ``min-max`` that each episode's values were brought to 0 to 10 (`Method.min_max`), with ``equal``
+    those whose values were all the same. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j,
+    one an episode (R~ - sum of j of ``min-max``); where the method hands out the score itself
+    (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
     which the method could say nothing at all: they have no rewards.
     """
 
@@ -54,12 +57,15 @@ class Projection:
     spread: float | None
     residuals: tuple[Residual, ...]
     unjudged: tuple[EpisodeKey, ...] = ()
+    equal: tuple[EpisodeKey, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; ``unjudged`` only where there are some."""
+        """Plain JSON values; ``unjudged`` and ``equal`` only where there are some."""
         document = asdict(self)
-        unjudged = [dict(zip(EPISODE_KEY, key, strict=True)) for key in document.pop("unjudged")]
-        return {**document, "unjudged": unjudged} if unjudged else document
+        for name in ("unjudged", "equal"):
+            keys = [dict(zip(EPISODE_KEY, key, strict=True)) for key in document.pop(name)]
+            document |= {name: keys} if keys else {}
+        return document
 
 
 @dataclass(frozen=True)
@@ -198,15 +204,17 @@ def _applied(
     scores = np.array([episode.score for episode in ordered.judged], dtype=np.float64)
     totals = scores - offset
     rule, scales = _scales(ordered, totals, spread, method, constraint)
-    each = scales[ordered.episode]
-    if soft:
-        rewards = each * ordered.value
+    equal: tuple[EpisodeKey, ...] = ()
+    if method.min_max:
+        rule, scales, rewards, equal = _min_max(ordered)
+    elif soft:
+        rewards = scales[ordered.episode] * ordered.value
     else:
         shares = (totals / ordered.turns)[ordered.episode]
-        rewards = shares + each * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
+        rewards = shares + scales[ordered.episode] * ordered.centred()  # Eq. 4, LLM-GELI: they sum to R~
 
     asked = scores if method.hands_out_score else totals
-    residuals = asked - scales * ordered.sums(ordered.value)
+    residuals = asked - (1.0 if method.min_max else scales) * ordered.sums(ordered.value)
     projection = Projection(
         score_offset=offset,
         rule=rule,
@@ -216,8 +224,23 @@ def _applied(
             for episode, residual in zip(ordered.judged, residuals, strict=True)
         ),
         unjudged=ordered.unjudged,
+        equal=equal,
     )
-    return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, each), projection
+    return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, scales[ordered.episode]), projection
+
+
+def _min_max(table: _Table) -> tuple[Rule, Floats, Floats, tuple[EpisodeKey, ...]]:
+    """By Algorithm 1 of SAVOIR: s of each episode (E,), all rewards (N,), and the episodes of equal values."""
+    scales, rewards = np.zeros(len(table.judged)), np.empty(len(table.value))
+    equal = []
+    for number, episode in enumerate(table.judged):
+        own = table.episode == number
+        rewards[own] = min_max(table.value[own])
+        if are_equal(table.value[own]):
+            equal.append(episode.key)
+        else:
+            scales[number] = HIGHEST / np.ptp(table.value[own])
+    return "min-max", scales, rewards, tuple(equal)
 
 
 def _scales(

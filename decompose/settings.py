@@ -104,6 +104,33 @@ class LLMMethodSettings(LLMSettings):
     )
 
 
+class SavoirSettings(Settings):
+    """Credit by playing on (SAVOIR): sessions of simulated dialogues, of whose acts some are left out."""
+
+    rollouts: int = Field(
+        default=2, ge=1, le=1000, description="J: times that each history is played on to its end (SAVOIR's is 2)"
+    )
+    weights: dict[str, float] | None = Field(
+        default=None,
+        min_length=1,
+        description="by dimension its weight in a play's utility; SAVOIR's are { GOAL = 0.5, REL = 0.3, KNO = 0.2 }, "
+        "which takes a judge that scores them. None is the rating that is credited, alone",
+    )
+    scaled: bool = Field(
+        default=False, description="bring each dimension from its range to 0 to 10 before it is weighted"
+    )
+    budget: int | None = Field(
+        default=None,
+        ge=4,
+        description="coalitions of acts, at most; none is SAVOIR's min(12n + 2, 200) for n acts. As many as there are "
+        "(2^n) make the values exact",
+    )
+    seed: int = Field(default=0, ge=0, description="of the coalitions drawn, and of everything drawn in play")
+    same_seeds: bool = Field(
+        default=True, description="draw the same in play j of every history, so that luck does not look like credit"
+    )
+
+
 class RRDSettings(Settings):
     """Randomized return decomposition (Ren et al., 2021).
 
@@ -210,7 +237,9 @@ class DecomposeSettings(PresetSettings):
         description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
         "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
         "ircr-va, rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw, affect-raw and "
-        "intensity-raw are signals alone",
+        "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
+        "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
+        "every act",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -231,6 +260,7 @@ class DecomposeSettings(PresetSettings):
     affect: AffectSettings = AffectSettings()
     intensity: IntensitySettings = IntensitySettings()
     llm: LLMMethodSettings = LLMMethodSettings()
+    savoir: SavoirSettings = SavoirSettings()
     rrd: RRDSettings = RRDSettings()
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()

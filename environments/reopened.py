@@ -180,12 +180,18 @@ class Reopened:
 
     def _ending(self, environment: Environment, target: str, acts: int, dropped: int) -> Ending:
         verdict = self.judge.verdict(environment)
-        return Ending(dict(verdict.scores[target]), acts, dropped, verdict.problem)
+        return Ending(dict(verdict.scores[target]), acts, dropped, verdict.problem, environment.scales())
 
     @cached_property
     def _after(self) -> list[Environment]:
         """By number of steps, the environment then; never played on itself, only its clones are."""
-        now = self.begun.clone()
+        try:
+            now = self.begun.clone()
+        except (NotImplementedError, TypeError, AttributeError) as error:
+            raise UnitError(
+                f"session {self.session_id}: {self.begun.kind} cannot be copied (clone(): {error}), so that nothing of "
+                "it can be played on"
+            ) from None
         reached = [now.clone()]
         for moves in self.steps:
             now.step(dict(moves))

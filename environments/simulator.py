@@ -7,7 +7,7 @@ fulfils, and stands below `decompose`, which can name it too.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,14 +20,16 @@ class Ending:
     """How one play of a session ended.
 
     ``scores`` has the target's score in each dimension, in the dimension's own units; None where its judge failed,
-    with ``problem`` why. ``acts`` counts those that were played on, ``dropped`` those of the history that the rules
-    did not allow without the acts that were left out.
+    with ``problem`` why; ``ranges`` the lowest and the highest value of each, where they are known.
+    ``acts`` counts those that were played on, ``dropped`` those of the history that the rules did not allow without the
+    acts that were left out.
     """
 
     scores: Mapping[str, float | None]
     acts: int = 0
     dropped: int = 0
     problem: str | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Playable(Protocol):

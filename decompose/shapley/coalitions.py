@@ -107,6 +107,35 @@ def extreme_first(players: int, budget: int, rng: np.random.Generator) -> Coalit
     return Coalitions(members, np.array([False, *drawn, False]), weights, np.ones(len(rows)), _groups(members[1:-1]))
 
 
+def appendix_d(players: int, budget: int, rng: np.random.Generator) -> Coalitions:
+    """SAVOIR's appendix D: none, all, all singles and all but one (2n + 2), then draws that prefer extreme sizes.
+
+    The paper does not say by which probabilities: a size is drawn here by the weight that Eq. 6 gives it as a whole,
+    1 / (s (n - s)), then a coalition of that size, with replacement; what is drawn again counts again.
+
+    Parameters
+    ----------
+    players : int
+        n, 2 or more.
+    budget : int
+        K, 2n + 2 or more.
+    rng : numpy.random.Generator
+        Draws.
+    """
+    sizes = np.arange(1, players)
+    chances = 1 / (sizes * (players - sizes))
+    singles = np.eye(players, dtype=bool)
+    drawn = np.zeros((budget - 2 * players - 2, players), dtype=bool)
+    for row, size in zip(drawn, rng.choice(sizes, size=len(drawn), p=chances / chances.sum()), strict=True):
+        row[rng.choice(players, size=size, replace=False)] = True
+    inner = np.vstack([singles, ~singles, drawn])
+    members = np.vstack([np.zeros((1, players), dtype=bool), inner, np.ones((1, players), dtype=bool)])
+    sampled = np.zeros(len(members), dtype=bool)
+    sampled[2 * players + 1 : -1] = True
+    weights = np.array([kernel_weight(players, int(size)) for size in inner.sum(axis=1)])
+    return Coalitions(members, sampled, weights, np.ones(len(inner)), np.arange(len(inner), dtype=np.int64))
+
+
 def _whole(players: int, sizes: list[int]) -> list[tuple[int, ...]]:
     return [coalition for size in sizes for coalition in combinations(range(players), size)]
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from decompose.shapley.coalitions import Bools, Coalitions, all_coalitions, extreme_first, paired
+from decompose.shapley.coalitions import Bools, Coalitions, all_coalitions, appendix_d, extreme_first, paired
+from decompose.shapley.worth import Value, Worth, ask
 from foundation.arrays import Floats
-from foundation.errors import InputError, UnitError
+from foundation.errors import InputError
 
-Value = Callable[[frozenset[int]], float | Sequence[float]]
-"""What a coalition is worth: players 0 to n - 1 in, one number out, or the utilities of its J rollouts (Eq. 2)."""
-Sampling = Literal["paired", "extreme-first"]
+Sampling = Literal["paired", "extreme-first", "appendix-d"]
 
 RESAMPLES = 200
 
@@ -57,7 +55,13 @@ def default_budget(players: int) -> int:
 
 
 def shapley_values(
-    value: Value, players: int, *, budget: int | None = None, sampling: Sampling = "paired", seed: int = 0
+    value: Value,
+    players: int,
+    *,
+    budget: int | None = None,
+    sampling: Sampling = "paired",
+    seed: int = 0,
+    drawn_alike: bool = False,
 ) -> ShapleyValues:
     """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
 
@@ -78,8 +82,13 @@ def shapley_values(
         ``paired``: drawn by shapiq, each with its complement, sizes by their weight, and reweighted for the draw.
         ``extreme-first``: SAVOIR's; the smallest and largest coalitions first, weights as they are. Its fit has not
         seen the middle sizes, an error that no standard error shows.
+        ``appendix-d``: SAVOIR's as its experiments had it, for comparison; never exact beyond one player. Extreme sizes
+        are taken whole, drawn more often and weighted by Eq. 6 besides, so that they count too much.
     seed : int
         Of the draw and the bootstrap; equal seeds give equal results where ``value`` does.
+    drawn_alike : bool
+        Whether rollout j of every coalition draws the same random numbers, so that their noise is no noise of its own
+        for each; standard errors know it.
 
     Examples
     --------
@@ -98,67 +107,59 @@ def shapley_values(
     """
     if players < 0:
         raise InputError(f"players = {players}: a game has 0 or more players.")
-    if sampling not in ("paired", "extreme-first"):
-        raise InputError(f"sampling = {sampling!r}; allowed are 'paired' and 'extreme-first'.")
+    if sampling not in get_args(Sampling):
+        raise InputError(f"sampling = {sampling!r}; allowed are {', '.join(map(repr, get_args(Sampling)))}.")
     allowed = default_budget(players) if budget is None else budget
-    if players <= math.log2(max(allowed, 1)):
-        return _exact(value, players, allowed, seed)
+    if players <= (1 if sampling == "appendix-d" else math.log2(max(allowed, 1))):
+        return _exact(value, players, allowed, seed, drawn_alike)
     if allowed < 2 * players + 2:
         raise InputError(
             f"budget = {allowed} coalitions for {players} players; KernelSHAP needs 2n + 2 = {2 * players + 2} or more "
             "to tell them apart. Give a larger budget, or credit several turns as one player."
         )
     rng = np.random.default_rng(seed)
-    drawn = paired(players, allowed, seed) if sampling == "paired" else extreme_first(players, allowed, rng)
-    worth = _ask(value, drawn.members)
+    drawn = _drawn(sampling, players, allowed, seed, rng)
+    worth = ask(value, drawn.members, drawn_alike=drawn_alike)
     _check_rank(drawn.members, players)
     fit = _fit(drawn.members, drawn.weights, players)
     spread = _bootstrap(drawn, worth.means, players, rng)
     errors = np.sqrt(worth.variance_of(fit, ~drawn.sampled) + spread**2)
     name = f"KernelSHAP, {sampling}" + (f" ({drawn.source})" if drawn.source else "")
-    return _result(fit @ worth.means, errors, worth, name, allowed, seed)
+    return result(fit @ worth.means, errors, worth, name, allowed, seed)
 
 
-@dataclass(frozen=True)
-class _Worth:
-    """v of K coalitions, the first of none and the last of all: ``means`` (K,), ``variances`` (K,) of these means."""
-
-    means: Floats
-    variances: Floats
-
-    def variance_of(self, linear: Floats, rows: Bools) -> Floats:
-        """The variance that rollouts of ``rows`` (K,) give to ``linear`` (n, K) @ v, (n,)."""
-        return (linear[:, rows] ** 2) @ self.variances[rows]
-
-
-def _ask(value: Value, members: Bools) -> _Worth:
-    means, variances = np.zeros(len(members)), np.zeros(len(members))
-    for row, member in enumerate(members):
-        coalition = frozenset(int(player) for player in np.flatnonzero(member))
-        utilities = np.atleast_1d(np.asarray(value(coalition), dtype=np.float64))
-        if utilities.ndim != 1 or not utilities.size or not np.isfinite(utilities).all():
-            raise UnitError(
-                f"coalition {sorted(coalition)}: its value is {utilities.tolist()}; it must be one finite number, or "
-                "one for each rollout. Look at what `value` does with these players."
-            )
-        means[row] = utilities.mean()  # Eq. 2, SAVOIR
-        if utilities.size > 1:
-            variances[row] = utilities.var(ddof=1) / utilities.size
-    return _Worth(means, variances)
+def result(values: Floats, errors: Floats, worth: Worth, estimator: str, budget: int, seed: int) -> ShapleyValues:
+    """``values`` and their standard ``errors`` (n,) of a game whose first coalition is of none, the last of all."""
+    return ShapleyValues(
+        values=values,
+        standard_errors=errors,
+        empty=float(worth.means[0]),
+        whole=float(worth.means[-1]),
+        estimator=estimator,
+        budget=budget,
+        calls=worth.calls,
+        seed=seed,
+    )
 
 
-def _exact(value: Value, players: int, budget: int, seed: int) -> ShapleyValues:
+def _drawn(sampling: Sampling, players: int, budget: int, seed: int, rng: np.random.Generator) -> Coalitions:
+    if sampling == "paired":
+        return paired(players, budget, seed)
+    return (extreme_first if sampling == "extreme-first" else appendix_d)(players, budget, rng)
+
+
+def _exact(value: Value, players: int, budget: int, seed: int, drawn_alike: bool) -> ShapleyValues:
     members = all_coalitions(players)
-    worth = _ask(value, members)
+    worth = ask(value, members, drawn_alike=drawn_alike)
     if not players:
-        return _result(np.zeros(0), np.zeros(0), worth, "exact", budget, seed)
+        return result(np.zeros(0), np.zeros(0), worth, "exact", budget, seed)
     sizes = members.sum(axis=1)
     joining = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])
     # Eq. 4, SAVOIR: a coalition with i counts as one that i has joined, one without i as one that i joins.
     joined, waiting = joining[np.maximum(sizes - 1, 0)], joining[np.minimum(sizes, players - 1)]
     linear = np.where(members, joined[:, None], -waiting[:, None]).T
     errors = np.sqrt(worth.variance_of(linear, np.ones(len(members), dtype=bool)))
-    return _result(linear @ worth.means, errors, worth, "exact", budget, seed)
+    return result(linear @ worth.means, errors, worth, "exact", budget, seed)
 
 
 def _fit(members: Bools, weights: Floats, players: int) -> Floats:
@@ -206,16 +207,3 @@ def _bootstrap(drawn: Coalitions, means: Floats, players: int, rng: np.random.Ge
         weights[inner] *= (rng.gamma(times) / times)[groups]
         refits[row] = _fit(drawn.members, weights, players) @ means
     return np.asarray(refits.std(axis=0, ddof=1))
-
-
-def _result(values: Floats, errors: Floats, worth: _Worth, estimator: str, budget: int, seed: int) -> ShapleyValues:
-    return ShapleyValues(
-        values=values,
-        standard_errors=errors,
-        empty=float(worth.means[0]),
-        whole=float(worth.means[-1]),
-        estimator=estimator,
-        budget=budget,
-        calls=len(worth.means),
-        seed=seed,
-    )

@@ -72,11 +72,18 @@ def choose_methods(
         for place, name in enumerate(names):
             if name not in more and (why := same_as(name, names[:place], settings, longest)):
                 left_out[name] = why
-        left_out |= {name: "it asks a language model" for name in METHODS if name not in names}
+        left_out |= {name: _not_unasked(name) for name in METHODS if name not in names}
     kept = tuple(name for name in names if name not in left_out)
     if not kept:
         raise InputError(f"--method {', '.join(names)}: {'; '.join(sorted(set(left_out.values())))}.")
     return Choice(kept, left_out)
+
+
+def _not_unasked(name: str) -> str:
+    """Why a method is compared only where somebody names it."""
+    if METHODS[name].asks:
+        return "it asks a language model"
+    return "it plays sessions on in the environment that made them; name it to compare it"
 
 
 def configure(base: Config, asked: Sequence[str], more: Sequence[str], session: str | None) -> tuple[Config, Choice]:

@@ -23,7 +23,9 @@ methods = {1}
 epochs = 2
 objective = "both"
 """
-TEXT_METHODS = [name for name, m in METHODS.items() if not (m.asks or m.uses_judgements or needs_features(name))]
+TEXT_METHODS = [
+    name for name, m in METHODS.items() if not (m.asks or m.simulates or m.uses_judgements or needs_features(name))
+]
 
 
 def shuffle_labels(folder):

@@ -36,7 +36,7 @@ def test_only_the_multimodal_method_reads_descriptors():
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all():
     with pytest.raises(
-        InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, affect-raw, intensity,"
+        InputError, match=r"'unifrom'; did you mean 'uniform'\? Allowed: affect, affect-raw, episode-score,"
     ):
         find_method("unifrom")
     with pytest.raises(InputError, match=r"'xyz'\. Allowed"):

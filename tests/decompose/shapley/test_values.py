@@ -3,6 +3,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import cache
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from decompose.shapley.coalitions import appendix_d, kernel_weight
 from decompose.shapley.values import default_budget, shapley_values
 from foundation.errors import InputError, UnitError
 
@@ -179,7 +182,7 @@ def test_a_value_that_is_no_number_is_named_with_its_coalition(bad: object) -> N
 def test_what_cannot_be_computed_is_refused() -> None:
     with pytest.raises(InputError, match="players = -1"):
         shapley_values(saturating(1), -1)
-    with pytest.raises(InputError, match="'paird'; allowed are 'paired' and 'extreme-first'"):
+    with pytest.raises(InputError, match="'paird'; allowed are 'paired', 'extreme-first', 'appendix-d'"):
         shapley_values(saturating(1), 1, sampling="paird")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"200 coalitions for 100 players; KernelSHAP needs 2n \+ 2 = 202"):
         shapley_values(saturating(1), 100)
@@ -201,3 +204,92 @@ def _fails(seed: int) -> bool:
 
 def test_the_default_budget_is_savoir_s() -> None:
     assert [default_budget(n) for n in (0, 6, 16, 17, 100)] == [2, 74, 194, 200, 200]
+
+
+def test_eq_6_at_appendix_b_s_four_acts_and_where_its_figure_comes_from() -> None:
+    assert kernel_weight(4, 1) == kernel_weight(4, 3) == pytest.approx(0.25)
+    assert round(kernel_weight(3, 1), 2) == 0.33  # What appendix B prints is Eq. 6 of three acts.
+
+
+def by_permutations(value: Game, players: int) -> list[float]:
+    gains = [0.0] * players
+    orders = list(permutations(range(players)))
+    for order in orders:
+        for place, player in enumerate(order):
+            gains[player] += (value(frozenset(order[: place + 1])) - value(frozenset(order[:place]))) / len(orders)
+    return gains
+
+
+@pytest.mark.parametrize("players", range(1, 8))
+def test_exact_values_are_the_mean_over_all_orders(players: int) -> None:
+    game = cache(saturating(players, players))
+    found = shapley_values(game, players, budget=2**players)
+    np.testing.assert_allclose(found.values, by_permutations(game, players), rtol=0, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 8), st.integers(0, 10**6), worths, worths)
+def test_the_axioms_hold_to_rounding(players: int, seed: int, a: float, b: float) -> None:
+    """Efficiency, symmetry, null player and additivity (SAVOIR, section 3.3), on games made to show each."""
+    first, second = pairwise(players, seed), saturating(players, seed + 1)
+
+    def values(game: Game, count: int = players) -> NDArray[np.float64]:
+        return shapley_values(game, count, budget=2**count).values
+
+    everybody = frozenset(range(players))
+    assert values(first).sum() == pytest.approx(first(everybody) - first(frozenset()), abs=1e-9)
+    np.testing.assert_allclose(values(lambda s: a * first(s) + b * second(s)), a * values(first) + b * values(second),
+                               rtol=0, atol=1e-9)  # fmt: skip
+    with_null = values(lambda s: first(s - {players}), players + 1)
+    np.testing.assert_allclose(with_null, [*values(first), 0.0], rtol=0, atol=1e-9)
+    alike = values(lambda s: second(s) + second(frozenset({0: 1, 1: 0}.get(i, i) for i in s)))
+    assert alike[0] == pytest.approx(alike[1], abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(2, 14), st.integers(0, 10**6))
+def test_appendix_d_asks_for_none_all_singles_and_all_but_one(players: int, seed: int) -> None:
+    drawn = appendix_d(players, default_budget(players), np.random.default_rng(seed))
+    sizes = drawn.members.sum(axis=1)
+    assert len(sizes) == default_budget(players)
+    assert sizes[: 2 * players + 1].tolist() == [0, *[1] * players, *[players - 1] * players] and sizes[-1] == players
+    assert drawn.sampled.sum() == default_budget(players) - 2 * players - 2 and not drawn.sampled[: 2 * players].any()
+    assert (drawn.weights == [kernel_weight(players, size) for size in sizes[1:-1]]).all()
+    game = pairwise(players, seed)
+    asked: list[frozenset[int]] = []
+    found = shapley_values(lambda s: asked.append(s) or game(s), players, sampling="appendix-d", seed=seed)
+    assert len(asked) == len(set(asked)) == found.calls <= found.budget
+    assert found.values.sum() == pytest.approx(found.whole - found.empty, abs=1e-8)
+    assert found.estimator == "KernelSHAP, appendix-d"
+
+
+def test_one_act_is_worth_what_is_added_by_every_estimator() -> None:
+    for sampling in ("paired", "extreme-first", "appendix-d"):
+        found = shapley_values(lambda s: 3.0 * len(s) + 1, 1, sampling=sampling)  # type: ignore[arg-type]
+        assert found.values.tolist() == [3.0]
+        assert shapley_values(lambda s: 0.0, 0, sampling=sampling).values.size == 0  # type: ignore[arg-type]
+
+
+def test_forty_acts_are_within_the_budget() -> None:
+    for sampling in ("paired", "appendix-d"):
+        found = shapley_values(saturating(40), 40, sampling=sampling)  # type: ignore[arg-type]
+        assert found.calls <= found.budget == 200 and np.isfinite(found.values).all()
+
+
+def test_standard_errors_know_that_rollouts_drew_alike() -> None:
+    def value(coalition: frozenset[int]) -> list[float]:
+        return [len(coalition) - 1.0, len(coalition) + 1.0]
+
+    np.testing.assert_allclose(shapley_values(value, 3, drawn_alike=True).standard_errors, 0, atol=1e-12)
+    assert shapley_values(value, 3).standard_errors.all()
+    errors, variances = [], []
+    game = saturating(5, 5)
+    true = shapley_values(game, 5).values
+    for seed in range(60):
+        noise = np.random.default_rng(seed).normal(size=(2, 5))  # Of each rollout, an effect of each act: drawn alike.
+        found = shapley_values(lambda s, n=noise: [game(s) + sum(row[i] for i in s) for row in n], 5, drawn_alike=True)
+        errors.append((found.values - true) ** 2)
+        variances.append(found.standard_errors**2)
+    assert 0.8 < math.sqrt(np.mean(errors) / np.mean(variances)) < 1.25
+    with pytest.raises(UnitError, match=r"coalitions with \[1, 2\] rollouts"):
+        shapley_values(lambda s: [0.0] * (1 + bool(s)), 2, drawn_alike=True)

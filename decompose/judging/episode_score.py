@@ -1,0 +1,15 @@
+"""The episode's score on every act: what a policy learns from that knows no credit at all."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from corpus.session import Episode
+from decompose.judgement import Judgement
+from decompose.settings import DecomposeSettings
+from llm_client.asker import Asker
+
+
+def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
+    """The score R_GE of each target turn (T), undivided: they sum to T times the score."""
+    return [Judgement(turn, episode.score) for turn in episode.target_turns]

@@ -1,0 +1,211 @@
+"""What a coalition of one target's acts is worth: its history played on to the end, J times (SAVOIR, section 3.2).
+
+How to use it::
+
+    reopened = SIMULATOR.reopen(session, folder, complete)       # any environments.simulator.Playable
+    turns = reopened.turns_of("Ann Lee")
+    rollouts = Rollouts(reopened, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
+    rollouts.played_on(frozenset({0, 2}))                        # with her first and third act: two utilities
+    shapley_values(rollouts.played_on, len(turns))               # decompose.shapley.values
+
+The histories H(S) themselves are `environments.reopened`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from environments.simulator import Ending, Playable
+from foundation.errors import InputError, UnitError
+from foundation.nearest import did_you_mean
+
+PAPER_WEIGHTS: Mapping[str, float] = {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}
+"""Of SAVOIR's utility (Appendix D)."""
+HIGHEST = 10.0
+"""Of a dimension that is ``scaled``."""
+
+
+@dataclass(frozen=True)
+class Utility:
+    """The weighted sum of a play's scores: U of SAVOIR, Eq. 3.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        By dimension; `PAPER_WEIGHTS` are the paper's.
+    scaled : bool
+        Whether each dimension is brought from its range to 0 to 10 first. As printed they are not: relationship, from
+        -5 to 5, then counts as much as its weight says of a scale as wide, and less than nothing where it is bad.
+
+    Raises
+    ------
+    InputError
+        No weight, or one that is not finite.
+
+    >>> Utility(PAPER_WEIGHTS).of(Ending({"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}))
+    4.0
+    """
+
+    weights: Mapping[str, float]
+    scaled: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.weights:
+            raise InputError("a utility without weights: name a dimension at least, as GOAL = 1")
+        for name, weight in self.weights.items():
+            if not math.isfinite(weight):
+                raise InputError(f"a utility's weight of {name} is {weight}; it must be a finite number")
+
+    def of(self, ending: Ending) -> float | None:
+        """The utility of one play; None where a dimension is missing: the others' weights are never stretched.
+
+        Raises
+        ------
+        UnitError
+            The environment has no such dimension, a score is not finite, or `scaled` needs a range that there is none.
+        """
+        total = 0.0
+        for name, weight in self.weights.items():
+            if name not in ending.scores:
+                hint = did_you_mean(name, ending.scores, f"there are {', '.join(ending.scores)}")
+                raise UnitError(f"the utility weighs {name!r}, which nobody scores here; {hint}")
+            score = ending.scores[name]
+            if score is None:
+                return None
+            if not math.isfinite(score):
+                raise UnitError(f"{name} is {score}; a score is a finite number, or None where it is not known")
+            total += weight * (self._scaled(name, score, ending) if self.scaled else score)
+        return total
+
+    def missing(self, ending: Ending) -> list[str]:
+        """The weighted dimensions that a play has no score in."""
+        return [name for name in self.weights if ending.scores.get(name) is None]
+
+    @staticmethod
+    def _scaled(name: str, score: float, ending: Ending) -> float:
+        low, high = ending.ranges.get(name, (0.0, 0.0))
+        if not low < high:
+            raise UnitError(f"{name} cannot be scaled: its environment does not say from where to where it goes")
+        return HIGHEST * (score - low) / (high - low)
+
+
+@dataclass
+class Played:
+    """What playing on has come to so far, for whoever tells what a value rests on.
+
+    ``plays`` went on after a history, of ``acts`` acts in all; ``ended`` coalitions had nothing left to play;
+    ``dropped`` counts acts of histories that the rules did not allow without those left out.
+    """
+
+    coalitions: int = 0
+    plays: int = 0
+    ended: int = 0
+    acts: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """The worth of coalitions of one target's acts; players are the places 0 to n - 1 of ``turns``.
+
+    Parameters
+    ----------
+    played : Playable
+        The session.
+    target : str
+        Whose acts they are.
+    turns : sequence of int
+        The n turns of the session that are credited, in their order.
+    utility : Utility
+        Of one play.
+    rollouts : int
+        J, at least 1.
+    seed : int or str
+        Of everything that is drawn after a history.
+    same_seeds : bool
+        Whether play j of every coalition draws by the same seed, so that what differs between coalitions is what was
+        left out and not luck.
+
+    Raises
+    ------
+    InputError
+        J below 1.
+    """
+
+    played: Playable
+    target: str
+    turns: Sequence[int]
+    utility: Utility
+    rollouts: int = 2
+    seed: int | str = 0
+    same_seeds: bool = True
+    so_far: Played = field(default_factory=Played)
+
+    def __post_init__(self) -> None:
+        if self.rollouts < 1:
+            raise InputError(f"rollouts = {self.rollouts}: a coalition is played on once at least (J of SAVOIR, Eq. 2)")
+
+    def played_on(self, coalition: frozenset[int]) -> list[float]:
+        """The utilities (J,) of H(S) played on; J times the same where it has ended (Eq. 2 is their mean).
+
+        Raises
+        ------
+        InputError
+            No play can succeed before a person changes something.
+        StoppedError
+            The budget of what is asked is used up.
+        UnitError
+            It cannot be played on, or a utility is missing or not finite.
+        """
+        endings = self.played.play_on(self.target, self._kept(coalition), self._seeds(coalition))
+        if len(endings) != self.rollouts:
+            raise UnitError(
+                f"{self._where(coalition)}: {len(endings)} endings of {self.rollouts} plays. The environment's code "
+                "must be corrected."
+            )
+        going = [ending.acts for ending in endings if ending.acts]
+        self.so_far.coalitions += 1
+        self.so_far.ended += not going
+        self.so_far.plays += len(going)
+        self.so_far.acts += sum(going)
+        self.so_far.dropped += endings[0].dropped
+        return [self._utility(coalition, ending) for ending in endings]
+
+    def as_it_stands(self, coalition: frozenset[int]) -> float:
+        """The utility of H(S) when nobody goes on: what the acts contributed to what was, and not to what may come.
+
+        Raises
+        ------
+        UnitError
+            As `played_on`.
+        """
+        ending = self.played.as_it_stands(self.target, self._kept(coalition))
+        self.so_far.coalitions += 1
+        self.so_far.dropped += ending.dropped
+        return self._utility(coalition, ending)
+
+    def _utility(self, coalition: frozenset[int], ending: Ending) -> float:
+        try:
+            utility = self.utility.of(ending)
+        except UnitError as error:
+            raise UnitError(f"{self._where(coalition)}: {error}") from None
+        if utility is None:
+            why = f" ({ending.problem})" if ending.problem else ""
+            raise UnitError(
+                f"{self._where(coalition)}: {', '.join(self.utility.missing(ending))} is not known{why}, so that its "
+                "utility is missing. Weigh dimensions that its judge scores, or let one judge that scores these."
+            )
+        return utility
+
+    def _kept(self, coalition: frozenset[int]) -> set[int]:
+        return {self.turns[player] for player in coalition}
+
+    def _seeds(self, coalition: frozenset[int]) -> list[int]:
+        whose = "" if self.same_seeds else sorted(self._kept(coalition))
+        return [Random(f"{self.seed}/{self.target}/{whose}/{j}").getrandbits(31) for j in range(self.rollouts)]
+
+    def _where(self, coalition: frozenset[int]) -> str:
+        return f"{self.target}'s turns {sorted(self._kept(coalition))} alone"

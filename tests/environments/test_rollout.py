@@ -1,0 +1,177 @@
+"""What some of a target's acts are worth, played on."""
+
+import math
+from itertools import combinations
+
+import pytest
+
+from environments.agents.agent import AnyLegal, Scripted
+from environments.core import Act
+from environments.reopened import Reopened
+from environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from environments.simulator import Ending
+from environments.verdict import Verdict
+from foundation.errors import InputError, UnitError
+from tests.environments.games import Countdown
+from tests.environments.test_reopened import played, social
+
+GOAL = Utility({"GOAL": 1.0})
+SCORED = {"GOAL": 8.0, "REL": -2.0, "KNO": 3.0}
+RANGES = {"GOAL": (0.0, 10.0), "REL": (-5.0, 5.0), "KNO": (0.0, 10.0)}
+
+
+def subsets(players):
+    return [frozenset(kept) for size in range(players + 1) for kept in combinations(range(players), size)]
+
+
+class Given:
+    """A session whose every play ends as it is told."""
+
+    def __init__(self, *endings):
+        self.endings, self.asked = endings, []
+
+    def play_on(self, target, kept, seeds):
+        self.asked.append((target, set(kept), list(seeds)))
+        return list(self.endings)
+
+    def as_it_stands(self, target, kept):
+        return self.endings[0]
+
+
+def of(*endings, utility=GOAL, **more):
+    return Rollouts(Given(*endings), "ann", (0, 2, 4), utility, rollouts=len(endings), **more)
+
+
+def test_the_paper_s_utility_is_on_raw_ranges_and_may_be_scaled() -> None:
+    ending = Ending(SCORED, ranges=RANGES)
+    assert Utility(PAPER_WEIGHTS).of(ending) == pytest.approx(0.5 * 8 + 0.3 * -2 + 0.2 * 3)
+    assert Utility(PAPER_WEIGHTS, scaled=True).of(ending) == pytest.approx(0.5 * 8 + 0.3 * 3 + 0.2 * 3)
+    assert sum(PAPER_WEIGHTS.values()) == 1
+
+
+def test_a_missing_dimension_makes_the_utility_missing_and_is_never_reweighted() -> None:
+    ending = Ending({**SCORED, "KNO": None}, problem="the judge gave no number")
+    assert Utility(PAPER_WEIGHTS).of(ending) is None and Utility(PAPER_WEIGHTS).missing(ending) == ["KNO"]
+    rollouts = of(ending, utility=Utility(PAPER_WEIGHTS))
+    said = r"ann's turns \[2\] alone: KNO is not known \(the judge gave no number\), so that its utility is missing"
+    with pytest.raises(UnitError, match=said):
+        rollouts.played_on(frozenset({1}))
+    with pytest.raises(UnitError, match=said):
+        rollouts.as_it_stands(frozenset({1}))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_score_that_is_no_number_is_told_with_its_coalition(bad) -> None:
+    with pytest.raises(UnitError, match=rf"ann's turns \[0, 4\] alone: GOAL is {bad}; a score is a finite number"):
+        of(Ending({"GOAL": bad})).played_on(frozenset({0, 2}))
+
+
+def test_a_utility_that_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="without weights"):
+        Utility({})
+    with pytest.raises(InputError, match="weight of GOAL is nan"):
+        Utility({"GOAL": math.nan})
+    with pytest.raises(UnitError, match="weighs 'GOLA', which nobody scores here; did you mean 'GOAL'"):
+        Utility({"GOLA": 1.0}).of(Ending(SCORED))
+    for ranges in ({}, {"GOAL": (1.0, 1.0)}):
+        with pytest.raises(UnitError, match="GOAL cannot be scaled"):
+            Utility({"GOAL": 1.0}, scaled=True).of(Ending(SCORED, ranges=ranges))
+
+
+def test_no_rollout_is_refused_and_one_too_few_told() -> None:
+    with pytest.raises(InputError, match="rollouts = 0: a coalition is played on once at least"):
+        of(utility=GOAL)
+    short = Rollouts(Given(Ending(SCORED)), "ann", (0,), GOAL, rollouts=2)
+    with pytest.raises(UnitError, match=r"ann's turns \[\] alone: 1 endings of 2 plays"):
+        short.played_on(frozenset())
+
+
+def test_players_are_the_acts_turns_and_every_coalition_draws_alike_unless_it_is_not_to() -> None:
+    for same in (True, False):
+        rollouts = of(Ending(SCORED), Ending(SCORED), same_seeds=same, seed="7/s1")
+        for coalition in subsets(3):
+            assert rollouts.played_on(coalition) == [8.0, 8.0]
+        asked = rollouts.played.asked
+        assert [kept for _, kept, _ in asked] == [{(0, 2, 4)[i] for i in c} for c in subsets(3)]
+        assert len({tuple(seeds) for _, _, seeds in asked}) == (1 if same else 8)
+        assert len(set(asked[0][2])) == 2
+
+
+def test_histories_that_have_ended_are_scored_and_the_others_played_on() -> None:
+    whole, reopened = social()
+    target = whole.agents[0]
+    turns = reopened.turns_of(target)
+    rollouts = Rollouts(reopened, target, turns, GOAL, rollouts=3)
+    everything = frozenset(range(len(turns)))
+    assert rollouts.played_on(everything) == [whole.outcome()[target]["GOAL"]] * 3
+    assert (rollouts.so_far.coalitions, rollouts.so_far.ended, rollouts.so_far.plays) == (1, 1, 0)
+    found = rollouts.played_on(frozenset())
+    assert found == [ending.scores["GOAL"] for ending in reopened.play_on(target, (), rollouts._seeds(frozenset()))]
+    assert (rollouts.so_far.coalitions, rollouts.so_far.ended, rollouts.so_far.plays) == (2, 1, 3)
+    assert rollouts.so_far.acts > 3 and rollouts.as_it_stands(frozenset()) == 0.0
+
+
+def test_scales_come_from_the_environment() -> None:
+    whole, reopened = social()
+    target = whole.agents[0]
+    turns = reopened.turns_of(target)
+    plain, scaled = (Rollouts(reopened, target, turns, Utility({"FIN": 1.0}, s)) for s in (False, True))
+    everything = frozenset(range(len(turns)))
+    (value, _), (brought, _) = plain.played_on(everything), scaled.played_on(everything)
+    assert value > 0 and brought == pytest.approx(value + 5)
+
+
+def test_acts_that_are_not_allowed_without_others_are_counted() -> None:
+    taking = Scripted("takes", lambda view: Act("take", "3"))
+    _, reopened = played(Countdown(["a", "b"]), taking)
+    rollouts = Rollouts(reopened, "a", reopened.turns_of("a"), Utility({"points": 1.0}))
+    rollouts.played_on(frozenset({1}))
+    assert rollouts.so_far.dropped == reopened.history("a", {reopened.turns_of("a")[1]})[1]
+
+
+class Endless(Countdown):
+    kind = "endless"
+
+    def acting(self):
+        return (self.agents[len(self.steps) % 2],)
+
+
+def test_play_that_never_ends_is_told() -> None:
+    game = Endless(["a", "b"])
+    game.reset(1)
+    begun = game.clone()
+    game.do(Act("pass", "I pass"))
+    reopened = Reopened("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, AnyLegal()))
+    passing = reopened.played_by(dict.fromkeys(game.agents, Scripted("p", lambda view: Act("pass", "I pass"))))
+    with pytest.raises(UnitError, match="endless: not over after 10000 steps"):
+        Rollouts(passing, "a", (0,), Utility({"points": 1.0})).played_on(frozenset())
+
+
+class Uncopied(Countdown):
+    kind = "uncopied"
+
+    def clone(self):
+        raise NotImplementedError("no copies")
+
+
+def test_a_game_that_cannot_be_copied_is_told() -> None:
+    game = Uncopied(["a", "b"])
+    with pytest.raises(UnitError, match=r"session s1: uncopied cannot be copied \(clone\(\): no copies\), so that"):
+        Reopened("s1", game, (), dict.fromkeys(game.agents, AnyLegal()))
+
+
+class FailsOnce:
+    """A judge that fails where the first agent was silent."""
+
+    called = "fails-once"
+
+    def verdict(self, environment):
+        return Verdict({agent: {"GOAL": None} for agent in environment.agents}, "no reply")
+
+
+def test_a_judge_that_fails_is_told_with_its_coalition() -> None:
+    whole, reopened = social()
+    target = whole.agents[0]
+    failing = Rollouts(reopened.judged_by(FailsOnce()), target, reopened.turns_of(target), GOAL)
+    with pytest.raises(UnitError, match=r"turns \[0\] alone: GOAL is not known \(no reply\)"):
+        failing.played_on(frozenset({0}))
