@@ -110,30 +110,38 @@ def extreme_first(players: int, budget: int, rng: np.random.Generator) -> Coalit
 def appendix_d(players: int, budget: int, rng: np.random.Generator) -> Coalitions:
     """SAVOIR's appendix D: none, all, all singles and all but one (2n + 2), then draws that prefer extreme sizes.
 
-    The paper does not say by which probabilities: a size is drawn here by the weight that Eq. 6 gives it as a whole,
-    1 / (s (n - s)), then a coalition of that size, with replacement; what is drawn again counts again.
+    The paper does not say by which probabilities, nor whether a coalition may be drawn again: a size is drawn here by
+    the weight that Eq. 6 gives it as a whole, 1 / (s (n - s)), then a coalition of that size, until it is a new one.
+    Drawn again and counted again, the estimate is further off.
 
     Parameters
     ----------
     players : int
         n, 2 or more.
     budget : int
-        K, 2n + 2 or more.
+        K, from 2n + 2 to all there are.
     rng : numpy.random.Generator
         Draws.
     """
     sizes = np.arange(1, players)
     chances = 1 / (sizes * (players - sizes))
-    singles = np.eye(players, dtype=bool)
-    drawn = np.zeros((budget - 2 * players - 2, players), dtype=bool)
-    for row, size in zip(drawn, rng.choice(sizes, size=len(drawn), p=chances / chances.sum()), strict=True):
-        row[rng.choice(players, size=size, replace=False)] = True
-    inner = np.vstack([singles, ~singles, drawn])
-    members = np.vstack([np.zeros((1, players), dtype=bool), inner, np.ones((1, players), dtype=bool)])
+    chances /= chances.sum()
+    everybody = range(players)
+    extremes: list[tuple[int, ...]] = [(player,) for player in everybody]
+    extremes += [tuple(other for other in everybody if other != player) for player in everybody]
+    inner = dict.fromkeys(extremes)
+    mandatory = len(inner)
+    while len(inner) < budget - 2:
+        size = int(rng.choice(sizes, p=chances))
+        inner[tuple(sorted(int(i) for i in rng.choice(players, size=size, replace=False)))] = None
+    members = np.zeros((len(inner) + 2, players), dtype=bool)
+    for row, coalition in enumerate(inner, 1):
+        members[row, list(coalition)] = True
+    members[-1] = True
     sampled = np.zeros(len(members), dtype=bool)
-    sampled[2 * players + 1 : -1] = True
-    weights = np.array([kernel_weight(players, int(size)) for size in inner.sum(axis=1)])
-    return Coalitions(members, sampled, weights, np.ones(len(inner)), np.arange(len(inner), dtype=np.int64))
+    sampled[mandatory + 1 : -1] = True
+    weights = np.array([kernel_weight(players, len(coalition)) for coalition in inner])
+    return Coalitions(members, sampled, weights, np.ones(len(inner)), _groups(members[1:-1]))
 
 
 def _whole(players: int, sizes: list[int]) -> list[tuple[int, ...]]:

@@ -82,8 +82,8 @@ def shapley_values(
         ``paired``: drawn by shapiq, each with its complement, sizes by their weight, and reweighted for the draw.
         ``extreme-first``: SAVOIR's; the smallest and largest coalitions first, weights as they are. Its fit has not
         seen the middle sizes, an error that no standard error shows.
-        ``appendix-d``: SAVOIR's as its experiments had it, for comparison; never exact beyond one player. Extreme sizes
-        are taken whole, drawn more often and weighted by Eq. 6 besides, so that they count too much.
+        ``appendix-d``: SAVOIR's as its experiments had it, for comparison. Extreme sizes are drawn more often and
+        weighted by Eq. 6 besides, so that they count twice.
     seed : int
         Of the draw and the bootstrap; equal seeds give equal results where ``value`` does.
     drawn_alike : bool
@@ -110,7 +110,7 @@ def shapley_values(
     if sampling not in get_args(Sampling):
         raise InputError(f"sampling = {sampling!r}; allowed are {', '.join(map(repr, get_args(Sampling)))}.")
     allowed = default_budget(players) if budget is None else budget
-    if players <= (1 if sampling == "appendix-d" else math.log2(max(allowed, 1))):
+    if players <= math.log2(max(allowed, 1)):
         return _exact(value, players, allowed, seed, drawn_alike)
     if allowed < 2 * players + 2:
         raise InputError(

@@ -175,3 +175,26 @@ def test_a_judge_that_fails_is_told_with_its_coalition() -> None:
     failing = Rollouts(reopened.judged_by(FailsOnce()), target, reopened.turns_of(target), GOAL)
     with pytest.raises(UnitError, match=r"turns \[0\] alone: GOAL is not known \(no reply\)"):
         failing.played_on(frozenset({0}))
+
+
+def test_who_plays_on_reads_nothing_of_acts_that_were_left_out() -> None:
+    """A canary in every utterance: what agents read in a coalition holds those of its history and later ones alone."""
+    read: list[str] = []
+
+    def says(view):
+        read.append(view.text)
+        return Act("speak", f"canary-{view.step}-{view.number:x}.")
+
+    game, reopened = social(Scripted("canaries", says))
+    said = [move.act.text for moves in game.steps for move in moves]
+    target = game.agents[1]  # The other one speaks first: that is in every history.
+    turns = reopened.turns_of(target)
+    rollouts = Rollouts(reopened, target, turns, GOAL)
+    for coalition in (frozenset(), frozenset({0}), frozenset({1, 4}), frozenset({0, 2, 3, 8})):
+        read.clear()
+        rollouts.played_on(coalition)
+        kept = {turns[player] for player in coalition}
+        history = {0, *kept, *(turn + 1 for turn in kept)}
+        assert read
+        for number, words in enumerate(said):
+            assert any(words in text for text in read) == (number in history), (coalition, number)

@@ -186,7 +186,9 @@ def test_savoir_as_published_is_from_0_to_10_its_raw_values_kept_and_equal_ones_
     raw = {0: 0.4, 1: 0.8, 2: 1.5, 3: 0.3}
     found = judged("savoir-paper", episode(4), Game(lambda kept: 5.0 + sum(raw[i] for i in kept)))
     assert [j.value for j in found] == pytest.approx(list(raw.values()))  # Additive: every estimator finds it.
-    assert "KernelSHAP, appendix-d" in found[0].rationale and "worth 5 without any, 8 with all" in found[0].rationale
+    assert found[0].rationale.startswith("exact: 16 histories of 4 acts; worth 5 without any, 8 with all")
+    beyond = judged("savoir-paper", episode(7), Game(lambda kept: float(len(kept))))
+    assert beyond[0].rationale.startswith("KernelSHAP, appendix-d: 86 histories of 7 acts")
     flat = Episode("s2", episode(2).turns, episode(2).rating)
     rows = table_of({episode(4): [j.value for j in found], flat: [1.5, 1.5]}, "savoir-paper", sd=0.3)
     rewards, projection = apply_constants(rows, [episode(4), flat], 3.0, 7.0, find_method("savoir-paper"))
