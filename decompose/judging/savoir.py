@@ -14,7 +14,7 @@ from corpus.session import Episode
 from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings, SavoirSettings
 from decompose.shapley import marginal
-from decompose.shapley.values import Sampling, ShapleyValues, default_budget, shapley_values
+from decompose.shapley.values import IndistinctError, Sampling, ShapleyValues, default_budget, shapley_values
 from environments.rollout import Rollouts, Utility
 from environments.simulator import Playable
 from foundation.errors import UnitError
@@ -84,13 +84,14 @@ class _Credited:
         Raises
         ------
         UnitError
-            A history cannot be played on, or its utility is missing or not finite.
+            A history cannot be played on, its utility is missing or not finite, or those drawn do not tell the acts
+            apart.
         """
         if not self.acts:
             return []
         try:
             found = compute()
-        except UnitError as error:
+        except (UnitError, IndistinctError) as error:  # An unlucky draw is no reason to stop a run either.
             raise UnitError(f"session {self.episode.session_id}: {error}") from None
         rests_on = self._told(found)
         spread = found.standard_errors

@@ -18,6 +18,10 @@ Sampling = Literal["paired", "extreme-first", "appendix-d"]
 RESAMPLES = 200
 
 
+class IndistinctError(InputError):
+    """The coalitions that were drawn do not tell the players apart; others would."""
+
+
 @dataclass(frozen=True, eq=False)
 class ShapleyValues:
     """The values of n players, and how they were come by.
@@ -183,7 +187,7 @@ def _check_rank(members: Bools, players: int) -> None:
     inner = members[1:-1].astype(np.float64)
     differences = inner - inner.mean(axis=1, keepdims=True)
     if np.linalg.matrix_rank(differences) < players - 1:
-        raise InputError(
+        raise IndistinctError(
             f"{len(members)} coalitions do not tell {players} players apart. Give a larger budget than "
             f"{len(members)}, or another seed."
         )

@@ -104,6 +104,17 @@ def test_a_dimension_that_rules_do_not_score_leaves_each_session_out_and_says_wh
     assert set(kept) == {"uniform"}
 
 
+def test_a_session_that_cannot_be_credited_is_left_out_and_the_others_are_kept(folder, apportion):
+    done = apportion("decompose", config(folder, text("savoir", more="[decompose.savoir]\nbudget = 8\n")))
+    assert done.returncode == 1
+    rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
+    left_out = {row["session_id"] for row in rows}
+    assert all("a budget of 8 histories does not tell" in row["cause"] for row in rows if row["stage"] == "judge")
+    kept = set(pq.read_table(folder / "run" / "rewards.parquet").column("session_id").to_pylist())
+    every = {session.session_id for session in Corpus.open(folder / "play").iter_sessions()}
+    assert kept and left_out and not kept & left_out and kept | left_out == every
+
+
 def test_a_corpus_that_no_environment_made_is_refused_before_anything_is_done(folder, apportion):
     corpus = Corpus.open(folder / "play")
     sessions = corpus.tables["sessions"]

@@ -246,6 +246,12 @@ def test_a_budget_that_does_not_tell_the_acts_apart_is_told() -> None:
         values("savoir", episode(100), Game(lambda kept: 0.0))
 
 
+def test_an_unlucky_draw_is_told_with_its_session() -> None:
+    with pytest.raises(UnitError, match="session s1: 82 coalitions do not tell 40 players apart"):
+        for seed in range(200):
+            values("savoir", episode(40), Game(lambda kept: 0.0), budget=82, seed=seed)
+
+
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [

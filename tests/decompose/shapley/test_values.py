@@ -8,12 +8,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from decompose.shapley.coalitions import appendix_d, kernel_weight
-from decompose.shapley.values import default_budget, shapley_values
+from decompose.shapley.values import IndistinctError, default_budget, shapley_values
 from foundation.errors import InputError, UnitError
 
 Game = Callable[[frozenset[int]], float]
@@ -90,7 +90,11 @@ def test_beyond_six_players_it_is_shapiq_s_paired_kernelshap(players: int) -> No
 @given(st.integers(0, 13), st.integers(0, 10**6), st.sampled_from(["paired", "extreme-first"]), st.none() | st.just(40))
 def test_the_values_sum_to_what_all_add(players: int, seed: int, sampling: str, budget: int | None) -> None:
     game = pairwise(players, seed)
-    found = shapley_values(game, players, budget=budget, sampling=sampling, seed=seed)  # type: ignore[arg-type]
+    try:
+        found = shapley_values(game, players, budget=budget, sampling=sampling, seed=seed)  # type: ignore[arg-type]
+    except IndistinctError:
+        assert budget == 40 and sampling == "paired"  # Of 10 to 13 players, one draw of 40 in a hundred.
+        reject()
     assert found.values.shape == found.standard_errors.shape == (players,)
     assert found.values.sum() == pytest.approx(found.whole - found.empty, abs=1e-8)
     assert found.empty == game(frozenset()) and found.whole == game(frozenset(range(players)))
