@@ -2,7 +2,8 @@
 
 ``apportion.decompose`` is the function that shares one score out over the turns of a conversation; the package of the
 same name that holds every method is the top-level ``decompose``. The command line stands beside it: `own_names`
-(whether our packages are ours), `commands` (one file a command), `cli` (all of them, and the exit codes).
+(whether our packages are ours), `hints` (the options that help after an error of a package below), `commands` (one file
+a command), `cli` (all of them, and the exit codes).
 """
 
 from __future__ import annotations

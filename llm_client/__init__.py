@@ -1,11 +1,10 @@
 """One client to any OpenAI-compatible language model; it knows nothing of dialogue.
 
-From the ground up: `errors`, `request` (a question and its answer), `extra_body` and `settings`, `usage` (tokens
-and money, summed);
-`prompts` (texts, data and strict JSON between people and models); `kept` (replies on the disk), `cost` (tokens,
-prices, the budget), `live` (a server), `batch` (the Batch API), `preview` (what would be sent); `client` (all of them
-together), `asker` (lends the client, and asks again after a bad reply), `chosen` (a model as a person chooses it for a
-command).
+From the ground up: `errors`, `request` (a question and its answer), `extra_body` and `settings`, `usage` (tokens and
+money, summed), `bucket` (how much a minute lets through); `prompts` (texts, data and strict JSON between people and
+models); `kept` (replies on the disk), `cost` (tokens, prices, the budget), `live` (a server), `batch` (the Batch API),
+`preview` (what would be sent); `client` (all of them together), `asker` (lends the client, and asks again after a bad
+reply), `chosen` (a model as a person chooses it for a command).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 From the ground up:
 
-- `config`: the configuration, one TOML file; `template`: the commented one that a person starts from.
+- `config`: the configuration, one TOML file; `template`: the commented one that a person starts from; `presets`: what
+  published settings have brought to one.
 - `report/`: the page that a run ends with.
 - `engine/`: what a stage and a unit of work are, the key that decides whether a unit is done, and the store.
 - `stages/`: the declared stages, a file a group; `stages/declared.py` joins them.

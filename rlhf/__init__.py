@@ -2,12 +2,13 @@
 
 From the ground up, each importing only from those before it:
 
-- `algorithms`, `alarm_settings`, `named` (rewards and partners by name)
+- `algorithms`, `alarm_settings`, `named` (rewards and partners by name), `presets` (published settings)
 - `settings`: how a policy is made, fine-tuned and sampled
 - `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
 - `training/`: what every algorithm shares: the job, the run, the reward, metrics, alarms, checkpoints
 - `sampling/`: replies, one turn or several, and the other side
 - `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
+- `preflight`: what can be known to fail before the first step
 - `anchoring`: paths and consent that are given to what is chosen by name
 - `alignment`: one process' alignment, put together
 - `launch/`: the same by several processes

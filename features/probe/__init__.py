@@ -1,1 +1,1 @@
-"""One media file, looked at before a run: `probe` measures it, `picture` draws what was measured."""
+"""One media file, looked at before a run: `probe` measures it, `table` and `picture` show what came of it."""

@@ -7,7 +7,8 @@ From the ground up:
 - `pairs`: two responses to one context; `disguise`: other names for the people in them
 - `shared_contexts`: the contexts that every policy has room for; `partial_table`: the finished part of a table
 - `generate`: one response a context and policy; `choice`: from what is asked for to what is generated
-- `win_rate`: a reward model as the judge, and how often who wins; `judge`: a language model as the judge
+- `win_rate`: a reward model as the judge, and how often who wins; `judge`: a language model as the judge,
+  asked by one of `prompts/`
 - `tables`: win rates for people and programs; `judging`: from a file of responses to win rates
 
 `responses`, `blind`, `note`, `pairs` and `judging` load no torch. Names are imported when they are first used.

@@ -7,6 +7,7 @@ From the ground up:
 - `dialogue_chunks`: the corpus' own dialogues as token ids
 - `window_file`: what a policy was trained to read, beside it
 - `out_of_memory`: running out of memory, told with what to lower
+- `dropout`: the policy's own, off
 - `loading`: any model by name or folder, with its tokenizer and chat template
 - `opening`: a policy to speak with, adapters or whole
 - `writing`: the folder of an aligned policy

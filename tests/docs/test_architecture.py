@@ -1,5 +1,6 @@
 """The contributor's map is true: what it names is there."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from pipeline.stages.declared import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/architecture.md", "CONTRIBUTING.md", "docs/README.md", "README.md")
+LADDER = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "demo", "benchmarks"}
 
 
 def read(page):
@@ -21,6 +23,17 @@ def test_every_path_that_is_named_exists(page):
     whole = [path for path in named if (ROOT / path.partition("/")[0]).is_dir() and path != "viewer/app.py"]
     assert len(whole) >= (0 if page.endswith("README.md") else 20)
     assert not [path for path in whole if not (ROOT / path).exists()]
+
+
+def test_every_package_and_folder_names_its_files():
+    unnamed = []
+    for package in sorted(LADDER):
+        for init in sorted((ROOT / package).rglob("__init__.py")):
+            words = set(re.findall(r"\w+", ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""))
+            files = {path.stem for path in init.parent.glob("*.py")} - {"__init__", "__main__"}
+            rooms = {path.parent.name for path in init.parent.glob("*/__init__.py")}
+            unnamed += [f"{init.relative_to(ROOT)}: {name}" for name in sorted((files | rooms) - words)]
+    assert not unnamed
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -36,9 +49,8 @@ def test_every_page_is_in_the_index():
 
 
 def test_every_package_is_on_the_ladder():
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "demo", "benchmarks"}
     ladder = read("docs/architecture.md").partition("Inside the larger packages")[0]
-    assert packages == set(re.findall(r"^\| `([a-z_]+)/` \|", ladder, re.MULTILINE))
+    assert set(re.findall(r"^\| `([a-z_]+)/` \|", ladder, re.MULTILINE)) == LADDER
 
 
 def test_the_picture_shows_the_stages():
