@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from evaluation.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
-from foundation.resampling import drawn_counts
+from foundation.resampling import drawn_counts, percentile_interval
 
 Statistic = Callable[[Floats], Floats]
 """From sums over sessions [shape=(..., C)] to the figure [shape=(...)]; NaN where it is not defined."""
@@ -41,7 +40,6 @@ class Sampled:
         return float(self.values.mean())
 
 
-@lru_cache(maxsize=4)
 def resample_counts(sessions: int, settings: EvaluationSettings) -> Floats:
     """How often each session is drawn in each resample.
 
@@ -99,8 +97,5 @@ def estimate(sampled: Sampled, confidence: float) -> Estimate:
     interval with a single session, nor where less than half of the resamples define one.
     """
     seed_sd = float(sampled.values.std(ddof=1)) if len(sampled.values) > 1 else None
-    defined = sampled.replicates[np.isfinite(sampled.replicates)]
-    low = high = None
-    if sampled.sessions > 1 and 2 * len(defined) >= len(sampled.replicates):
-        low, high = (float(x) for x in np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]))
+    low, high = percentile_interval(sampled.replicates, confidence) if sampled.sessions > 1 else (None, None)
     return Estimate(sampled.value, low, high, sampled.sessions, seed_sd)

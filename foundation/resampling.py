@@ -1,12 +1,15 @@
-"""Resamples of a bootstrap: how often each unit is drawn, the same for everything that is compared."""
+"""A percentile bootstrap: how often each unit is drawn, the same for everything that is compared; and its interval."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 
 from foundation.arrays import Floats
 
 
+@lru_cache(maxsize=8)
 def drawn_counts(units: int, resamples: int, seed: int) -> Floats:
     """How often each of U units is drawn, with replacement, in each of B resamples.
 
@@ -22,3 +25,21 @@ def drawn_counts(units: int, resamples: int, seed: int) -> Floats:
     result = counts.reshape(resamples, units).astype(np.float64)
     result.flags.writeable = False
     return result
+
+
+def percentile_interval(replicates: Floats, confidence: float) -> tuple[float, float] | tuple[None, None]:
+    """The ends between which ``confidence`` of the replicates lie [shape=(B,)].
+
+    Resamples in which the figure is not defined (NaN) are passed over; where less than half of them define one, there
+    is no interval.
+
+    >>> percentile_interval(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
+    (0.5, 1.5)
+    >>> percentile_interval(np.array([1.0, np.nan, np.nan]), 0.5)
+    (None, None)
+    """
+    defined = replicates[np.isfinite(replicates)]
+    if 2 * len(defined) < len(replicates):
+        return None, None
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)

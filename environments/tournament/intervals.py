@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foundation.arrays import Floats
 from foundation.numbers import NOISE
+from foundation.resampling import drawn_counts, percentile_interval
 
 RESAMPLES, CONFIDENCE, SEED = 2_000, 0.95, 0
 
@@ -50,9 +49,8 @@ def mean_over_tasks(values: Sequence[float]) -> Mean:
     data = np.array(values, np.float64)
     if len(data) < 2:
         return Mean(float(data[0]), None, None, 1)
-    replicates = data[_resamples(len(data))].mean(axis=1)
-    low, high = np.quantile(replicates, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Mean(float(data.mean()), float(low), float(high), len(data))
+    replicates = drawn_counts(len(data), RESAMPLES, SEED) @ data / len(data)
+    return Mean(float(data.mean()), *percentile_interval(replicates, CONFIDENCE), len(data))
 
 
 def paired_test(one: Sequence[float], other: Sequence[float]) -> PairedTest:
@@ -67,10 +65,3 @@ def paired_test(one: Sequence[float], other: Sequence[float]) -> PairedTest:
     t, p = float(found.statistic), float(found.pvalue)
     assert math.isfinite(t) and math.isfinite(p)
     return PairedTest(difference, t, p, len(differences))
-
-
-@lru_cache(maxsize=8)
-def _resamples(count: int) -> NDArray[np.int64]:
-    """Which values each resample draws [shape=(RESAMPLES, count)]."""
-    drawn: NDArray[np.int64] = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
-    return drawn

@@ -8,6 +8,7 @@ from scipy.stats import bootstrap as scipy_bootstrap
 
 from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample, resample_counts
 from evaluation.settings import EvaluationSettings
+from foundation.resampling import drawn_counts
 
 SETTINGS = EvaluationSettings(bootstrap=500)
 
@@ -26,7 +27,7 @@ def test_counts_are_draws_with_replacement() -> None:
 def test_another_seed_draws_otherwise_and_the_same_seed_alike() -> None:
     other = resample_counts(7, SETTINGS.model_copy(update={"seed": 1}))
     assert not np.array_equal(other, resample_counts(7, SETTINGS))
-    resample_counts.cache_clear()
+    drawn_counts.cache_clear()
     again = resample_counts(7, SETTINGS)
     assert np.array_equal(again, resample_counts(7, EvaluationSettings(bootstrap=500)))
 

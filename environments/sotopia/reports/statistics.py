@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy import stats
 
 from foundation.arrays import Floats
-from foundation.resampling import drawn_counts
+from foundation.resampling import drawn_counts, percentile_interval
 
 FEWEST_PAIRS = 3
 """With two pairs every correlation is 1 or -1."""
 _ROUNDING = 1e-12
 """Of a sum of squares, what is no spread."""
-_counts = lru_cache(maxsize=4)(drawn_counts)
 
 
 @dataclass(frozen=True)
@@ -166,9 +164,6 @@ def _value(sums: Floats, statistic: Callable[[Floats], Floats], items: int, samp
     value = float(statistic(sums.sum(axis=0)))
     low = high = None
     if episodes > 1:
-        replicates = statistic(_counts(episodes, sampling.resamples, sampling.seed) @ sums)
-        defined = replicates[np.isfinite(replicates)]
-        if 2 * len(defined) >= len(replicates):
-            tail = (1 - sampling.confidence) / 2
-            low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
+        replicates = statistic(drawn_counts(episodes, sampling.resamples, sampling.seed) @ sums)
+        low, high = percentile_interval(replicates, sampling.confidence)
     return Value(value, items, episodes, low, high)
