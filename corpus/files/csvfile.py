@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
 """Cells (in lower case) that hold no value: pandas, R and spreadsheets write different ones."""
 
 HEAD_BYTES = 1 << 18
+_FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
+"""How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,20 @@ def number(text: str, place: str, need: str) -> float:
     if not math.isfinite(value):
         raise UnitError(f"{place}: {shortened(text)!r}; {need} is needed.")
     return value
+
+
+def inert(text: str) -> str:
+    """The text as a cell that no spreadsheet runs as a formula: an apostrophe stands before what would be one.
+
+    >>> inert("=1+1"), inert("'tis"), original(inert("'=1+1"))
+    ("'=1+1", "'tis", "'=1+1")
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def original(cell: str) -> str:
+    """The text that `inert` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def shortened(text: str, most: int = 60) -> str:

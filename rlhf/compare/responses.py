@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from corpus.files.csvfile import inert, original
 from corpus.files.csvfile import read_table as read_csv
 from corpus.files.tablefile import read_table, sort_rows, write_table
 from corpus.schema import TableSchema
@@ -23,8 +24,6 @@ _LINE = re.compile(r"(?P<role>user|assistant)(?: \((?P<speaker>.+?)\))?:(?P<text
 """A message in a context: the role, one of several users by name, and the words."""
 _KNOWN = re.compile(rf"(?P<role>{KNOWN}) \((?P<speaker>{'|'.join(MARKS)})\):(?P<text>.*)", re.DOTALL)
 """What was known before the first turn: of what kind, and the words."""
-_FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
-"""How a cell begins that spreadsheets may run as a formula, or one that we have kept from that."""
 
 
 def context_text(messages: Sequence[Said]) -> str:
@@ -82,7 +81,7 @@ def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
     writer = csv.DictWriter(text, schema.arrow.names, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(
-        {name: _inert(value) if isinstance(value, str) else value for name, value in row.items()}
+        {name: inert(value) if isinstance(value, str) else value for name, value in row.items()}
         for row in sort_rows(table, schema).to_pylist()
     )
     path.write_text(text.getvalue(), encoding="utf-8", newline="")
@@ -128,16 +127,8 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
 def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
     if not pa.types.is_integer(field.type):
-        return _original(cell)
+        return original(cell)
     try:
         return pa.scalar(int(cell), field.type).as_py()
     except (ValueError, OverflowError, pa.ArrowInvalid):
         raise InputError(f"{path}, line {line}, column {field.name}: {cell[:60]!r} is not a whole number.") from None
-
-
-def _inert(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _original(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

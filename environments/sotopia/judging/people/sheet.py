@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corpus.files.csvfile import BLANK, read_table, shortened
+from corpus.files.csvfile import BLANK, inert, original, read_table, shortened
 from corpus.files.textfile import BOM
 from corpus.sotopia_eval import RANGES
 from environments.sotopia.judging.episode import ReadEpisode
@@ -20,8 +20,6 @@ from foundation.nearest import did_you_mean
 
 COLUMNS = ("session", "person", "dimension", "meaning", "low", "high", "score", "reasoning")
 NEEDED = ("session", "person", "dimension", "low", "high", "score", "reasoning")
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-"""What a spreadsheet takes for the beginning of a formula, and what stands before it so that it does not."""
 _MOST_TOLD = 10
 
 
@@ -46,7 +44,7 @@ def sheet(episodes: Sequence[ReadEpisode]) -> str:
         for person in episode.people:
             for dimension in DIMENSIONS:
                 low, high = RANGES[dimension]
-                place = (sign_of(episode.session_id), _guarded(person.name), dimension)
+                place = (sign_of(episode.session_id), inert(person.name), dimension)
                 rows.writerow((*place, ASKED[dimension].question, f"{low:g}", f"{high:g}", "", ""))
     return BOM + text.getvalue()
 
@@ -96,7 +94,7 @@ def read_sheet(path: Path, annotator: str, episodes: Sequence[ReadEpisode]) -> d
 
 
 def _key(row: dict[str, str], annotator: str, signs: Mapping[str, ReadEpisode]) -> RatedKey:
-    sign, target, dimension = row["session"].strip(), _plain(row["person"]), row["dimension"]
+    sign, target, dimension = row["session"].strip(), original(row["person"]), row["dimension"]
     if sign not in signs:
         there = f"the corpus has {len(signs):,} that can be rated; write a form for it, and keep this column as it is"
         raise UnitError(f"no session {shortened(sign)!r}; {there}")
@@ -137,11 +135,3 @@ def typed_score(text: str) -> float | None:
         return float(plain) if plain.isascii() and "_" not in plain else None
     except ValueError:
         return None
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULAS) else text
-
-
-def _plain(text: str) -> str:
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULAS) else text
