@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.files.csvfile import BLANK, read_head, read_table, shortened
+from corpus.files.csvfile import BLANK, read_head, read_table
 from corpus.session import Media
 from features.names import EMOTION_FEATURES
 from features.series import Series
 from foundation.errors import UnitError
+from foundation.listing import shortened
 
 KIND = "features"
 """``kind`` of the media rows that name such a file."""

@@ -1,8 +1,17 @@
-"""Long lists, cut short: the first few, and how many more there are."""
+"""Long texts and long lists, cut short: the first few, and how many more there are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The text with at most so many letters; dots stand for what is cut off.
+
+    >>> shortened("a long cell", 7), shortened("short")
+    ('a long…', 'short')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def listed(names: Sequence[object], most: int = 3, separator: str = ", ") -> str:

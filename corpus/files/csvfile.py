@@ -12,7 +12,7 @@ from pathlib import Path
 
 from corpus.files.textfile import BOM, read_text
 from foundation.errors import InputError, UnitError
-from foundation.listing import listed
+from foundation.listing import listed, shortened
 from foundation.nearest import did_you_mean
 
 BLANK = frozenset(["", "na", "n/a", "nan", "nat", "none", "null"])
@@ -150,11 +150,6 @@ def inert(text: str) -> str:
 def original(cell: str) -> str:
     """The text that `inert` was given."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def shortened(text: str, most: int = 60) -> str:
-    """A cell for a message, cut where it is long."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:

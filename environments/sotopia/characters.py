@@ -56,3 +56,12 @@ class Character:
                 f"character {name!r:.120}: a name has 1 to {MOST_NAME} printable characters, "
                 'and neither line breaks nor any of "<>[]{}'
             )
+
+
+def field_words(value: object) -> str:
+    """A field of a profile as it is read: several values with commas between them.
+
+    >>> field_words(("care", "loyalty")), field_words(37)
+    ('care, loyalty', '37')
+    """
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

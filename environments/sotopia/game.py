@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from corpus.sotopia_eval import RANGES
 from environments.core import Act, ActError, Environment, Move, Step
+from environments.sotopia.characters import field_words
 from environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, done, in_words, part_of
 from environments.sotopia.rules_judge import judge_by_rules
 from environments.sotopia.tasks import Task
@@ -110,7 +111,7 @@ class Sotopia(Environment):
                 rows.append((name, "scenario", part.context))
             rows.append((name, "goal", part.goal))
             rows.append(
-                (name, "profile", "; ".join(f"{field}: {_plain(v)}" for field, v in part.profiles[seat].items()))
+                (name, "profile", "; ".join(f"{field}: {field_words(v)}" for field, v in part.profiles[seat].items()))
             )
         return rows
 
@@ -142,7 +143,3 @@ class Sotopia(Environment):
         if agent not in self._parts:
             self._parts[agent] = part_of(self.task, self.agents.index(agent), self.rules.visibility)
         return self._parts[agent]
-
-
-def _plain(value: object) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value)

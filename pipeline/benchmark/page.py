@@ -9,6 +9,7 @@ from typing import Any
 from evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, PairedDifference
 from evaluation.figure import Estimate
 from evaluation.table import TITLES, render_markdown
+from foundation.listing import shortened
 from foundation.numbers import fixed
 from pipeline.benchmark.session import ShownSession
 
@@ -120,7 +121,7 @@ def _turns(shown: ShownSession, picture: str, own_units: Collection[str], constr
     for i, turn in enumerate(shown.turns):
         judged = ["–" if labels[i] is None else f"{labels[i]:.2f}" for labels in shown.labels.values()]
         rewards = [fixed(shown.rewards[method][i], 3, sign=True) for method in methods]
-        lines.append([str(turn), _shortened(shown.texts[i]), *judged, *rewards])
+        lines.append([str(turn), shortened(shown.texts[i], TEXT_LENGTH), *judged, *rewards])
     rows = [header, ["---"] * len(header), *lines]
     table = "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
     return [
@@ -130,10 +131,6 @@ def _turns(shown: ShownSession, picture: str, own_units: Collection[str], constr
         f"![rewards of one session by every method]({picture})",
         table,
     ]
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= TEXT_LENGTH else f"{text[: TEXT_LENGTH - 1]}…"
 
 
 def _cell(text: object) -> str:

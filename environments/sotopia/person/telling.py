@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from environments.core import Act, View
+from environments.sotopia.characters import field_words
 from environments.sotopia.game import Facts, Rules
 from environments.sotopia.observation import LEAVE, NON_VERBAL, NONE, SPEAK, Part
 from environments.sotopia.terms import PHYSICAL
@@ -77,13 +78,13 @@ class SotopiaTelling:
 
 
 def _profile(profile: Mapping[str, object], own: bool) -> Iterator[Told]:
-    short = ", ".join(_words(profile[field]) for field in _SHORT if field in profile)
+    short = ", ".join(field_words(profile[field]) for field in _SHORT if field in profile)
     if short:
         yield Told("    ", short)
     for field, value in profile.items():
         if field not in (*_SHORT, "name"):
             note = " (nobody else knows it)" if own and field == "secret" else ""
-            yield Told(f"    {field.replace('_', ' ')}{note}: ", _words(value))
+            yield Told(f"    {field.replace('_', ' ')}{note}: ", field_words(value))
 
 
 def _event(number: int, seat: int, act: Act, part: Part) -> Told:
@@ -96,10 +97,6 @@ def _event(number: int, seat: int, act: Act, part: Part) -> Told:
     if act.kind == LEAVE:
         return Told(f"{number}. {who} left the conversation", "", own)
     return Told(f"{number}. {who} ({act.kind}): ", act.text, own)
-
-
-def _words(value: object) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _facts(view: View) -> Facts:

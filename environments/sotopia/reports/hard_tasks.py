@@ -20,12 +20,10 @@ from environments.sotopia.sources.sets import SETS
 from environments.sotopia.sources.space import TaskSpace, used_by
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError
-from foundation.listing import first_few, listed
+from foundation.listing import first_few, listed, shortened
 from foundation.nearest import did_you_mean
 
 _Named = TypeVar("_Named", Character, Scenario)
-MOST_WORDS = 60
-"""Letters of a scenario that a table shows."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Hard:
         """As a table."""
         rows = tuple(
             (
-                place, _short(one.task.scenario), " and ".join(name for name, _ in one.task.people),
+                place, shortened(one.task.scenario), " and ".join(name for name, _ in one.task.people),
                 one.gap, one.most, one.best, one.least, one.mean, one.own, one.models,
             )
             for place, one in enumerate(self.chosen, 1)
@@ -152,7 +150,7 @@ def played_space(hard: Hard, corpora: Sequence[Path], space: TaskSpace, named: s
     for one in hard.chosen:
         task = logged.get(one.task) or _in_space(one.task, space)
         if task is None:
-            lost.append(repr(_short(one.task.scenario)))
+            lost.append(repr(shortened(one.task.scenario)))
         else:
             tasks.append(task)
     if lost:
@@ -195,7 +193,3 @@ def _space_of(tasks: Sequence[Task], space: TaskSpace, named: str) -> TaskSpace:
 def _same(there: dict[str, _Named], name: str, one: _Named, what: str) -> None:
     if there.setdefault(name, one) != one:
         raise InputError(f"two {what} are called {name!r} and differ; choose from corpora that were played alike")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corpus.files.csvfile import BLANK, inert, original, read_table, shortened
+from corpus.files.csvfile import BLANK, inert, original, read_table
 from corpus.files.textfile import BOM
 from corpus.sotopia_eval import RANGES
 from environments.sotopia.judging.episode import ReadEpisode
@@ -16,6 +16,7 @@ from environments.sotopia.judging.people.kept import RatedKey
 from environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
 from foundation.errors import InputError, UnitError
 from foundation.files import digest
+from foundation.listing import shortened
 from foundation.nearest import did_you_mean
 
 COLUMNS = ("session", "person", "dimension", "meaning", "low", "high", "score", "reasoning")
