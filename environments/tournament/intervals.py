@@ -50,7 +50,8 @@ def mean_over_tasks(values: Sequence[float]) -> Mean:
     if len(data) < 2:
         return Mean(float(data[0]), None, None, 1)
     replicates = drawn_counts(len(data), RESAMPLES, SEED) @ data / len(data)
-    return Mean(float(data.mean()), *percentile_interval(replicates, CONFIDENCE), len(data))
+    low, high = percentile_interval(replicates, CONFIDENCE)
+    return Mean(float(data.mean()), low, high, len(data))
 
 
 def paired_test(one: Sequence[float], other: Sequence[float]) -> PairedTest:
