@@ -50,9 +50,9 @@ def hard_command(
     """
     from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
     from environments.sotopia.reports.raters import Choice, read_rated
-    from environments.sotopia.reports.table import plain
     from environments.sotopia.sources.sets import open_space
     from environments.sotopia.sources.task_file import written
+    from environments.terminal.printable import printable
 
     if out is not None:
         check_place(out, "--out", (".toml",), force)
@@ -64,7 +64,7 @@ def hard_command(
         origin = (
             f"{len(space.tasks)} tasks that are hard for {target} in {dimension}, by judge {hard.judge}: section 7."
         )
-        write(out, "--out", written(space, (plain(origin),)))
+        write(out, "--out", written(space, (printable(origin),)))
     click.echo(json.dumps(table.to_json(), indent=1, ensure_ascii=False) if as_json else table.text())
     if out is not None and not as_json:
         click.echo(f"{out}: {count:,} tasks\nnext: apportion simulate sotopia CORPUS --tasks {out}")

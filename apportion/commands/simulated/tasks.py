@@ -115,12 +115,14 @@ def _knows(knows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows under each other, the last column as long as it is; what cannot be printed shows as a question mark."""
-    plain = [["".join(c if c.isprintable() else "?" for c in cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in plain) for column in range(len(rows[0]) - 1)]
+    """Rows under each other, the last column as long as it is; what a terminal would act on is spelled out."""
+    from environments.terminal.printable import printable
+
+    shown = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(rows[0]) - 1)]
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in plain
+        for row in shown
     ]
 
 

@@ -13,7 +13,8 @@ from environments.sotopia.reports import against_people, between_people, models,
 from environments.sotopia.reports.raters import Rated, told
 from environments.sotopia.reports.scored import TaskId
 from environments.sotopia.reports.statistics import Sampling
-from environments.sotopia.reports.table import SIMULATED, Table, plain, safe
+from environments.sotopia.reports.table import SIMULATED, Table, safe
+from environments.terminal.printable import printable
 from foundation.errors import InputError
 from foundation.files import write_atomically
 from foundation.listing import first_few
@@ -33,7 +34,7 @@ class Report:
     def text(self) -> str:
         """For a terminal."""
         return "\n\n".join(
-            [f"{HEAD} ({SIMULATED})", "\n".join(map(plain, self.facts)), *(t.text() for t in self.tables)]
+            [f"{HEAD} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
         )
 
     def markdown(self) -> str:

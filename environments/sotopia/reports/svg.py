@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from environments.sotopia.reports.table import SIMULATED, plain
+from environments.sotopia.reports.table import SIMULATED
+from environments.terminal.printable import printable
 from foundation.numbers import fixed
 
 _STYLE = """
@@ -133,18 +134,18 @@ def _cell(value: float | None, scale: tuple[float, float], x: float, y: float) -
 
 
 def _short(name: str) -> str:
-    name = plain(name)
+    name = printable(name)
     return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
 
 
 def _text(x: float, y: float, words: str, kind: str, anchor: str = "start") -> Markup:
     return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-        kind, f"{x:.1f}", f"{y:.1f}", anchor, plain(words)
+        kind, f"{x:.1f}", f"{y:.1f}", anchor, printable(words)
     )
 
 
 def _picture(title: str, width: float, height: float, parts: Sequence[Markup]) -> str:
-    title = plain(title)
+    title = printable(title)
     # A title that is longer than the picture is wide widens it.
     width = int(max(width, 40 + 9.5 * len(title), 420))
     head = [_text(20, 22, title, "title"), _text(20, height - 4, f"({SIMULATED})", "soft")]

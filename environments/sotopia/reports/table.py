@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from environments.sotopia.reports.statistics import Missing, Value
+from environments.terminal.printable import printable
 from foundation.listing import listed
 from foundation.markdown import escaped, markdown_table
 from foundation.numbers import fixed
@@ -64,25 +65,25 @@ class Table:
 
     def text(self) -> str:
         """For a terminal."""
-        lines = [plain(self.title), f"({SIMULATED})"]
+        lines = [printable(self.title), f"({SIMULATED})"]
         if self.absent:
-            return "\n".join([*lines, f"  not there, because {plain(self.absent)}"])
+            return "\n".join([*lines, f"  not there, because {printable(self.absent)}"])
         cells = [self.columns, *(tuple(shown(cell, self.decimals) for cell in row) for row in self.rows)]
-        rows = [[plain(cell) for cell in row] for row in cells]
+        rows = [[printable(cell) for cell in row] for row in cells]
         widths = [max(len(row[column]) for row in rows) for column in range(len(self.columns))]
         lines += [
             "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([*lines, *(f"  {plain(note)}" for note in self._notes())])
+        return "\n".join([*lines, *(f"  {printable(note)}" for note in self._notes())])
 
     def markdown(self) -> str:
         """As Markdown; names in it are escaped."""
         lines = [f"**{safe(self.title)}** ({SIMULATED})", ""]
         if self.absent:
             return "\n".join([*lines, f"not there, because {safe(self.absent)}"])
-        rows = [[plain(shown(cell, self.decimals)) for cell in row] for row in self.rows]
-        lines.append(markdown_table([plain(column) for column in self.columns], rows))
+        rows = [[printable(shown(cell, self.decimals)) for cell in row] for row in self.rows]
+        lines.append(markdown_table([printable(column) for column in self.columns], rows))
         if self.picture:
             lines += ["", f"![{safe(self.title)}]({self.key}.svg)"]
         return "\n".join([*lines, "", *(f"- {safe(note)}" for note in self._notes())])
@@ -163,14 +164,9 @@ def p_value(p: float) -> str:
     return "p<0.001" if p < 0.001 else f"p={fixed(p, 3)}"
 
 
-def plain(text: str) -> str:
-    """Text on one line without what a terminal would act on."""
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
-
-
 def safe(text: str) -> str:
-    """The same where it stands in Markdown."""
-    return escaped(plain(text))
+    """`printable` text where it stands in Markdown."""
+    return escaped(printable(text))
 
 
 def starred(figure: Value, p: float | None, levels: Sequence[tuple[float, str]]) -> Value | Marked:
