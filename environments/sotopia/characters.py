@@ -30,7 +30,7 @@ class Character:
     ------
     InputError
         A name that is empty, longer than 100 characters, holds a line break, a quotation mark or a bracket, or is
-        a word that stands for somebody unnamed.
+        a word that stands for somebody unnamed; or a phrase of ``secret_words`` without words.
     """
 
     name: str
@@ -56,6 +56,8 @@ class Character:
                 f"character {name!r:.120}: a name has 1 to {MOST_NAME} printable characters, "
                 'and neither line breaks nor any of "<>[]{}'
             )
+        if not all(phrase.strip() for phrase in self.secret_words):
+            raise InputError(f"character {name!r}: a phrase of secret_words is empty; write words, or take it out")
 
 
 def field_words(value: object) -> str:

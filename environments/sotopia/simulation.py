@@ -103,8 +103,14 @@ class Choice:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """By agent its name with its model, as `named` says."""
-        return {agent: self.named(agent) for agent in self.agents}
+        """By agent its name with its model, as `named` says; raises InputError where two have the same."""
+        names: dict[str, str] = {}
+        for agent in self.agents:
+            name = self.named(agent)
+            if agent in names or name in names.values():
+                raise InputError(f"agents {', '.join(self.agents)}: {name!r} is there twice; name each agent once")
+            names[agent] = name
+        return names
 
     def named(self, agent: str) -> str:
         """An agent's name with its model, or with the episode that it plays again."""

@@ -153,10 +153,20 @@ class Terms:
 
     ``deal`` is what is agreed on; ``keep`` by seat the phrases that its agent must not say (a secret that its goal is
     to keep), and whoever has none wants to hear them.
+
+    Raises
+    ------
+    InputError
+        A phrase without words, which every act would hold.
     """
 
     deal: Deal | None = None
     keep: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for seat, phrases in enumerate(self.keep, 1):
+            if not all(phrase.strip() for phrase in phrases):
+                raise InputError(f"keep: a phrase of agent {seat} is empty; write words, or take it out")
 
     def side(self, seat: int) -> Terms:
         """What one seat knows of them: itself as seat 0."""

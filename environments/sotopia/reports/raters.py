@@ -100,8 +100,8 @@ def read_rated(choice: Choice) -> Rated:
     Raises
     ------
     InputError
-        A folder that is no corpus, nothing is rated, an unknown annotator, a corpus of people that shares no episode
-        with the others or has nobody new; what `read_scored` raises.
+        A folder that is no corpus, nothing is rated, an unknown annotator or player, a corpus of people that shares no
+        episode with the others or has nobody new; what `read_scored` raises.
     """
     if not choice.corpora:
         raise InputError(f"no corpus; give {choice.called('corpora')}")
@@ -131,6 +131,10 @@ def read_rated(choice: Choice) -> Rated:
             notes += note
         else:
             raise InputError(_unknown(name, first, f"{choice.called('people')}: neither an annotator nor a folder"))
+    players = {seat.agent for seat in seats if seat.agent is not None}
+    for name in choice.humans:
+        if name not in players:
+            raise InputError(_unknown(name, players, f"{choice.called('humans')}: nobody plays who is called"))
     judge, judges = _judges(annotators(seats), people, choice)
     unknown = sum(seat.agent is None for seat in seats)
     if unknown:

@@ -96,6 +96,15 @@ def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "one").exists()
 
 
+@pytest.mark.parametrize("agents", [("conceding", "conceding"), ("base", "base@m")])
+def test_an_agent_that_is_named_twice_is_told_before_there_is_a_folder(tmp_path: Path, agents: tuple[str, ...]) -> None:
+    name = {"conceding": "conceding", "base": "base@m"}[agents[0]]
+    chosen = ChosenModel("m", base_url="http://127.0.0.1:1/v1")
+    with pytest.raises(InputError, match=f"{', '.join(agents)}: '{name}' is there twice; name each agent once"):
+        simulate_sotopia(Choice(agents=agents, chosen=chosen), tmp_path / "one")
+    assert not (tmp_path / "one").exists()
+
+
 def talks(body: Body) -> Body:
     """A model that offers, accepts what is offered, says goodbye; now and then answers nonsense first."""
     text = body["messages"][1]["content"]

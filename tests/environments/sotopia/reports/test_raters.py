@@ -101,6 +101,7 @@ def called(name: str) -> str:
         ({"judge": "ann", "people": ("ann",)}, "--judge: is one of the people: 'ann'"),
         ({"people": ("anne",)}, r"--people: neither an annotator nor a folder: 'anne'; did you mean 'ann'\?"),
         ({"people": ("ann", "rules")}, "--people: 'rules' is no person"),
+        ({"humans": ("m11",)}, r"--humans: nobody plays who is called: 'm11'; did you mean 'm1'\?"),
         ({"people": ("x" * 300,)}, "cannot be looked at"),
         ({"corpora": ()}, "no corpus"),
     ],

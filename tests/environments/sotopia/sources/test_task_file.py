@@ -75,6 +75,8 @@ def test_any_text_is_read_back(context: str, goal: str, secret: str, relationshi
         (FILE.replace('goals = ["a", "b"]\n', 'goals = ["a"]\n').replace("ages =", "# "), "1 goals; every agent has"),
         (FILE.replace('"yard"', '"../yard"'), "scenario 1: name = '../yard'"),
         (FILE + 'keep = [["x"]]\n', "keep has 1 values for 2 goals"),
+        (FILE + 'keep = [["x", " "], []]\n', "scenario 1: keep: a phrase of agent 1 is empty"),
+        ('[[character]]\nname = "a"\nsecret_words = [""]\n', "character 'a': a phrase of secret_words is empty"),
         (FILE + "price = { worst = [1, 2, 3], best = [1, 2] }\n", "price.worst has 3 values for 2 goals"),
         (FILE + 'time = { worst = ["1", "2"], best = ["19:00", "18:00"] }\n', "time.worst.0 = '1'"),
         (
