@@ -27,7 +27,7 @@ from environments.agents.agent import Agent, Scripted
 from environments.core import Act
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia.game import Sotopia
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -73,7 +73,7 @@ def at_once(latency_s: float, episodes: int = 64) -> float:
         serving(OpenAIServer(lambda body: completion(speaks), latency_s=latency_s)) as server,
     ):
         chosen = ChosenModel("m", base_url=server.url, concurrency=episodes)
-        choice = Choice(("base",), (scenario,), pairs=1, repeats=episodes, chosen=chosen)
+        choice = SimulationChoice(("base",), (scenario,), pairs=1, repeats=episodes, chosen=chosen)
         start = time.perf_counter()
         simulate_sotopia(choice, Path(folder) / "play")
         return (time.perf_counter() - start) / (20 * latency_s)

@@ -37,7 +37,7 @@ from environments.episode_log import read_log
 from environments.sotopia.game import Sotopia
 from environments.sotopia.judging.episode import act_of
 from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
-from environments.sotopia.simulation import LOG, Choice, plans_of, simulate_sotopia
+from environments.sotopia.simulation import LOG, SimulationChoice, plans_of, simulate_sotopia
 from llm_client.chosen import ChosenModel
 
 SOCIAL = ROOT / "demo" / "social"
@@ -74,11 +74,11 @@ def play(folder: Path) -> Corpus:
     return Corpus.open(folder)
 
 
-def choice() -> Choice:
+def choice() -> SimulationChoice:
     """What was recorded."""
-    rules = replace(Choice().rules, most_acts=16)
+    rules = replace(SimulationChoice().rules, most_acts=16)
     chosen = ChosenModel(MODEL, recorded=PLAYED)
-    return Choice(("base", "conceding"), pairs=1, rules=rules, chosen=chosen, task_set="checkable")
+    return SimulationChoice(("base", "conceding"), pairs=1, rules=rules, chosen=chosen, task_set="checkable")
 
 
 def recorded_judge() -> ChosenModel:

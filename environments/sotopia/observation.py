@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from environments.acts import Act
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import PHYSICAL, SeatAct, Terms
-from environments.sotopia.visibility import FIELDS, Visibility, seen, told
+from environments.sotopia.visibility import FIELDS, Visibility, filled_fields, seen
 from llm_client.prompts.data import data_json
 
 SPEAK, NON_VERBAL, NONE, LEAVE = "speak", "non-verbal communication", "none", "leave"
@@ -43,7 +43,7 @@ def part_of(task: Task, seat: int, rule: Visibility) -> Part:
     profiles, relationships, called = [], [], []
     for other, character in enumerate(task.characters):
         relationship = task.between(own, character)
-        visible = told(own, FIELDS) if other == seat else seen(character, relationship, rule)
+        visible = filled_fields(own, FIELDS) if other == seat else seen(character, relationship, rule)
         profiles.append(visible)
         relationships.append("" if other == seat else relationship.words)
         called.append(str(visible.get("name", _unnamed(other, len(task.characters)))))

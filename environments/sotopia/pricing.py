@@ -10,7 +10,7 @@ from environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
 from environments.core import View
 from environments.sotopia.agents import asked_by
 from environments.sotopia.game import Sotopia
-from environments.sotopia.simulation import Choice, seated, seed_of
+from environments.sotopia.simulation import SimulationChoice, seated, seed_of
 from foundation.errors import InputError
 from llm_client.cost.prices import find_price
 from llm_client.cost.tokens import estimated_input_tokens
@@ -49,7 +49,7 @@ class SimulationPricing:
         return asdict(self)
 
 
-def price(choice: Choice) -> list[SimulationPricing]:
+def price(choice: SimulationChoice) -> list[SimulationPricing]:
     """By model, what a choice would take at most; nothing for scripted agents. Asks nobody.
 
     Raises
@@ -69,7 +69,7 @@ def price(choice: Choice) -> list[SimulationPricing]:
     return [_priced(choice, settings[model], requests, counts[model]) for model, requests in by_model.items()]
 
 
-def preview(choice: Choice, count: int) -> Preview:
+def preview(choice: SimulationChoice, count: int) -> Preview:
     """The first ``count`` requests: of each seat of a language model, what it would be asked before anybody has acted.
 
     Raises
@@ -86,7 +86,7 @@ def preview(choice: Choice, count: int) -> Preview:
     return Preview(llm, tuple(requests[:count]), len(requests), consent, choice.called("preview"), (note,))
 
 
-def _first_requests(choice: Choice) -> Iterator[tuple[LLMSettings, ChatRequest, int]]:
+def _first_requests(choice: SimulationChoice) -> Iterator[tuple[LLMSettings, ChatRequest, int]]:
     """Of every seat of a language model: its settings, its first request, and how many there are at most."""
     asked = {name: asked_by(name, choice.chosen, choice.called, choice.temperature) for name in choice.agents}
     agents = {
@@ -104,7 +104,7 @@ def _first_requests(choice: Choice) -> Iterator[tuple[LLMSettings, ChatRequest, 
                 yield one.settings, one.request(View(game, game.agents[seat])), asked_for
 
 
-def _priced(choice: Choice, llm: LLMSettings, first: list[ChatRequest], count: int) -> SimulationPricing:
+def _priced(choice: SimulationChoice, llm: LLMSettings, first: list[ChatRequest], count: int) -> SimulationPricing:
     opening = sum(map(estimated_input_tokens, first)) / len(first)
     # On average half of the acts are there to be read.
     input_tokens = round(count * (opening + choice.rules.most_acts / 2 * TOKENS_AN_ACT))

@@ -32,7 +32,7 @@ MADE_BEFORE = "made"
 
 
 @dataclass(frozen=True)
-class Choice:
+class SimulationChoice:
     """What is played.
 
     Parameters
@@ -126,7 +126,7 @@ class Choice:
         return self.chosen.cache or out / CACHE
 
 
-def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
+def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
     """Every episode of a choice: its name, its task, and which agent sits where; by scenario, task, seating, repeat.
 
     Raises
@@ -148,7 +148,7 @@ def seated(choice: Choice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
         )
 
 
-def seed_of(choice: Choice, name: str, seating: tuple[str, ...]) -> str:
+def seed_of(choice: SimulationChoice, name: str, seating: tuple[str, ...]) -> str:
     """The seed of an episode that `seated` names."""
     if not choice.paired:
         return f"{choice.seed}/{name}"
@@ -156,7 +156,7 @@ def seed_of(choice: Choice, name: str, seating: tuple[str, ...]) -> str:
     return f"{choice.seed}/{task}-{repeat}"
 
 
-def plans_of(choice: Choice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
+def plans_of(choice: SimulationChoice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
     """The episodes of a choice, played by ``agents`` (by the names of the choice); raises as `seated`."""
     plans = []
     for name, task, seating in seated(choice):
@@ -170,7 +170,7 @@ def plans_of(choice: Choice, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
 
 
 def simulate_sotopia(
-    choice: Choice,
+    choice: SimulationChoice,
     out: Path,
     *,
     overwrite: bool = False,

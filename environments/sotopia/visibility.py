@@ -62,9 +62,9 @@ def seen(character: Character, relationship: Relationship, rule: Visibility) -> 
     >>> seen(Character("Ann Lee", age=40, occupation="baker"), Relationship.ACQUAINTANCE, "paper")
     {'name': 'Ann Lee', 'occupation': 'baker'}
     """
-    return told(character, VISIBLE[rule][relationship])
+    return filled_fields(character, VISIBLE[rule][relationship])
 
 
-def told(character: Character, fields: tuple[str, ...]) -> dict[str, object]:
+def filled_fields(character: Character, fields: tuple[str, ...]) -> dict[str, object]:
     """Fields of a character, without those that say nothing."""
     return {field: value for field in fields if (value := getattr(character, field)) not in ("", (), None)}

@@ -9,7 +9,7 @@ import pytest
 from corpus.corpus import Corpus
 from decompose.settings import DecomposeSettings
 from environments.sotopia.game import Rules
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
 from pipeline.assembly import assemble
 from pipeline.config import load_config
@@ -40,7 +40,7 @@ def text(*methods, more=""):
 
 @pytest.fixture
 def folder(tmp_path):
-    choice = Choice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=12), seed=5)
+    choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=12), seed=5)
     simulate_sotopia(choice, tmp_path / "play")
     return tmp_path
 

@@ -10,7 +10,7 @@ import pytest
 from corpus.corpus import Corpus
 from decompose import methods
 from environments.sotopia.game import Rules
-from environments.sotopia.simulation import LOG, Choice, simulate_sotopia
+from environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
 from foundation import registry
 from pipeline.assembly import assemble
@@ -43,7 +43,7 @@ def installed(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    choice = Choice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=12), seed=5)
+    choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=12), seed=5)
     simulate_sotopia(choice, tmp_path / "play")
     return tmp_path
 

@@ -49,14 +49,14 @@ def hard_command(
     that AGENT could get, each estimated by three standard deviations within the range of scores.
     """
     from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
-    from environments.sotopia.reports.raters import Choice, read_rated
+    from environments.sotopia.reports.raters import ReportChoice, read_rated
     from environments.sotopia.sources.sets import open_space
     from environments.sotopia.sources.task_file import written
     from environments.terminal.printable import printable
 
     if out is not None:
         check_place(out, "--out", (".toml",), force)
-    rated = read_rated(Choice(corpora, judge, (), humans, option_names()))
+    rated = read_rated(ReportChoice(corpora, judge, (), humans, option_names()))
     hard = hard_tasks(rated, target, dimension, count)
     table = hard.table()
     if out is not None:

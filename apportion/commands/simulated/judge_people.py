@@ -17,7 +17,7 @@ from foundation.errors import InputError
 from foundation.listing import some
 
 if TYPE_CHECKING:
-    from environments.sotopia.judging.people.rated import ByPeople, Rated
+    from environments.sotopia.judging.people.rated import ByPeople, RatedByPeople
 
 SHEET, RATINGS, RATE = "--export-sheet", "--ratings", "--rate"
 PEOPLE_OPTIONS = (
@@ -96,7 +96,7 @@ def _sheets(ratings: Sequence[str]) -> Mapping[str, Path]:
     return sheets
 
 
-def _asked(people: ByPeople, name: str) -> Rated:
+def _asked(people: ByPeople, name: str) -> RatedByPeople:
     from environments.terminal.screen import terminal
 
     if not sys.stdin.isatty():
@@ -104,7 +104,7 @@ def _asked(people: ByPeople, name: str) -> Rated:
     return people.ask(name, terminal())
 
 
-def _tell(rated: Rated, out: Path, as_json: bool) -> None:
+def _tell(rated: RatedByPeople, out: Path, as_json: bool) -> None:
     unread = [{"session_id": one.session_id, "message": one.message} for one in rated.unread]
     if as_json:
         document = {**rated.report.to_json(), "left": dict(rated.left), "not_rated": unread}

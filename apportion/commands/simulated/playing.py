@@ -14,7 +14,7 @@ from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
     from corpus.placing import ImportReport
-    from environments.sotopia.simulation import Choice
+    from environments.sotopia.simulation import SimulationChoice
 
 _COUNT = click.IntRange(1)
 RULE_OPTIONS = (
@@ -52,15 +52,15 @@ def choice_of(
     named: str | None,
     paired: bool = False,
     **options: Any,
-) -> Choice:
+) -> SimulationChoice:
     """What the options of the running command choose; those that are left are the language model's."""
     from environments.sotopia.game import Rules
-    from environments.sotopia.simulation import Choice
+    from environments.sotopia.simulation import SimulationChoice
     from llm_client.chosen import ChosenModel
 
     names = tuple(name.strip() for name in agents.split(",") if name.strip())
     own = {name: options.pop(name) for name in ("scenarios", "pairs", "repeats", "seed", "temperature")}
-    return Choice(
+    return SimulationChoice(
         names,
         **own,
         rules=Rules(visibility, most_acts),
@@ -72,7 +72,7 @@ def choice_of(
     )
 
 
-def told_before(choice: Choice, preview: int | None, dry_run: bool, as_json: bool) -> bool:
+def told_before(choice: SimulationChoice, preview: int | None, dry_run: bool, as_json: bool) -> bool:
     """Say what would be asked, or what it would cost, where that is wanted; whether it was."""
     from environments.sotopia import pricing
     from environments.sotopia.simulation import seated
@@ -91,7 +91,7 @@ def told_before(choice: Choice, preview: int | None, dry_run: bool, as_json: boo
     return preview is not None or dry_run
 
 
-def played(choice: Choice, out: Path, overwrite: bool, quiet: bool, stage: str = "simulate") -> ImportReport:
+def played(choice: SimulationChoice, out: Path, overwrite: bool, quiet: bool, stage: str = "simulate") -> ImportReport:
     """Play, and say how far it is."""
     from environments.sotopia.simulation import seated, simulate_sotopia
 

@@ -54,11 +54,11 @@ def tables_sotopia_command(
 
     Every CORPUS is simulated episodes with ratings. What ratings are missing for is not there, and says why.
     """
-    from environments.sotopia.reports.raters import Choice, read_rated
+    from environments.sotopia.reports.raters import ReportChoice, read_rated
     from environments.sotopia.reports.report import report
     from environments.sotopia.reports.statistics import Sampling
 
-    rated = read_rated(Choice(corpora, judge, people, humans, option_names()))
+    rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
     made = report(rated, Sampling(bootstrap, seed), None if hard is None else _hard(hard))
     written = made.write(out) if out is not None else []
     click.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False) if as_json else made.text())

@@ -13,7 +13,7 @@ from environments.sotopia.generation.inputs import Vignette
 from environments.sotopia.generation.replies import BackgroundReply, RelationshipReply, ScenarioReply
 from environments.sotopia.generation.sale import BUYER, SELLER, Sale, dollars
 from environments.sotopia.scenarios import Scenario
-from environments.sotopia.visibility import FIELDS, told
+from environments.sotopia.visibility import FIELDS, filled_fields
 from llm_client.asker import Complete, ask_until_usable
 from llm_client.prompts.data import data_json
 from llm_client.prompts.prompt_file import PromptKind
@@ -120,7 +120,7 @@ class Questions:
 
 def _profile(character: Character) -> dict[str, object]:
     """Everything that a profile says but the secret, which decides no relationship."""
-    return told(character, FIELDS[:-1])
+    return filled_fields(character, FIELDS[:-1])
 
 
 def _example(scenario: Scenario) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class PersonChoice:
     rules : Rules
         Visibility, and when it ends.
     chosen, temperature, called, tasks, task_set
-        As `environments.sotopia.simulation.Choice` has them.
+        As `environments.sotopia.simulation.SimulationChoice` has them.
     """
 
     who: str = "1"

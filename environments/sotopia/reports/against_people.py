@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat
 from environments.sotopia.reports.statistics import Figure, Missing, Sampling, Value, mean, pearson
 from environments.sotopia.reports.svg import histogram
@@ -34,7 +34,9 @@ class Pairs:
     people: list[float]
 
     @classmethod
-    def of(cls, rated: Rated, judge: str, dimension: str, wanted: Callable[[Seat], bool] = lambda seat: True) -> Pairs:
+    def of(
+        cls, rated: RatedEpisodes, judge: str, dimension: str, wanted: Callable[[Seat], bool] = lambda seat: True
+    ) -> Pairs:
         """Those in which both have rated."""
         pairs = cls([], [], [])
         for seat in rated.seats:
@@ -50,9 +52,9 @@ class Pairs:
         return pearson(self.episodes, self.judge, self.people, sampling)
 
 
-def table_1(rated: Rated, sampling: Sampling) -> Table:
+def table_1(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Correlation of the judge with people by dimension, models and humans apart."""
-    title = f"Table 1: Pearson's r between judge {told(rated.judge)} and people"
+    title = f"Table 1: Pearson's r between judge {titled(rated.judge)} and people"
     if not rated.people:
         return Table("table_1", title, absent=NOBODY)
     groups: dict[str, Callable[[Seat], bool]] = {
@@ -68,9 +70,9 @@ def table_1(rated: Rated, sampling: Sampling) -> Table:
     return Table("table_1", title, ("Dim.", *groups), tuple(rows), (STARS, "columns: who played the rated character"))
 
 
-def figure_2(rated: Rated, sampling: Sampling) -> Table:
+def figure_2(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The distribution of the judge's score less people's."""
-    title = f"Figure 2: score of judge {told(rated.judge)} less the mean of people's"
+    title = f"Figure 2: score of judge {titled(rated.judge)} less the mean of people's"
     if not rated.people:
         return Table("figure_2", title, absent=NOBODY)
     by_dimension = {dim: Pairs.of(rated, rated.judge, dim) for dim in ORDER}
@@ -89,17 +91,17 @@ def figure_2(rated: Rated, sampling: Sampling) -> Table:
     return Table("figure_2", title, columns, tuple(rows), notes, picture=drawn)
 
 
-def table_g1(rated: Rated, sampling: Sampling) -> Table:
+def table_g1(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Correlation with people of several judges, on what models played."""
     title = "Table G.1: Pearson's r with people, by judge, on characters that models played"
     if not rated.people:
         return Table("table_g1", title, absent=NOBODY)
     if len(rated.judges) < 2:
-        return Table("table_g1", title, absent=f"there is no second judge beside {told(rated.judge)}")
+        return Table("table_g1", title, absent=f"there is no second judge beside {titled(rated.judge)}")
     return _side_by_side("table_g1", title, rated, rated.judges, sampling)
 
 
-def table_g2(rated: Rated, sampling: Sampling) -> Table:
+def table_g2(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The wordings ``paper`` and ``fine-grained`` of the same model."""
     title = "Table G.2: Pearson's r with people, by wording of the question, on characters that models played"
     if not rated.people:
@@ -117,7 +119,7 @@ def _twin(judge: str) -> str:
     return f"{WORDINGS[1 - WORDINGS.index(wording)]}@{model}"
 
 
-def _side_by_side(key: str, title: str, rated: Rated, judges: Sequence[str], sampling: Sampling) -> Table:
+def _side_by_side(key: str, title: str, rated: RatedEpisodes, judges: Sequence[str], sampling: Sampling) -> Table:
     def models(seat: Seat) -> bool:
         return seat.agent is not None and not rated.played_by_people(seat)
 

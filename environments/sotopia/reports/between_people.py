@@ -7,7 +7,7 @@ from itertools import combinations
 
 from corpus.sotopia_eval import RANGES
 from environments.sotopia.reports.against_people import NOBODY, ORDER
-from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat
 from environments.sotopia.reports.statistics import Missing, Sampling, Value, binned, mean, randolph
 from environments.sotopia.reports.svg import Span, spans
@@ -20,7 +20,7 @@ RANGE_FIGURES = {"figure_g1": ("BEL", "KNO", "GOAL"), "figure_g2": ("REL", "FIN"
 FEW = "nobody was rated by two people in the same dimension"
 
 
-def table_e1(rated: Rated, sampling: Sampling) -> Table:
+def table_e1(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Agreement of people by dimension: Randolph's kappa, pairwise agreement."""
     title = "Table E.1: agreement between people"
     if not rated.people:
@@ -38,12 +38,12 @@ def table_e1(rated: Rated, sampling: Sampling) -> Table:
     return Table("table_e1", title, (*columns, *(f"kappa, {bins} bins" for bins in OTHER_BINS)), tuple(rows), notes)
 
 
-def perceived_ranges(rated: Rated, sampling: Sampling) -> list[Table]:
+def perceived_ranges(rated: RatedEpisodes, sampling: Sampling) -> list[Table]:
     """Figures G.1 to G.3: the judge's mean score beside the range from the lowest to the highest score of people."""
     return [_ranges(key, dims, rated, sampling) for key, dims in RANGE_FIGURES.items()]
 
 
-def _several(rated: Rated, dimension: str) -> Iterator[tuple[Seat, list[float]]]:
+def _several(rated: RatedEpisodes, dimension: str) -> Iterator[tuple[Seat, list[float]]]:
     for seat in rated.seats:
         scores = rated.by_people(seat, dimension)
         if len(scores) > 1:
@@ -71,9 +71,9 @@ def _near(scores: Sequence[float], scale: tuple[float, float]) -> float:
     return 1 - sum(abs(a - b) for a, b in pairs) / len(pairs) / (scale[1] - scale[0])
 
 
-def _ranges(key: str, dims: Sequence[str], rated: Rated, sampling: Sampling) -> Table:
+def _ranges(key: str, dims: Sequence[str], rated: RatedEpisodes, sampling: Sampling) -> Table:
     number = f"G.{key[-1]}"
-    title = f"Figure {number}: perceived ranges of {', '.join(dims)}, and judge {told(rated.judge)}"
+    title = f"Figure {number}: perceived ranges of {', '.join(dims)}, and judge {titled(rated.judge)}"
     if not rated.people:
         return Table(key, title, absent=NOBODY)
     rows: list[tuple[Cell, ...]] = []
@@ -98,7 +98,7 @@ def _ranges(key: str, dims: Sequence[str], rated: Rated, sampling: Sampling) -> 
     return Table(key, title, columns, tuple(rows), notes, picture=picture)
 
 
-def _grouped(rated: Rated, dimension: str) -> list[list[tuple[Seat, list[float]]]]:
+def _grouped(rated: RatedEpisodes, dimension: str) -> list[list[tuple[Seat, list[float]]]]:
     groups: dict[tuple[int, int], list[tuple[Seat, list[float]]]] = {}
     for seat, scores in _several(rated, dimension):
         low, high = binned([min(scores), max(scores)], RANGES[dimension], BINS)

@@ -11,7 +11,7 @@ from environments.episode_log import LOG, read_log
 from environments.sotopia.characters import Character
 from environments.sotopia.reports.difficulty import Difficulty, difficulties
 from environments.sotopia.reports.models import SCALES, models_only
-from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import TaskId
 from environments.sotopia.reports.table import Table
 from environments.sotopia.scenarios import Scenario
@@ -80,16 +80,17 @@ class Hard:
             f"of the last: of equal ones those with the lower mean of {self.target} are taken",
             "this choice is no paper's set of hard tasks",
         )
-        title = f"Tasks that are hard for {self.target} (section 7) in {self.dimension}, by judge {told(self.judge)}"
+        judge = titled(self.judge)
+        title = f"Tasks that are hard for {self.target} (section 7) in {self.dimension}, by judge {judge}"
         return Table("hard_tasks", title, columns, rows, notes)
 
 
-def hard_tasks(rated: Rated, target: str, dimension: str, count: int) -> Hard:
+def hard_tasks(rated: RatedEpisodes, target: str, dimension: str, count: int) -> Hard:
     """Choose by section 7's rule.
 
     Parameters
     ----------
-    rated : Rated
+    rated : RatedEpisodes
         Episodes with their ratings; those with people are left out.
     target : str
         The model for which they are to be hard.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from corpus.sotopia_eval import OVERALL_RANGE, RANGES
 from environments.sotopia.reports.against_people import APPENDIX_ORDER, NOBODY
-from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
 from environments.sotopia.reports.statistics import Figure, Missing, Sampling, Value, mean, students_t
 from environments.sotopia.reports.svg import Map, maps
@@ -37,13 +37,13 @@ class Scores:
         return mean(self.episodes, self.values, sampling)
 
 
-def table_2(rated: Rated, sampling: Sampling) -> Table:
+def table_2(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Each model's mean over all partners, by the judge."""
-    title = f"Table 2: models, averaged over the models they met, by judge {told(rated.judge)}"
+    title = f"Table 2: models, averaged over the models they met, by judge {titled(rated.judge)}"
     return _by_model("table_2", title, rated, _judged(rated), sampling)
 
 
-def table_g3(rated: Rated, sampling: Sampling) -> Table:
+def table_g3(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The same by people."""
     title = "Table G.3: models, averaged over the models they met, by people"
     if not rated.people:
@@ -51,31 +51,31 @@ def table_g3(rated: Rated, sampling: Sampling) -> Table:
     return _by_model("table_g3", title, rated, rated.human_score, sampling)
 
 
-def figure_3(rated: Rated, sampling: Sampling) -> Table:
+def figure_3(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The overall score of every pair of models."""
-    title = f"Figure 3: overall score of model pairs, by judge {told(rated.judge)}"
+    title = f"Figure 3: overall score of model pairs, by judge {titled(rated.judge)}"
     return _by_pair("figure_3", title, rated, (OVERALL,), sampling)
 
 
-def figure_g4(rated: Rated, sampling: Sampling) -> Table:
+def figure_g4(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Every dimension of every pair of models."""
-    title = f"Figure G.4: model pairs by dimension, by judge {told(rated.judge)}"
+    title = f"Figure G.4: model pairs by dimension, by judge {titled(rated.judge)}"
     return _by_pair("figure_g4", title, rated, tuple(RANGES), sampling)
 
 
-def figure_g5(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
+def figure_g5(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
     """The same on hard tasks; None: there is no choice of them."""
-    title = f"Figure G.5: model pairs by dimension on hard tasks, by judge {told(rated.judge)}"
+    title = f"Figure G.5: model pairs by dimension on hard tasks, by judge {titled(rated.judge)}"
     if hard is None:
         return Table("figure_g5", title, absent="no file of hard tasks was given")
     return _by_pair("figure_g5", title, rated, tuple(RANGES), sampling, hard)
 
 
-def _judged(rated: Rated) -> Score:
+def _judged(rated: RatedEpisodes) -> Score:
     return lambda seat, dimension: seat.score(rated.judge, dimension)
 
 
-def models_only(rated: Rated) -> dict[str, list[Seat]]:
+def models_only(rated: RatedEpisodes) -> dict[str, list[Seat]]:
     """By model what it played with models; those who play with people are in Table 3."""
     found: dict[str, list[Seat]] = {}
     episodes_with_people = {seat.episode for seat in rated.seats if rated.played_by_people(seat)}
@@ -85,7 +85,7 @@ def models_only(rated: Rated) -> dict[str, list[Seat]]:
     return dict(sorted(found.items()))
 
 
-def _by_model(key: str, title: str, rated: Rated, score: Score, sampling: Sampling) -> Table:
+def _by_model(key: str, title: str, rated: RatedEpisodes, score: Score, sampling: Sampling) -> Table:
     found = models_only(rated)
     if not found:
         return Table(key, title, absent=NO_MODELS)
@@ -141,7 +141,7 @@ def _uneven(found: Mapping[str, Sequence[Seat]]) -> list[str]:
 def _by_pair(
     key: str,
     title: str,
-    rated: Rated,
+    rated: RatedEpisodes,
     dims: Sequence[str],
     sampling: Sampling,
     hard: Collection[TaskId] | None = None,

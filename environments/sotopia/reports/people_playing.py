@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from environments.sotopia.reports.against_people import NOBODY
 from environments.sotopia.reports.models import Score, Scores, with_test
-from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat, TaskId
 from environments.sotopia.reports.statistics import Sampling, mean
 from environments.sotopia.reports.table import Cell, Table
@@ -16,9 +16,9 @@ TABLE_G4 = ("BEL", "REL", "KNO", "SEC", "SOC", "FIN", "GOAL")
 HUMAN = "Human"
 
 
-def table_3(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
+def table_3(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
     """A model with people, people with it, and people with people, by the judge; on hard tasks where these are told."""
-    title = f"Table 3: people and models who play with people, {_on(hard)}, by judge {told(rated.judge)}"
+    title = f"Table 3: people and models who play with people, {_on(hard)}, by judge {titled(rated.judge)}"
 
     def judged(seat: Seat, dimension: str) -> float | None:
         return seat.score(rated.judge, dimension)
@@ -26,7 +26,7 @@ def table_3(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None) -
     return _with_people("table_3", title, TABLE_3, rated, judged, sampling, hard)
 
 
-def table_g4(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
+def table_g4(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None) -> Table:
     """The same by people."""
     title = f"Table G.4: people and models who play with people, {_on(hard)}, by people"
     if not rated.people:
@@ -34,7 +34,7 @@ def table_g4(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None) 
     return _with_people("table_g4", title, TABLE_G4, rated, rated.human_score, sampling, hard)
 
 
-def words_a_turn(rated: Rated, sampling: Sampling) -> Table:
+def words_a_turn(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """How many words who says at once."""
     title = "Words a turn (section 7)"
     spoken: dict[str, list[tuple[str, float]]] = {}
@@ -55,7 +55,7 @@ def _on(hard: Collection[TaskId] | None) -> str:
     return "on all tasks" if hard is None else "on hard tasks"
 
 
-def _who(seat: Seat, rated: Rated) -> str:
+def _who(seat: Seat, rated: RatedEpisodes) -> str:
     if rated.played_by_people(seat):
         return HUMAN
     return seat.agent or "not told who"
@@ -65,7 +65,7 @@ def _with_people(
     key: str,
     title: str,
     dims: Sequence[str],
-    rated: Rated,
+    rated: RatedEpisodes,
     score: Score,
     sampling: Sampling,
     hard: Collection[TaskId] | None,
@@ -96,7 +96,7 @@ def _with_people(
     return Table(key, title, ("Who", *dims), tuple(rows), tuple(notes))
 
 
-def _groups(rated: Rated, hard: Collection[TaskId] | None) -> dict[tuple[str, str], list[Seat]]:
+def _groups(rated: RatedEpisodes, hard: Collection[TaskId] | None) -> dict[tuple[str, str], list[Seat]]:
     """By who plays and with whom, where a person is one of them; of episodes of two."""
     episodes: dict[str, list[Seat]] = {}
     for seat in rated.seats:

@@ -21,7 +21,7 @@ RULES = BY_RULES.called
 
 
 @dataclass(frozen=True)
-class Choice:
+class ReportChoice:
     """What is reported.
 
     Parameters
@@ -48,7 +48,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedEpisodes:
     """Episodes with their ratings, and who gave them.
 
     Parameters
@@ -62,7 +62,7 @@ class Rated:
     people : tuple of str
         Annotators that are people.
     humans : tuple of str
-        As in `Choice`.
+        As in `ReportChoice`.
     notes : tuple of str
         What a reader should know.
     """
@@ -89,12 +89,12 @@ class Rated:
         return sum(scores) / len(scores) if scores else None
 
 
-def told(judge: str) -> str:
+def titled(judge: str) -> str:
     """An annotator in a title; what rules say is never called SOTOPIA-EVAL."""
     return f"{judge!r} (rules; not SOTOPIA-EVAL)" if judge == RULES else repr(judge)
 
 
-def read_rated(choice: Choice) -> Rated:
+def read_rated(choice: ReportChoice) -> RatedEpisodes:
     """Read corpora, and find out who is who.
 
     Raises
@@ -144,7 +144,7 @@ def read_rated(choice: Choice) -> Rated:
     if judge == NOT_NAMED:
         notes.append("the judge is not named in the corpus")
     notes += _causes(corpora, judge)
-    return Rated(tuple(seats), judge, judges, tuple(people), choice.humans, tuple(notes))
+    return RatedEpisodes(tuple(seats), judge, judges, tuple(people), choice.humans, tuple(notes))
 
 
 def _causes(corpora: Sequence[Corpus], judge: str) -> list[str]:
@@ -162,7 +162,7 @@ def _causes(corpora: Sequence[Corpus], judge: str) -> list[str]:
     )
 
 
-def _new_people(theirs: Corpus, known: Collection[str], choice: Choice) -> list[str]:
+def _new_people(theirs: Corpus, known: Collection[str], choice: ReportChoice) -> list[str]:
     named = annotators(read_scored([theirs]))
     new = [name for name in named if name not in known and name != RULES]
     if not new:
@@ -187,7 +187,7 @@ def _with_theirs(corpora: Sequence[Corpus], theirs: Corpus, seats: Sequence[Seat
     return both, [f"{theirs.root}: {strange:,} parts in episodes of no other corpus left out"] if strange else []
 
 
-def _judges(named: Mapping[str, int], people: Collection[str], choice: Choice) -> tuple[str, tuple[str, ...]]:
+def _judges(named: Mapping[str, int], people: Collection[str], choice: ReportChoice) -> tuple[str, tuple[str, ...]]:
     if choice.judge is not None and (choice.judge not in named or choice.judge in people):
         others = [name for name in named if name not in people]
         what = "is one of the people" if choice.judge in people else "no ratings by"

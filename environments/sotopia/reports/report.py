@@ -10,7 +10,7 @@ from typing import Any
 
 from corpus.sotopia_eval import RANGES
 from environments.sotopia.reports import against_people, between_people, models, people_playing
-from environments.sotopia.reports.raters import Rated, told
+from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import TaskId
 from environments.sotopia.reports.statistics import Sampling
 from environments.sotopia.reports.table import SIMULATED, Table, safe
@@ -67,12 +67,12 @@ class Report:
         return [folder / name for name in files]
 
 
-def report(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None = None) -> Report:
+def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None = None) -> Report:
     """Make all tables.
 
     Parameters
     ----------
-    rated : Rated
+    rated : RatedEpisodes
         Episodes with their ratings, and who gave them.
     sampling : Sampling
         Of intervals.
@@ -98,13 +98,13 @@ def report(rated: Rated, sampling: Sampling, hard: Collection[TaskId] | None = N
     return Report(_facts(rated, sampling), tables)
 
 
-def _facts(rated: Rated, sampling: Sampling) -> tuple[str, ...]:
+def _facts(rated: RatedEpisodes, sampling: Sampling) -> tuple[str, ...]:
     episodes = len({seat.episode for seat in rated.seats})
     others = rated.judges[1:]
     people = f"people: {len(rated.people)} ({first_few(rated.people, 5)})" if rated.people else "no people rate"
     also = f"; further judges: {first_few(others, 5)}" if others else ""
     return (
-        f"{episodes:,} episodes, {len(rated.seats):,} parts in them; judge {told(rated.judge)}{also}; {people}",
+        f"{episodes:,} episodes, {len(rated.seats):,} parts in them; judge {titled(rated.judge)}{also}; {people}",
         *_unrated(rated),
         f"intervals: {sampling.confidence:.0%}, {sampling.resamples:,} resamples of the episodes (percentiles), seed "
         f"{sampling.seed}",
@@ -112,11 +112,12 @@ def _facts(rated: Rated, sampling: Sampling) -> tuple[str, ...]:
     )
 
 
-def _unrated(rated: Rated) -> list[str]:
+def _unrated(rated: RatedEpisodes) -> list[str]:
     """What the judge has not scored, which counts nowhere and is no 0."""
     missing = {dim: sum(seat.score(rated.judge, dim) is None for seat in rated.seats) for dim in RANGES}
     told_so = [f"{dim} {count:,}" for dim, count in missing.items() if count]
-    return [f"not rated by judge {told(rated.judge)}, and counted nowhere: {', '.join(told_so)} parts"] * bool(told_so)
+    rest = f"and counted nowhere: {', '.join(told_so)} parts"
+    return [f"not rated by judge {titled(rated.judge)}, {rest}"] * bool(told_so)
 
 
 def _files(name: str, text: str, markdown: str, document: dict[str, Any]) -> dict[str, str]:

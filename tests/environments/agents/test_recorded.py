@@ -11,7 +11,7 @@ from environments.episode_log import read_log
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia.game import Sotopia
 from environments.sotopia.scripts import Conceding
-from environments.sotopia.simulation import Choice, seated, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, seated, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, Matching
@@ -69,11 +69,11 @@ def test_a_log_or_an_episode_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_simulation_plays_against_what_was_played(tmp_path: Path) -> None:
-    choice = Choice(("conceding",), ("used_bicycle",), pairs=1)
+    choice = SimulationChoice(("conceding",), ("used_bicycle",), pairs=1)
     simulate_sotopia(choice, tmp_path / "one")
     log = tmp_path / "one" / "episodes.jsonl"
     (name,) = read_log(log)
-    again = Choice((f"recorded@{log}",), ("used_bicycle",), pairs=1)
+    again = SimulationChoice((f"recorded@{log}",), ("used_bicycle",), pairs=1)
     simulate_sotopia(again, tmp_path / "two")
     ((episode, *_),) = seated(again)
     assert episode == f"used_bicycle-0-recorded@{name}-recorded@{name}-0"

@@ -4,7 +4,7 @@ import pytest
 
 from environments.sotopia.game import Rules
 from environments.sotopia.pricing import preview, price
-from environments.sotopia.simulation import Choice
+from environments.sotopia.simulation import SimulationChoice
 from foundation.errors import InputError
 from llm_client.chosen import ChosenModel
 
@@ -12,7 +12,7 @@ CHOSEN = ChosenModel("gpt-4.1-mini")
 
 
 def test_the_most_requests_are_counted_by_model() -> None:
-    choice = Choice(
+    choice = SimulationChoice(
         ("base", "base@other", "conceding"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=7), chosen=CHOSEN
     )
     mini, other = price(choice)
@@ -24,18 +24,20 @@ def test_the_most_requests_are_counted_by_model() -> None:
 
 
 def test_a_draft_and_its_revision_are_two_requests() -> None:
-    once, twice = (price(Choice((style,), ("used_bicycle",), chosen=CHOSEN))[0] for style in ("base", "refine"))
+    once, twice = (
+        price(SimulationChoice((style,), ("used_bicycle",), chosen=CHOSEN))[0] for style in ("base", "refine")
+    )
     assert twice.requests == 2 * once.requests
 
 
 def test_scripts_cost_nothing_and_have_nothing_to_show() -> None:
-    assert price(Choice()) == []
+    assert price(SimulationChoice()) == []
     with pytest.raises(InputError, match="nothing would be sent"):
-        preview(Choice(), 3)
+        preview(SimulationChoice(), 3)
 
 
 def test_what_would_be_sent_is_shown_word_for_word() -> None:
-    shown = preview(Choice(("base",), ("used_bicycle",), pairs=1, chosen=CHOSEN, called="<{}>".format), 1)
+    shown = preview(SimulationChoice(("base",), ("used_bicycle",), pairs=1, chosen=CHOSEN, called="<{}>".format), 1)
     assert (shown.in_all, len(shown.requests)) == (2, 1)
     text = shown.text()
     assert "You play one person" in text and "<send_to> api.openai.com" in text and "<preview>" in text

@@ -10,13 +10,13 @@ from corpus.corpus import Corpus
 from corpus.placing import claim
 from environments.episode_log import read_log
 from environments.sotopia.game import Rules
-from environments.sotopia.simulation import CACHE, LOG, Choice, seated, simulate_sotopia
+from environments.sotopia.simulation import CACHE, LOG, SimulationChoice, seated, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError
 from llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
-SMALL = Choice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)
+SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)
 
 
 def test_a_choice_is_played_and_becomes_a_corpus(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_same_command_goes_on(tmp_pat
 
 
 def test_another_choice_does_not_go_there_but_when_asked_to(tmp_path: Path) -> None:
-    other = Choice(scenarios=("used_bicycle",), pairs=1, rules=Rules("paper"))
+    other = SimulationChoice(scenarios=("used_bicycle",), pairs=1, rules=Rules("paper"))
     simulate_sotopia(SMALL, tmp_path / "one")
     with pytest.raises(InputError, match="not empty"):
         simulate_sotopia(other, tmp_path / "one")
@@ -58,7 +58,7 @@ def test_stopped_before_there_are_tables_the_same_choice_goes_on_in_its_folder_a
         simulate_sotopia(SMALL, tmp_path / "one", progress=interrupt)
     assert not (tmp_path / "one" / "sessions.parquet").exists()
     with pytest.raises(InputError, match="not empty"):
-        simulate_sotopia(Choice(), tmp_path / "one")
+        simulate_sotopia(SimulationChoice(), tmp_path / "one")
     simulate_sotopia(SMALL, tmp_path / "one")
     simulate_sotopia(SMALL, tmp_path / "two")
     for name in ("sessions", "utterances", "ratings", "backgrounds"):
@@ -84,15 +84,15 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
 
 def test_nothing_to_play_and_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no scenario 'used_bike': did you mean 'used_bicycle'"):
-        list(seated(Choice(scenarios=("used_bike",))))
+        list(seated(SimulationChoice(scenarios=("used_bike",))))
     with pytest.raises(InputError, match="there are used_bicycle"):
-        list(seated(Choice(scenarios=("xyz",))))
+        list(seated(SimulationChoice(scenarios=("xyz",))))
     with pytest.raises(InputError, match="nothing to play"):
-        list(seated(Choice(repeats=0)))
+        list(seated(SimulationChoice(repeats=0)))
     with pytest.raises(InputError, match="nothing to play: 0 agents"):
-        list(seated(Choice(agents=())))
+        list(seated(SimulationChoice(agents=())))
     with pytest.raises(InputError, match="no agent 'nobody'"):
-        simulate_sotopia(Choice(agents=("nobody",)), tmp_path / "one")
+        simulate_sotopia(SimulationChoice(agents=("nobody",)), tmp_path / "one")
     assert not (tmp_path / "one").exists()
 
 
@@ -101,7 +101,7 @@ def test_an_agent_that_is_named_twice_is_told_before_there_is_a_folder(tmp_path:
     name = {"conceding": "conceding", "base": "base@m"}[agents[0]]
     chosen = ChosenModel("m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(InputError, match=f"{', '.join(agents)}: '{name}' is there twice; name each agent once"):
-        simulate_sotopia(Choice(agents=agents, chosen=chosen), tmp_path / "one")
+        simulate_sotopia(SimulationChoice(agents=agents, chosen=chosen), tmp_path / "one")
     assert not (tmp_path / "one").exists()
 
 
@@ -124,7 +124,7 @@ def hash_of(text: str) -> int:
 def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=talks)) as server:
         chosen = ChosenModel("m", base_url=server.url)
-        choice = Choice(("base",), ("used_bicycle",), pairs=3, repeats=2, chosen=chosen)
+        choice = SimulationChoice(("base",), ("used_bicycle",), pairs=3, repeats=2, chosen=chosen)
         report = simulate_sotopia(choice, tmp_path / "one")
         asked = len(server.requests)
         again = simulate_sotopia(choice, tmp_path / "one")
@@ -145,7 +145,9 @@ def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> 
     """Goal, profile and secret of each seat, as the model of the other seat is asked."""
     with serving(OpenAIServer(answer=talks)) as server:
         chosen = ChosenModel("m", base_url=server.url)
-        simulate_sotopia(Choice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one")
+        simulate_sotopia(
+            SimulationChoice(("base",), pairs=1, rules=Rules(most_acts=6), chosen=chosen), tmp_path / "one"
+        )
     for task in bundled_tasks.tasks(pairs=1):
         goals = [json.dumps(task.scenario.goal(seat)) for seat in (0, 1)]
         secrets = [one.secret for one in task.characters]

@@ -13,7 +13,7 @@ from environments.core import Environment
 from environments.play import play
 from environments.simulators import identity_of, maker_of, open_session
 from environments.sotopia.game import Rules
-from environments.sotopia.simulation import LOG, Choice, simulate_sotopia
+from environments.sotopia.simulation import LOG, SimulationChoice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
 from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.sources.space import TaskSpace
@@ -25,7 +25,9 @@ from llm_client.request import ChatReply
 from tests.environments.sotopia.test_simulation import talks
 from tests.llm_client.openai_server import OpenAIServer, serving
 
-CHOICE = Choice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, rules=Rules("paper", 14), seed=3)
+CHOICE = SimulationChoice(
+    ("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, rules=Rules("paper", 14), seed=3
+)
 
 
 def nobody(request):
@@ -101,7 +103,7 @@ def test_another_judge_can_be_handed_in(folder: Path) -> None:
 def test_language_models_play_on_by_what_the_run_lends(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=talks)) as server:
         chosen = ChosenModel("m", base_url=server.url)
-        choice = Choice(("base",), ("used_bicycle",), pairs=1, chosen=chosen, temperature=0.5)
+        choice = SimulationChoice(("base",), ("used_bicycle",), pairs=1, chosen=chosen, temperature=0.5)
         simulate_sotopia(choice, tmp_path / "play")
     (session,) = sessions(tmp_path / "play")
     asked = []
@@ -125,7 +127,7 @@ def test_a_task_that_is_not_bundled_is_in_the_log_and_found_there(tmp_path: Path
     own = replace(task, scenario=replace(task.scenario, name="our_own", goals=("sell dear", "buy cheap")))
     file = tmp_path / "own.toml"
     file.write_text(written(TaskSpace("own", own.characters, (), (own.scenario,), (own,))))
-    simulate_sotopia(Choice(tasks=file), tmp_path / "play")
+    simulate_sotopia(SimulationChoice(tasks=file), tmp_path / "play")
     file.unlink()
     (session,) = sessions(tmp_path / "play")
     assert SIMULATOR.open(session, tmp_path / "play", nobody).begun.task == own

@@ -8,7 +8,7 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.rows import CorpusRows
 from environments.episode_log import LOG
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.tournament.results import Result, Results, read_results
 from foundation.errors import InputError
 
@@ -16,7 +16,9 @@ from foundation.errors import InputError
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("results") / "play"
-    simulate_sotopia(Choice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, seed=3), out)
+    simulate_sotopia(
+        SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, seed=3), out
+    )
     return out
 
 

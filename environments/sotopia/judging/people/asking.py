@@ -10,7 +10,7 @@ from environments.sotopia.judging.episode import Person, ReadEpisode
 from environments.sotopia.judging.people.dimensions import ASKED, asked_line
 from environments.sotopia.judging.people.kept import SKIPPED, KeptRatings, RatedKey
 from environments.sotopia.judging.people.sheet import typed_score
-from environments.sotopia.judging.people.telling import told
+from environments.sotopia.judging.people.telling import labelled
 from environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
 from environments.terminal.printable import printable
 from environments.terminal.screen import LineError, Screen
@@ -126,7 +126,7 @@ class Asking:
                 raise Stopped from None
 
     def _show(self, episode: ReadEpisode) -> None:
-        for label, words in told(episode):
+        for label, words in labelled(episode):
             self.screen.show(label, words)
 
     def _key(self, episode: ReadEpisode, person: Person, dimension: str) -> RatedKey:

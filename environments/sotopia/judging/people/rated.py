@@ -30,7 +30,7 @@ KIND = "judge: people"
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedByPeople:
     """The new corpus; ``left`` by annotator how many dimensions are not rated; and sessions that nobody can rate."""
 
     report: ImportReport
@@ -72,7 +72,7 @@ class ByPeople:
         write_atomically(path, text)
         return sum(7 * len(episode.people) for episode in episodes)
 
-    def add_sheets(self, sheets: Mapping[str, Path]) -> Rated:
+    def add_sheets(self, sheets: Mapping[str, Path]) -> RatedByPeople:
         """Take the forms of annotators, all or none, and write the corpus.
 
         Raises
@@ -91,7 +91,7 @@ class ByPeople:
 
         return self._write(tuple(sheets), episodes, add)
 
-    def ask(self, annotator: str, screen: Screen) -> Rated:
+    def ask(self, annotator: str, screen: Screen) -> RatedByPeople:
         """Ask a person at a terminal for what they have not rated, until all is rated or they stop; write the corpus.
 
         Ctrl-C, a kill or the end of the input lose nothing that was answered: the same call goes on behind it.
@@ -115,7 +115,9 @@ class ByPeople:
         check_out(self.corpus, self.out)
         return read_episodes(self.corpus)
 
-    def _write(self, annotators: tuple[str, ...], episodes: Episodes, rate: Callable[[KeptRatings], int]) -> Rated:
+    def _write(
+        self, annotators: tuple[str, ...], episodes: Episodes, rate: Callable[[KeptRatings], int]
+    ) -> RatedByPeople:
         check_judges(self.corpus, annotators, self.without)
         record = {"kind": KIND, **made_before(self.corpus), "corpus": corpus_digests(self.corpus)}
         record["without"] = list(self.without)
@@ -142,7 +144,7 @@ class ByPeople:
             )
         pairs = [(episode.session_id, person.name) for episode in episodes.read for person in episode.people]
         everybody = sorted({key.annotator for key in kept.given}.difference(before) | set(annotators))
-        return Rated(report, {name: left(kept, name, pairs) for name in everybody}, episodes.unread)
+        return RatedByPeople(report, {name: left(kept, name, pairs) for name in everybody}, episodes.unread)
 
     def _keep_earlier(self, kept: KeptRatings) -> set[str]:
         """Bring along what people have rated of the old corpus, but for those left out; who they are."""

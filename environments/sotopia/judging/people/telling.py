@@ -17,7 +17,7 @@ _DOES = {SPEAK: ": ", NONE: " does nothing", LEAVE: " leaves"}
 _MUTE = (NONE, LEAVE)
 
 
-def told(episode: ReadEpisode) -> Iterator[tuple[str, str]]:
+def labelled(episode: ReadEpisode) -> Iterator[tuple[str, str]]:
     """Labels, and the words behind each; who played whom (a model, a person) is not among them.
 
     Raters must not know who played: labels have what the episode itself holds, and neither its source nor its id.
@@ -37,4 +37,4 @@ def told(episode: ReadEpisode) -> Iterator[tuple[str, str]]:
 def as_text(sign: str, episode: ReadEpisode, width: int = 100) -> str:
     """The same as lines of at most ``width`` columns, under a sign that stands for the episode."""
     head = f"===== {sign} ====="
-    return "\n".join([head, *(block(label, words, width) for label, words in told(episode))]) + "\n"
+    return "\n".join([head, *(block(label, words, width) for label, words in labelled(episode))]) + "\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 
 
 def run(*arguments: str | Path) -> int:
@@ -22,7 +22,7 @@ def run(*arguments: str | Path) -> int:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("hard") / "play"
-    simulate_sotopia(Choice(agents=("conceding", "random"), scenarios=("used_bicycle",), pairs=3), out)
+    simulate_sotopia(SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle",), pairs=3), out)
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from corpus.corpus import Corpus
 from corpus.sotopia_eval import RANGES
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from tests.llm_client.openai_server import Body, completion
 
 SCORES = {"BEL": 8, "REL": 1, "KNO": 3, "SEC": 0, "SOC": -1, "FIN": 2, "GOAL": 7}
@@ -17,7 +17,7 @@ SCORES = {"BEL": 8, "REL": 1, "KNO": 3, "SEC": 0, "SOC": -1, "FIN": 2, "GOAL": 7
 
 def played(folder: Path, scenarios: tuple[str, ...] = ("used_bicycle",), pairs: int = 2) -> Corpus:
     """A small corpus of scripted episodes."""
-    simulate_sotopia(Choice(("conceding", "random"), scenarios, pairs=pairs), folder)
+    simulate_sotopia(SimulationChoice(("conceding", "random"), scenarios, pairs=pairs), folder)
     return Corpus.open(folder)
 
 

@@ -15,7 +15,7 @@ from environments.sotopia.game import Sotopia
 from environments.sotopia.judging.episodes import read_episodes
 from environments.sotopia.judging.language_model import ModelJudge
 from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.sotopia.simulator import SIMULATOR
 from environments.sotopia.sources import bundled_tasks
 from environments.to_corpus import to_corpus
@@ -72,7 +72,7 @@ def test_what_is_missing_is_none_with_its_cause() -> None:
 
 
 def test_sessions_are_played_on_under_a_model_as_judge(tmp_path: Path) -> None:
-    simulate_sotopia(Choice(("conceding",), ("used_bicycle",), pairs=1), tmp_path / "one")
+    simulate_sotopia(SimulationChoice(("conceding",), ("used_bicycle",), pairs=1), tmp_path / "one")
     session = next(iter(Corpus.open(tmp_path / "one").iter_sessions()))
     asked = Asked()
     reopened = SIMULATOR.reopen(session, tmp_path / "one", asked, judge=JudgedByModel(MODEL, asked))

@@ -9,7 +9,7 @@ from corpus.corpus import Corpus
 from corpus.rows import CorpusRows
 from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import RANGES
-from environments.sotopia.reports.raters import Choice, Rated, read_rated
+from environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
 from environments.sotopia.reports.statistics import Sampling
 
 SAMPLING = Sampling(resamples=200)
@@ -53,8 +53,8 @@ class Made:
         return folder
 
 
-def read(folder: Path, *people: str, **choice: object) -> Rated:
-    return read_rated(Choice((folder,), people=people, **choice))  # type: ignore[arg-type]
+def read(folder: Path, *people: str, **choice: object) -> RatedEpisodes:
+    return read_rated(ReportChoice((folder,), people=people, **choice))  # type: ignore[arg-type]
 
 
 def every(value: float) -> dict[str, float]:

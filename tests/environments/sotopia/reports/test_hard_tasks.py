@@ -6,7 +6,7 @@ import pytest
 
 from environments.sotopia.reports.hard_tasks import hard_tasks, played_space
 from environments.sotopia.reports.scored import OVERALL, TaskId
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from environments.sotopia.sources.space import TaskSpace
 from environments.sotopia.sources.task_file import read_task_file, written
@@ -19,7 +19,9 @@ WORDS = ("bicycle", "drum kit")
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("hard") / "play"
-    simulate_sotopia(Choice(agents=("conceding", "random"), scenarios=("used_bicycle", "drum_kit"), pairs=3), out)
+    simulate_sotopia(
+        SimulationChoice(agents=("conceding", "random"), scenarios=("used_bicycle", "drum_kit"), pairs=3), out
+    )
     return out
 
 

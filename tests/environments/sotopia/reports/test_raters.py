@@ -11,7 +11,7 @@ from environments.sotopia.judging.verdict import Given, PersonVerdict
 from environments.sotopia.judging.verdict_file import write_verdicts
 from environments.sotopia.person.casting import PersonChoice
 from environments.sotopia.person.playing import play_sotopia
-from environments.sotopia.reports.raters import Choice, read_rated
+from environments.sotopia.reports.raters import ReportChoice, read_rated
 from environments.sotopia.reports.report import report
 from foundation.errors import InputError
 from tests.environments.sotopia.reports.made import SAMPLING, Made, every, read
@@ -109,7 +109,7 @@ def called(name: str) -> str:
 def test_wrong_names_are_told(tmp_path: Path, choice: dict, message: str) -> None:
     corpus = rated_twice(tmp_path / "c")
     with pytest.raises(InputError, match=message):
-        read_rated(Choice(**{"corpora": (corpus,), "called": called, **choice}))
+        read_rated(ReportChoice(**{"corpora": (corpus,), "called": called, **choice}))
 
 
 def test_somebody_has_to_be_the_judge(tmp_path: Path) -> None:

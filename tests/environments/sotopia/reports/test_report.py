@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from corpus.sotopia_eval import RANGES
-from environments.sotopia.reports.raters import Rated
+from environments.sotopia.reports.raters import RatedEpisodes
 from environments.sotopia.reports.report import Report, report
 from environments.sotopia.reports.scored import TaskId
 from environments.sotopia.reports.table import Table
@@ -27,7 +27,7 @@ def drawn(draws: random.Random, spread: int) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module")
-def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
+def rated(tmp_path_factory: pytest.TempPathFactory) -> RatedEpisodes:
     """60 episodes of two models and of people, judged in two wordings and by two people."""
     made, draws = Made(), random.Random(7)
     pairs = [("big", "big"), ("big", "small"), ("small", "big"), ("small", "small")] * 10
@@ -44,7 +44,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
 
 
 @pytest.fixture(scope="module")
-def made_report(rated: Rated) -> Report:
+def made_report(rated: RatedEpisodes) -> Report:
     return report(rated, SAMPLING, frozenset(seat.task for seat in rated.seats if seat.task.scenario == "Place 0"))
 
 
@@ -58,7 +58,7 @@ def cell(made: Report, key: str, row: str, column: str) -> dict:
     return cells[document["columns"].index(column)]
 
 
-def test_table_1_is_scipys_correlation(made_report: Report, rated: Rated) -> None:
+def test_table_1_is_scipys_correlation(made_report: Report, rated: RatedEpisodes) -> None:
     for group, wanted in (("Models", False), ("Humans", True)):
         seats = [seat for seat in rated.seats if (seat.agent == "person") is wanted]
         x = [seat.scores["paper@m"]["REL"] for seat in seats]
@@ -71,7 +71,7 @@ def test_table_1_is_scipys_correlation(made_report: Report, rated: Rated) -> Non
     assert "constant" in table(made_report, "table_1").text()
 
 
-def test_table_2_has_means_and_scipys_t_test(made_report: Report, rated: Rated) -> None:
+def test_table_2_has_means_and_scipys_t_test(made_report: Report, rated: RatedEpisodes) -> None:
     with_people = {seat.episode for seat in rated.seats if seat.agent == "person"}
     by = {
         model: [
@@ -88,7 +88,7 @@ def test_table_2_has_means_and_scipys_t_test(made_report: Report, rated: Rated) 
     assert table(made_report, "table_2").to_json()["rows"][-1][0] == "Overall"
 
 
-def test_pairs_are_the_means_of_the_model_with_the_partner(made_report: Report, rated: Rated) -> None:
+def test_pairs_are_the_means_of_the_model_with_the_partner(made_report: Report, rated: RatedEpisodes) -> None:
     rows = table(made_report, "figure_g4").to_json()["rows"]
     seats = [seat for seat in rated.seats if (seat.agent, seat.partners) == ("small", ("big",))]
     found = next(row for row in rows if row[:2] == ["big", "small"])
@@ -98,7 +98,7 @@ def test_pairs_are_the_means_of_the_model_with_the_partner(made_report: Report, 
     assert sum(row[2]["n"] for row in hard) < sum(row[2]["n"] for row in rows)
 
 
-def test_people_who_play_are_held_to_the_model_they_play_with(rated: Rated) -> None:
+def test_people_who_play_are_held_to_the_model_they_play_with(rated: RatedEpisodes) -> None:
     made = report(rated, SAMPLING)
     groups = {"big (w Human)": [], "Human (w big)": [], "Human (w Human)": []}
     for seat in rated.seats:
@@ -182,7 +182,7 @@ def test_one_judge_or_one_wording_is_too_few(tmp_path: Path) -> None:
     assert cell(found, "table_1", "GOAL", "Models")["because"] == "fewer than 3 pairs (1)"
 
 
-def test_hard_tasks_that_no_person_played(rated: Rated) -> None:
+def test_hard_tasks_that_no_person_played(rated: RatedEpisodes) -> None:
     found = report(rated, SAMPLING, frozenset([TaskId("elsewhere", ())]))
     assert table(found, "table_3").absent == "no person plays one of the hard tasks"
 

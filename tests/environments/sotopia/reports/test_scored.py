@@ -6,7 +6,7 @@ import pytest
 
 from corpus.corpus import Corpus
 from environments.sotopia.reports.scored import OVERALL, TaskId, annotators, is_human, played_by, read_scored
-from environments.sotopia.simulation import Choice, simulate_sotopia
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError
 from tests.environments.sotopia.reports.made import Made, every
@@ -26,7 +26,7 @@ def test_a_part_has_its_agent_partner_words_and_scores(tmp_path: Path) -> None:
 
 
 def test_the_task_of_a_session_is_that_which_was_played(tmp_path: Path) -> None:
-    simulate_sotopia(Choice(scenarios=("used_bicycle",), pairs=2), tmp_path / "c")
+    simulate_sotopia(SimulationChoice(scenarios=("used_bicycle",), pairs=2), tmp_path / "c")
     tasks = {TaskId.of(task) for task in bundled_tasks.tasks(pairs=5)}
     assert {seat.task for seat in read_scored([Corpus.open(tmp_path / "c")])} < tasks
 

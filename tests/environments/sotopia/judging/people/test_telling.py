@@ -4,17 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.sotopia.judging.episode import ReadEpisode
-from environments.sotopia.judging.people.telling import PARTLY, as_text, told
+from environments.sotopia.judging.people.telling import PARTLY, as_text, labelled
 from tests.environments.sotopia.judging.test_episode import session
 
 TEXT = st.text(st.characters(exclude_categories=()), min_size=1)
 
 
 def test_it_has_everything_and_not_who_played() -> None:
-    lines = dict(told(ReadEpisode.of(session("Hi"))))
+    lines = dict(labelled(ReadEpisode.of(session("Hi"))))
     assert lines["Scenario: "] == "A market" and lines["Ann, goal: "] == "Win" and lines["Bob, goal: "] == "Leave"
     assert lines["#1 Ann: "] == "Hi" and lines["#2 Bob [physical action] "] == "waves" and lines[""] == PARTLY
-    assert "#1 Ann leaves" in dict(told(ReadEpisode.of(session("[leave] left the conversation"))))
+    assert "#1 Ann leaves" in dict(labelled(ReadEpisode.of(session("[leave] left the conversation"))))
 
 
 @given(TEXT, TEXT.filter(lambda name: name != "Bob"), TEXT, TEXT)
