@@ -103,13 +103,19 @@ class TaskSpace:
         Raises
         ------
         InputError
-            There is none of a name.
+            There is none of a name, or no task of it is stated where tasks are played as stated.
         """
         there = {one.name: one for one in self.scenarios}
+        stated = list(dict.fromkeys(task.scenario.name for task in self.tasks)) if self.exact else []
         for name in names:
             if name not in there:
                 listed = f"there are {first_few(list(there), 20)}"
                 raise InputError(f"no scenario {name!r}: {did_you_mean(name, there, listed)}")
+            if stated and name not in stated:
+                raise InputError(
+                    f"{self.place}: no task is stated for scenario {name!r}, only for {first_few(stated, 20)}; "
+                    "state who plays it, or take all [[task]] out to have pairs drawn"
+                )
         if not names:
             return self
         return replace(

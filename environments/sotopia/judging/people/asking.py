@@ -104,14 +104,22 @@ class Asking:
                     score = typed_score(line)
                     problem = off_range(dimension, score)
                     if problem is None and score is not None:
-                        return Given(int(score), self._why())
+                        why = self._why()
+                        if why is None:
+                            continue
+                        return Given(int(score), why)
                     self.screen.show(
                         "", f"{line[:60]!r} is no score of {dimension}: {problem}. ? tells what else there is."
                     )
 
-    def _why(self) -> str:
+    def _why(self) -> str | None:
+        """The reasoning; None: the score is to be asked for again."""
         while True:
-            words = " ".join(self._line("why (may be empty)> ").split())
+            words = " ".join(self._line("why (may be empty; back and stop work here, too)> ").split())
+            if words.lower() == "back":
+                return None
+            if words.lower() == "stop":
+                raise Stopped
             if len(words) <= MOST_WORDS:
                 return words
             self.screen.show("", f"{len(words):,} characters; at most {MOST_WORDS:,} are kept. Say it shorter.")

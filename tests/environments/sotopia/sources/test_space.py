@@ -53,6 +53,11 @@ def test_scenarios_by_name_and_names_of_their_own() -> None:
     assert [one.name for one in space.only(("drum_kit", "used_bicycle")).scenarios] == ["drum_kit", "used_bicycle"]
     with pytest.raises(InputError, match="no scenario 'drumkit': did you mean 'drum_kit'"):
         space.only(("drumkit",))
+    one = replace(space, tasks=(space.draw()[0],))
+    with pytest.raises(
+        InputError, match=f"no task is stated for scenario 'drum_kit', only for {one.tasks[0].scenario.name};"
+    ):
+        one.only(("drum_kit",))
     with pytest.raises(InputError, match="x: two scenarios are called 's'"):
         TaskSpace("x", scenarios=(scenario(Relationship.FRIEND),) * 2)
 

@@ -87,6 +87,13 @@ def test_one_can_look_again_go_back_leave_out_and_stop(tmp_path: Path) -> None:
     assert {key.dimension: one for key, one in desk.kept.given.items()}["KNO"] == Given(None, cause=SKIPPED)
 
 
+def test_beside_a_score_back_asks_for_it_again_and_stop_gives_none(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "8", "back", "7", "Stop by step", "3", "stop")
+    with pytest.raises(Stopped):
+        desk.asking.all([episode()])
+    assert [(given.score, given.reasoning) for given in desk.kept.given.values()] == [(7, "Stop by step")]
+
+
 def test_back_at_the_first_question_asks_it_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "back", "5", "", "stop")
     with pytest.raises(Stopped):
