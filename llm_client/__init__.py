@@ -4,7 +4,7 @@ From the ground up: `errors`, `request` (a question and its answer), `extra_body
 money, summed), `bucket` (how much a minute lets through); `prompts` (texts, data and strict JSON between people and
 models); `kept` (replies on the disk), `cost` (tokens, prices, the budget), `live` (a server), `batch` (the Batch API),
 `preview` (what would be sent); `client` (all of them together), `asker` (lends the client, and asks again after a bad
-reply), `chosen` (a model as a person chooses it for a command).
+reply), `chosen` (a model as a person chooses it for a command), `styled` (it and a prompt, by one name).
 """
 
 from __future__ import annotations

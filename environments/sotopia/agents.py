@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from environments.agents.agent import Agent
@@ -14,7 +13,7 @@ from foundation.registry import Registry
 from llm_client.asker import Asker
 from llm_client.chosen import Called, ChosenModel
 from llm_client.prompts.prompt_file import is_path
-from llm_client.settings import LLMSettings
+from llm_client.styled import StyledModel, style_and_model
 
 AGENTS = Registry(
     what="agent",
@@ -31,16 +30,9 @@ AGENTS = Registry(
 TOO_LONG = "Lower the number of acts, or use a model with a longer context."
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A name that is a language model: its prompt, and the client's settings."""
-
-    called: str
-    style: str
-    settings: LLMSettings
-
-
-def asked_by(name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE) -> Asked | None:
+def asked_by(
+    name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
+) -> StyledModel | None:
     """The language model that an agent's name means (``STYLE`` or ``STYLE@MODEL``); None: the name is no such agent.
 
     Raises
@@ -48,19 +40,12 @@ def asked_by(name: str, chosen: ChosenModel, called: Called = str, temperature: 
     InputError
         It is, and no model was chosen; or a setting cannot be used.
     """
-    style, at, model = name.partition("@")
-    if not at and name in AGENTS.names():
+    style, model = style_and_model(name)
+    if model is None and name in AGENTS.names():
         return None
     if style not in PROMPTS.names() and not is_path(style):
         return None
-    if at and not model.strip():
-        raise InputError(f"agent {name!r}: no model behind the @; write {style}@MODEL, or {style} alone")
-    if not at and not chosen.asks:
-        raise InputError(
-            f"agent {name!r} is a language model, and none is chosen: give {called('model')}, or write {name}@MODEL"
-        )
-    settings = (chosen.named(model) if at else chosen).llm(called, temperature)
-    return Asked(f"{Path(style).stem if is_path(style) else style}@{settings.model}", style, settings)
+    return StyledModel.of("agent", name, chosen, called, temperature)
 
 
 @contextmanager

@@ -13,10 +13,11 @@ from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdic
 from foundation.errors import InputError, UnitError
 from llm_client.asker import BadReply, Complete, NoUsableReplyError, ask_until_usable
 from llm_client.chosen import Called, ChosenModel
-from llm_client.prompts.prompt_file import PromptKind, is_path
+from llm_client.prompts.prompt_file import PromptKind
 from llm_client.prompts.strict_json import ReplyMistakeError
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
+from llm_client.styled import StyledModel, style_and_model
 
 Calls = Literal["episode", "agent"]
 PROMPTS = PromptKind(
@@ -65,20 +66,15 @@ class ModelJudge:
         InputError
             There is no such prompt, or it cannot be used; no model was chosen; or a setting cannot be used.
         """
-        style, at, model = name.partition("@")
-        if style == RULES:
+        if style_and_model(name)[0] == RULES:
             raise InputError(
                 "judge 'rules' is no model, and scores an episode when it is played: its ratings are in the corpus "
                 f"already. Judges by a model: {', '.join(PROMPTS.names())}"
             )
-        if at and not model.strip():
-            raise InputError(f"judge {name!r}: no model behind the @; write {style}@MODEL, or {style} alone")
-        if not at and not chosen.asks:
-            raise InputError(f"judge {name!r}: no model is chosen: give {called('model')}, or write {name}@MODEL")
-        settings = (chosen.named(model) if at else chosen).llm(called, TEMPERATURE)
-        PROMPTS.messages(style, {"episode": "", "judged": ""})
-        stem = Path(style).stem if is_path(style) else style
-        return cls(f"{stem}{'' if calls == 'episode' else '-each'}@{settings.model}", style, settings, calls)
+        model = StyledModel.of("judge", name, chosen, called, TEMPERATURE)
+        PROMPTS.messages(model.style, {"episode": "", "judged": ""})
+        annotator = model.called if calls == "episode" else f"{model.stem}-each@{model.settings.model}"
+        return cls(annotator, model.style, model.settings, calls)
 
     def questions(self, episode: ReadEpisode) -> list[Question]:
         """What is asked about an episode."""

@@ -38,7 +38,10 @@ def test_an_unknown_name_is_told_with_the_nearest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("base", "a language model, and none is chosen: give <model>"), ("base@", "no model behind the @")],
+    [
+        ("base", "agent 'base': no language model is chosen: give <model>, or write base@MODEL"),
+        ("base@", "no model behind the @"),
+    ],
 )
 def test_a_language_model_needs_a_model(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

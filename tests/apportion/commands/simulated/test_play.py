@@ -151,7 +151,7 @@ def test_without_a_terminal_it_ends_with_code_2(
     [
         (("--as", "Nobody"), "--as 'Nobody': no such character"),
         (("--called", "base"), "--called 'base' is an agent's name"),
-        (("--with", "base"), "none is chosen: give --model"),
+        (("--with", "base"), "no language model is chosen: give --model"),
         (("--with", "concedin"), "did you mean 'conceding'"),
         (("--scenario", "bike"), "no scenario 'bike'"),
     ],

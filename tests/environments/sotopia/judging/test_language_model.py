@@ -150,7 +150,7 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
         ("rules", M, "judge 'rules' is no model"),
         ("papr", M, "no prompt 'papr'; did you mean 'paper'"),
         ("paper@ ", M, "no model behind the @"),
-        ("paper", ChosenModel(), "no model is chosen: give model, or write paper@MODEL"),
+        ("paper", ChosenModel(), "judge 'paper': no language model is chosen: give model, or write paper@MODEL"),
         ("paper", ChosenModel("m", max_tokens=0), "max_tokens"),
     ],
 )
