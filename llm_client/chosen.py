@@ -22,6 +22,8 @@ _CLIENT_S = (
     *("max_tokens", "concurrency", "reasoning_effort", "extra_body"),
 )
 """What is a setting of the client under the same name."""
+CACHE = "replies.sqlite"
+"""The kept replies, in the folder of what is made with them, unless a person names another file."""
 Called = Callable[[str], str]
 """What a caller calls a parameter, for errors: a command says by which option it is given."""
 
@@ -98,6 +100,10 @@ class ChosenModel:
             return LLMSettings.model_validate({**given, "temperature": temperature})
         except ValidationError as error:
             raise InputError(f"{'; '.join(problems(error, called))}. Change the options.") from None
+
+    def cache_in(self, out: Path) -> Path:
+        """Where replies are kept for what is made in the folder ``out``."""
+        return self.cache or out / CACHE
 
     def asker(self, llm: LLMSettings, cache: Path, called: Called, too_long: str) -> Asker:
         """Lends the model: ``llm`` as `llm` gave it, replies kept in ``cache``, ``too_long`` as `Asker` has it."""

@@ -25,8 +25,8 @@ from foundation.errors import InputError
 from llm_client.chosen import Called, ChosenModel
 
 KIND = "simulate sotopia"
-LOG, CACHE = episode_log.LOG, "replies.sqlite"
-"""Names in the corpus folder: of the log, and of the kept replies of language models."""
+LOG = episode_log.LOG
+"""The log's name in the corpus folder."""
 MADE_BEFORE = "made"
 """In the record of a corpus that was made from a simulated one, the record of that."""
 
@@ -121,10 +121,6 @@ class SimulationChoice:
         """Whether a language model plays."""
         return any(asked_by(agent, self.chosen, self.called, self.temperature) for agent in self.agents)
 
-    def cache(self, out: Path) -> Path:
-        """Where replies are kept."""
-        return self.chosen.cache or out / CACHE
-
 
 def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
     """Every episode of a choice: its name, its task, and which agent sits where; by scenario, task, seating, repeat.
@@ -189,7 +185,7 @@ def simulate_sotopia(
     total = len(list(seated(choice)))
     if not overwrite:
         check_free(out, record)
-    cache = choice.cache(out)
+    cache = choice.chosen.cache_in(out)
     asked = agents_of(choice.agents, choice.chosen, cache, choice.called, choice.temperature)
     with folder_for(out), asked as agents:
         if overwrite:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from foundation.errors import InputError
-from llm_client.chosen import NO_MODEL, ChosenModel
+from llm_client.chosen import CACHE, NO_MODEL, ChosenModel
 from llm_client.request import ChatMessage, ChatRequest
 from tests.llm_client.openai_server import OpenAIServer, serving
 
@@ -34,6 +34,11 @@ def test_recorded_replies_need_no_model() -> None:
 def test_a_value_that_cannot_be_used_is_told_as_its_caller_calls_it(chosen: ChosenModel, message: str) -> None:
     with pytest.raises(InputError, match=message):
         chosen.llm("<{}>".format)
+
+
+def test_replies_are_kept_in_the_folder_unless_another_file_is_named(tmp_path: Path) -> None:
+    assert ChosenModel("m").cache_in(tmp_path) == tmp_path / CACHE == tmp_path / "replies.sqlite"
+    assert ChosenModel("m", cache=Path("mine.sqlite")).cache_in(tmp_path) == Path("mine.sqlite")
 
 
 def test_its_replies_are_kept(tmp_path: Path) -> None:

@@ -32,8 +32,6 @@ from foundation.progress import Progress, silent
 from llm_client.asker import Asker, Complete
 from llm_client.chosen import Called, ChosenModel
 
-CACHE = "replies.sqlite"
-"""The kept replies, in the folder of the new corpus."""
 TOO_LONG = "Use a model with a longer context."
 NOTE = "simulated, not recorded; a model's score of it is no person's"
 
@@ -112,7 +110,7 @@ class JudgingChoice:
 
     def cache(self, out: Path) -> Path:
         """Where replies are kept."""
-        return self.chosen.cache or out / CACHE
+        return self.chosen.cache_in(out)
 
 
 @dataclass(frozen=True)

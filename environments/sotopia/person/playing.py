@@ -18,7 +18,7 @@ from environments.sotopia.agents import agents_of
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.person.casting import Casting, PersonChoice, cast
 from environments.sotopia.person.telling import SotopiaTelling
-from environments.sotopia.simulation import CACHE, LOG
+from environments.sotopia.simulation import LOG
 from environments.sotopia.simulator import task_in
 from environments.sotopia.sources.record import is_bundled, task_record
 from environments.terminal.person import Person
@@ -77,7 +77,7 @@ def play_sotopia(choice: PersonChoice, out: Path, screen: Screen) -> PersonPlaye
     """
     casting = cast(choice)
     check_free(out, RECORD)
-    cache = choice.chosen.cache or out / CACHE
+    cache = choice.chosen.cache_in(out)
     asked = agents_of((choice.partner,), choice.chosen, cache, choice.called, choice.temperature)
     with folder_for(out), asked as agents, _hidden_names_kept(casting, choice.rules):
         logged = read_log(out / LOG).get(casting.episode)

@@ -10,10 +10,10 @@ from corpus.corpus import Corpus
 from corpus.placing import claim
 from environments.episode_log import read_log
 from environments.sotopia.game import Rules
-from environments.sotopia.simulation import CACHE, LOG, SimulationChoice, seated, simulate_sotopia
+from environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError
-from llm_client.chosen import ChosenModel
+from llm_client.chosen import CACHE, ChosenModel
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 SMALL = SimulationChoice(("conceding", "random"), ("used_bicycle", "surprise_party"), pairs=2, repeats=2, seed=3)

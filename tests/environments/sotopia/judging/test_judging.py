@@ -17,11 +17,11 @@ import pytest
 
 from corpus.corpus import Corpus
 from corpus.placing import RECORD
-from environments.sotopia.judging.judging import CACHE, JudgingChoice, judge_corpus
+from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
 from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
 from environments.sotopia.simulator import SIMULATOR
 from foundation.errors import InputError, StoppedError
-from llm_client.chosen import ChosenModel
+from llm_client.chosen import CACHE, ChosenModel
 from tests.environments.sotopia.judging.judges import OVERALL, SCORES, damaged, judge, played
 from tests.llm_client.openai_server import Body, Fault, OpenAIServer, serving
 

@@ -13,10 +13,10 @@ from corpus.placing import claim
 from environments.episode_log import read_log
 from environments.sotopia.person.casting import PersonChoice, cast
 from environments.sotopia.person.playing import RECORD, PersonPlayed, play_sotopia
-from environments.sotopia.simulation import CACHE, LOG
+from environments.sotopia.simulation import LOG
 from environments.sotopia.simulator import SIMULATOR
 from foundation.errors import InputError, UnitError
-from llm_client.chosen import ChosenModel
+from llm_client.chosen import CACHE, ChosenModel
 from tests.environments.terminal.test_person import Typist
 from tests.llm_client.openai_server import Body, Fault, OpenAIServer, completion, serving
 
