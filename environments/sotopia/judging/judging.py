@@ -18,6 +18,7 @@ from environments.sotopia.judging.language_model import PROMPTS, Calls, ModelJud
 from environments.sotopia.judging.people.kept import KEPT
 from environments.sotopia.judging.rated_corpus import (
     KIND,
+    Changes,
     check_judges,
     check_out,
     corpus_digests,
@@ -160,17 +161,15 @@ def judge_corpus(choice: JudgingChoice, out: Path, *, overwrite: bool = False, p
     with _askers(choice, out) as askers:
         claim(out, record)
         verdicts = _ask(questions, askers, choice.chosen.concurrency, progress)
-    report = place_rated(
-        choice.corpus,
-        verdicts,
-        out,
-        record,
-        named=names,
+    changes = Changes(
+        tuple(verdicts),
+        named=tuple(names),
         without=choice.without,
         broken=choice.episodes.broken,
         along=(KEPT,),
         notes=(NOTE,),
     )
+    report = place_rated(choice.corpus, changes, out, record)
     return Judged(report, (*choice.episodes.unread, *_unscored(verdicts)))
 
 

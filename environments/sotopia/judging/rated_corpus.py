@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,34 @@ from foundation.listing import listed
 KIND = "judge"
 _JUDGE, _AND = ", judge ", " and "
 """In a session's source, what its judges stand behind, and between."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """In what the corpus with further ratings differs from the one that it is made from.
+
+    Parameters
+    ----------
+    verdicts : tuple of PersonVerdict
+        What was said of its episodes.
+    named : tuple of str
+        Of those who have rated, the judges that the sessions' source is to name; people are none.
+    without : tuple of str
+        Whose earlier ratings are left out.
+    broken : tuple of LeftOut
+        Sessions that are not brought along, and why: what breaks the rules of a corpus cannot be written.
+    along : tuple of str
+        Names of further files of the old corpus that the new one gets where they are there.
+    notes : tuple of str
+        What is said of it.
+    """
+
+    verdicts: tuple[PersonVerdict, ...]
+    named: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    broken: tuple[LeftOut, ...] = ()
+    along: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def corpus_digests(corpus: Corpus) -> dict[str, str]:
@@ -84,68 +113,46 @@ def annotators(corpus: Corpus) -> dict[str, set[str]]:
     return by_name
 
 
-def place_rated(
-    corpus: Corpus,
-    verdicts: Iterable[PersonVerdict],
-    out: Path,
-    record: Mapping[str, Any],
-    *,
-    named: Sequence[str] = (),
-    without: Sequence[str] = (),
-    broken: Sequence[LeftOut] = (),
-    along: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> ImportReport:
+def place_rated(corpus: Corpus, changes: Changes, out: Path, record: Mapping[str, Any]) -> ImportReport:
     """Write ``corpus`` with further ratings; its log and earlier verdicts come along.
 
     Parameters
     ----------
     corpus : Corpus
         What is rated.
-    verdicts : iterable of PersonVerdict
-        What was said of it.
+    changes : Changes
+        What comes to it, and what is left out.
     out : Path
         The folder of the new corpus, which `corpus.placing.check_free` has let pass.
     record : mapping
         Where it comes from, as JSON.
-    named : sequence of str
-        Of those who have rated, the judges that the sessions' source is to name; people are none.
-    without : sequence of str
-        Whose earlier ratings are left out.
-    broken : sequence of LeftOut
-        Sessions that are not brought along, and why: what breaks the rules of a corpus cannot be written.
-    along : sequence of str
-        Names of further files of the old corpus that the new one gets where they are there.
-    notes : sequence of str
-        What is said of it.
 
     Raises
     ------
     InputError
         Somebody's rating is there already, or the folder cannot be written.
     """
-    verdicts = list(verdicts)
-    kept, dropped = _without(corpus, without)
-    new = _ratings(verdicts)
+    kept, dropped = _without(corpus, changes.without)
+    new = _ratings(changes.verdicts)
     _check_new(kept, new)
     ratings = pa.concat_tables([kept, new])
-    before = [one for one in read_verdicts(corpus.root) if one.judge not in without]
-    tables = {**corpus.tables, "sessions": _sources(corpus.sessions, verdicts, named, without), "ratings": ratings}
-    gone = pa.array([one.session_id for one in broken], pa.string())
+    before = [one for one in read_verdicts(corpus.root) if one.judge not in changes.without]
+    tables = {**corpus.tables, "sessions": _sources(corpus.sessions, changes), "ratings": ratings}
+    gone = pa.array([one.session_id for one in changes.broken], pa.string())
     tables = {
         name: table.filter(pc.invert(pc.is_in(table["session_id"], value_set=gone))) for name, table in tables.items()
     }
-    told = (*notes, *((f"{dropped:,} ratings of {', '.join(without)} left out",) if without else ()))
+    left_out = f"{dropped:,} ratings of {', '.join(changes.without)} left out"
+    notes = (*changes.notes, *((left_out,) if changes.without else ()), *_mixed(ratings))
     try:
         out.mkdir(parents=True, exist_ok=True)
         # The log has the moves behind the words, by which whoever plays a session on begins.
-        for path in (corpus.root / name for name in (LOG, *along) if (corpus.root / name).exists()):
+        for path in (corpus.root / name for name in (LOG, *changes.along) if (corpus.root / name).exists()):
             write_atomically(out / path.name, path.read_bytes())
-        write_verdicts(out, [*before, *verdicts])
+        write_verdicts(out, [*before, *changes.verdicts])
     except OSError as error:
         raise InputError(f"{out / VERDICTS}: cannot be written ({error.strerror or error})") from None
-    made = NewCorpus(tables, (*told, *_mixed(ratings)), tuple(broken))
-    return place(KIND, out, made, record)
+    return place(KIND, out, NewCorpus(tables, notes, changes.broken), record)
 
 
 def _ratings(verdicts: Sequence[PersonVerdict]) -> pa.Table:
@@ -157,18 +164,16 @@ def _ratings(verdicts: Sequence[PersonVerdict]) -> pa.Table:
     return rows.tables()["ratings"]
 
 
-def _sources(
-    sessions: pa.Table, verdicts: Sequence[PersonVerdict], named: Sequence[str], without: Sequence[str]
-) -> pa.Table:
+def _sources(sessions: pa.Table, changes: Changes) -> pa.Table:
     """The sessions, whose source names its judges: those that have come, without those that were left out."""
     new: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        if verdict.judge in named:
+    for verdict in changes.verdicts:
+        if verdict.judge in changes.named:
             new.setdefault(verdict.session_id, []).append(verdict.judge)
     sources = []
     for session_id, source in zip(sessions["session_id"].to_pylist(), sessions["source"].to_pylist(), strict=True):
         head, judge, names = source.rpartition(_JUDGE)
-        old = [name for name in names.split(_AND) if name not in without]
+        old = [name for name in names.split(_AND) if name not in changes.without]
         both = dict.fromkeys([*old, *new.get(session_id, ())])
         sources.append(f"{head}{_JUDGE}{_AND.join(both)}" if judge and both else source)
     column = sessions.schema.get_field_index("source")

@@ -16,6 +16,7 @@ from environments.sotopia.judging.people.kept import KEPT, KeptRatings, check_an
 from environments.sotopia.judging.people.sheet import read_sheet, sheet, sign_of
 from environments.sotopia.judging.people.telling import as_text
 from environments.sotopia.judging.rated_corpus import (
+    Changes,
     check_judges,
     check_out,
     corpus_digests,
@@ -133,15 +134,13 @@ class ByPeople:
             notes = ["ratings by people, of simulated episodes"]
             if replaced:
                 notes.append(f"{replaced:,} ratings replace earlier ones of the same people")
-            report = place_rated(
-                self.corpus,
-                [verdict for verdict in kept.verdicts() if verdict.judge not in before],
-                self.out,
-                record,
+            changes = Changes(
+                tuple(verdict for verdict in kept.verdicts() if verdict.judge not in before),
                 without=self.without,
                 broken=episodes.broken,
-                notes=notes,
+                notes=tuple(notes),
             )
+            report = place_rated(self.corpus, changes, self.out, record)
         pairs = [(episode.session_id, person.name) for episode in episodes.read for person in episode.people]
         everybody = sorted({key.annotator for key in kept.given}.difference(before) | set(annotators))
         return RatedByPeople(report, {name: left(kept, name, pairs) for name in everybody}, episodes.unread)

@@ -7,7 +7,14 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.placing import RECORD
 from corpus.validate import validate
-from environments.sotopia.judging.rated_corpus import annotators, check_judges, check_out, made_before, place_rated
+from environments.sotopia.judging.rated_corpus import (
+    Changes,
+    annotators,
+    check_judges,
+    check_out,
+    made_before,
+    place_rated,
+)
 from environments.sotopia.judging.verdict import DIMENSIONS, Given, PersonVerdict
 from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts
 from environments.sotopia.simulation import LOG
@@ -15,14 +22,14 @@ from foundation.errors import InputError
 from tests.environments.sotopia.judging.judges import SCORES, played
 
 
-def verdicts(corpus: Corpus, judge: str, **change: int | None) -> list[PersonVerdict]:
+def verdicts(corpus: Corpus, judge: str, **change: int | None) -> tuple[PersonVerdict, ...]:
     scores = {**SCORES, **change}
     given = {name: Given(score, "so", "no reply" if score is None else None) for name, score in scores.items()}
-    return [
+    return tuple(
         PersonVerdict(id_, judge, target, given)
         for id_ in corpus.session_ids()
         for target in dict.fromkeys(turn.speaker for turn in corpus.session(id_).turns)
-    ]
+    )
 
 
 def rows(corpus: Corpus, judge: str) -> list[tuple[str, float]]:
@@ -31,7 +38,7 @@ def rows(corpus: Corpus, judge: str) -> list[tuple[str, float]]:
 
 def test_it_has_all_that_there_was_and_the_ratings_with_overall_as_their_mean(tmp_path: Path) -> None:
     corpus = played(tmp_path / "one")
-    place_rated(corpus, verdicts(corpus, "m"), tmp_path / "two", {"kind": "judge"}, named=("m",))
+    place_rated(corpus, Changes(verdicts(corpus, "m"), named=("m",)), tmp_path / "two", {"kind": "judge"})
     made = Corpus.open(tmp_path / "two")
     assert rows(made, "rules") == rows(corpus, "rules") and made.utterances == corpus.utterances
     assert (tmp_path / "two" / LOG).read_bytes() == (tmp_path / "one" / LOG).read_bytes()
@@ -44,7 +51,7 @@ def test_it_has_all_that_there_was_and_the_ratings_with_overall_as_their_mean(tm
 
 def test_a_missing_score_is_no_row_and_neither_is_its_overall_and_the_cause_is_kept(tmp_path: Path) -> None:
     corpus = played(tmp_path / "one")
-    report = place_rated(corpus, verdicts(corpus, "m", SEC=None), tmp_path / "two", {"kind": "judge"})
+    report = place_rated(corpus, Changes(verdicts(corpus, "m", SEC=None)), tmp_path / "two", {"kind": "judge"})
     names = {name for name, _ in rows(Corpus.open(tmp_path / "two"), "m")}
     assert names == set(DIMENSIONS) - {"SEC"} and report.problems == ()
     kept = read_verdicts(tmp_path / "two")
@@ -53,19 +60,21 @@ def test_a_missing_score_is_no_row_and_neither_is_its_overall_and_the_cause_is_k
 
 def test_judges_add_up_and_one_can_be_left_out(tmp_path: Path) -> None:
     corpus = played(tmp_path / "one")
-    report = place_rated(corpus, verdicts(corpus, "m"), tmp_path / "two", {}, named=("m",))
+    report = place_rated(corpus, Changes(verdicts(corpus, "m"), named=("m",)), tmp_path / "two", {})
     assert any("a run takes their mean" in note for note in report.notes)
     two = Corpus.open(tmp_path / "two")
-    place_rated(two, verdicts(two, "ann"), tmp_path / "people", {}, without=("m",))
+    place_rated(two, Changes(verdicts(two, "ann"), without=("m",)), tmp_path / "people", {})
     people = Corpus.open(tmp_path / "people").sessions["source"].to_pylist()
     assert all(source.endswith(", judge rules") for source in people)
-    place_rated(two, verdicts(two, "ann"), tmp_path / "three", {}, named=("ann",), without=("rules", "m"))
+    alone = Changes(verdicts(two, "ann"), named=("ann",), without=("rules", "m"))
+    place_rated(two, alone, tmp_path / "three", {})
     three = Corpus.open(tmp_path / "three")
     assert set(three.ratings["annotator"].to_pylist()) == {"ann"}
     assert {one.judge for one in read_verdicts(tmp_path / "three")} == {"ann"}
     assert all(source.endswith(", judge ann") for source in three.sessions["source"].to_pylist())
+    goal = dict.fromkeys(SCORES) | {"GOAL": 1}
     with pytest.raises(InputError, match=r"GOAL of '.*' by 'ann' is in the corpus already"):
-        place_rated(three, verdicts(three, "ann", **(dict.fromkeys(SCORES) | {"GOAL": 1})), tmp_path / "x", {})
+        place_rated(three, Changes(verdicts(three, "ann", **goal)), tmp_path / "x", {})
     assert not (tmp_path / "x").exists()
     with pytest.raises(InputError, match="no ratings by 'bob' to leave out; there are 'ann'"):
         check_judges(three, (), ("bob",))
@@ -85,4 +94,4 @@ def test_places_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     assert made_before(corpus) == {}
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=f"{VERDICTS}: cannot be written"):
-        place_rated(corpus, [], tmp_path / "file", {})
+        place_rated(corpus, Changes(()), tmp_path / "file", {})
