@@ -124,10 +124,6 @@ class Reopened:
             self.turns_of(name)
         return replace(self, agents={**self.agents, **agents})
 
-    def judged_by(self, judge: Judge) -> Reopened:
-        """The same, scored by another judge."""
-        return replace(self, judge=judge)
-
     def history(self, target: str, kept: Collection[int]) -> tuple[Environment, int]:
         """H(S) of SAVOIR, section 3.2, and how many acts the rules did not allow in it.
 

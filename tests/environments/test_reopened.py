@@ -1,5 +1,6 @@
 """A session at any of its acts, played on."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -138,7 +139,7 @@ def test_another_judge_scores_and_says_what_failed() -> None:
             return Verdict({name: {"GOAL": None} for name in environment.agents}, "no usable reply")
 
     whole, reopened = social()
-    ending = reopened.judged_by(Words()).as_it_stands(whole.agents[0], ())
+    ending = replace(reopened, judge=Words()).as_it_stands(whole.agents[0], ())
     assert (ending.scores, ending.problem) == ({"GOAL": None}, "no usable reply")
 
 

@@ -1,6 +1,7 @@
 """What some of a target's acts are worth, played on."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -172,7 +173,7 @@ class FailsOnce:
 def test_a_judge_that_fails_is_told_with_its_coalition() -> None:
     whole, reopened = social()
     target = whole.agents[0]
-    failing = Rollouts(reopened.judged_by(FailsOnce()), target, reopened.turns_of(target), GOAL)
+    failing = Rollouts(replace(reopened, judge=FailsOnce()), target, reopened.turns_of(target), GOAL)
     with pytest.raises(UnitError, match=r"turns \[0\] alone: GOAL is not known \(no reply\)"):
         failing.played_on(frozenset({0}))
 

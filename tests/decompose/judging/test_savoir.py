@@ -1,5 +1,6 @@
 """Credit by playing on: on bundled scenarios that rules check, with scripted partners, against independent sums."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations
 from random import Random
@@ -279,7 +280,7 @@ def test_the_paper_s_weights_need_a_judge_that_scores_them() -> None:
             goals = environment.outcome()
             return Verdict({name: {"GOAL": goals[name]["GOAL"], "REL": 1.0, "KNO": 2.0} for name in goals})
 
-    found = values("savoir", given, reopened.judged_by(AllSeven()), weights=weights)
+    found = values("savoir", given, replace(reopened, judge=AllSeven()), weights=weights)
     assert found == pytest.approx([0.5 * value for value in values("savoir", given, reopened)], abs=1e-9)
 
 
