@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from environments.agents.language_model import TOKENS_AN_ACT, LanguageModelAgent
 from environments.core import View
@@ -12,44 +10,19 @@ from environments.sotopia.agents import asked_by
 from environments.sotopia.game import Sotopia
 from environments.sotopia.simulation import SimulationChoice, seated, seed_of
 from foundation.errors import InputError
+from llm_client.cost.most import MostAsked
 from llm_client.cost.prices import find_price
 from llm_client.cost.tokens import estimated_input_tokens
 from llm_client.errors import prefixed
 from llm_client.preview import Preview
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
-from llm_client.usage import usd_text
 
 MEASURED = 100
 """Episodes, at most, whose first request is measured; the rest are taken to be as long."""
 
 
-@dataclass(frozen=True)
-class SimulationPricing:
-    """The most that one model is asked; episodes that end early ask less. ``usd`` is None where no price is known."""
-
-    model: str
-    requests: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    recorded: bool
-
-    def text(self) -> str:
-        """Two lines for a person."""
-        cost = "cost unknown: no price for this model" if self.usd is None else f"at most about {usd_text(self.usd)}"
-        return (
-            f"{self.model}: at most {self.requests:,} requests\n"
-            f"  for these about {self.input_tokens:,} input tokens and {self.output_tokens:,} output tokens (an "
-            f"estimate): {'replies are recorded' if self.recorded else cost}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The same for other programs."""
-        return asdict(self)
-
-
-def price(choice: SimulationChoice) -> list[SimulationPricing]:
+def price(choice: SimulationChoice) -> list[MostAsked]:
     """By model, what a choice would take at most; nothing for scripted agents. Asks nobody.
 
     Raises
@@ -104,7 +77,7 @@ def _first_requests(choice: SimulationChoice) -> Iterator[tuple[LLMSettings, Cha
                 yield one.settings, one.request(View(game, game.agents[seat])), asked_for
 
 
-def _priced(choice: SimulationChoice, llm: LLMSettings, first: list[ChatRequest], count: int) -> SimulationPricing:
+def _priced(choice: SimulationChoice, llm: LLMSettings, first: list[ChatRequest], count: int) -> MostAsked:
     opening = sum(map(estimated_input_tokens, first)) / len(first)
     # On average half of the acts are there to be read.
     input_tokens = round(count * (opening + choice.rules.most_acts / 2 * TOKENS_AN_ACT))
@@ -112,7 +85,7 @@ def _priced(choice: SimulationChoice, llm: LLMSettings, first: list[ChatRequest]
     with prefixed(choice.called("model")):
         paid = find_price(llm.model, choice.chosen.prices)
     usd = None if paid is None else paid.usd(input_tokens, output_tokens)
-    return SimulationPricing(llm.model, count, input_tokens, output_tokens, usd, llm.provider == "recorded")
+    return MostAsked(llm.model, count, input_tokens, output_tokens, usd, llm.provider == "recorded")
 
 
 def _nobody(request: ChatRequest) -> ChatReply:

@@ -35,16 +35,24 @@ class CostEstimate:
 
     def text(self) -> str:
         """Two lines for a person."""
-        cost = "cost unknown: no price for this model" if self.usd is None else f"about {usd_text(self.usd)}"
         return (
             f"{self.model}: {self.requests:,} requests, {self.answered:,} answered already, {self.remaining:,} to ask\n"
             f"  for these about {self.input_tokens:,} input tokens ({self.counting}) and {self.output_tokens:,} output "
-            f"tokens (an estimate): {cost}"
+            f"tokens (an estimate): {cost_text(self.usd, 'about')}"
         )
 
     def to_json(self) -> dict[str, Any]:
         """The same for other programs."""
         return {**asdict(self), "remaining": self.remaining}
+
+
+def cost_text(usd: float | None, about: str) -> str:
+    """What tokens would cost, for a person; ``about`` goes before the sum, None is a model without a price.
+
+    >>> cost_text(1.5, "about"), cost_text(None, "about")
+    ('about $1.50', 'cost unknown: no price for this model')
+    """
+    return "cost unknown: no price for this model" if usd is None else f"{about} {usd_text(usd)}"
 
 
 def estimate(

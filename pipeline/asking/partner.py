@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llm_client.cost.most import MostAsked
 from llm_client.cost.prices import find_price
 from llm_client.cost.tokens import estimated_input_tokens
 from llm_client.errors import prefixed
 from llm_client.kept.lookup import kept_replies
 from llm_client.preview import Preview
 from llm_client.request import ChatRequest
-from llm_client.usage import usd_text
 from pipeline.stages.align import align_episodes
 from pipeline.stages.chosen import asking_partner
 from rlhf.policy.prompts import read_prompts
@@ -26,38 +25,10 @@ MEASURED = 200
 CALLED = "align.partner_settings"
 
 
-@dataclass(frozen=True)
-class PartnerPricing:
-    """The most that a partner is asked: equal dialogues are asked about once, and what ends early less.
-
-    ``usd`` is None where the price is not known. Tokens are those of ``requests``, as an estimate: what the policy
-    will say is not known, and the session's own turn stands for it.
-    """
-
-    model: str
-    requests: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    recorded: bool = False
-
-    def text(self) -> str:
-        """Two lines for a person."""
-        cost = "cost unknown: no price for this model" if self.usd is None else f"at most about {usd_text(self.usd)}"
-        paid = "replies are recorded" if self.recorded else cost
-        return (
-            f"partner         {self.model}: at most {self.requests:,} requests while align trains\n"
-            f"  for these about {self.input_tokens:,} input tokens and {self.output_tokens:,} output tokens (an "
-            f"estimate): {paid}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The same for other programs."""
-        return asdict(self)
-
-
-def price_partner(engine: Engine, stages: Collection[str]) -> PartnerPricing | None:
+def price_partner(engine: Engine, stages: Collection[str]) -> MostAsked | None:
     """Count and price what the partner of ``align`` is asked; None where none is, or the alignment is finished.
+
+    Equal dialogues are asked about once. What the policy will say is not known: the session's own turn stands for it.
 
     Raises
     ------
@@ -82,7 +53,12 @@ def price_partner(engine: Engine, stages: Collection[str]) -> PartnerPricing | N
     with prefixed(CALLED):
         price = find_price(settings.model, engine.config.run.prices)
     usd = None if price is None else price.usd(input_tokens, output_tokens)
-    return PartnerPricing(settings.model, count, input_tokens, output_tokens, usd, settings.provider == "recorded")
+    return MostAsked(settings.model, count, input_tokens, output_tokens, usd, settings.provider == "recorded")
+
+
+def partner_text(priced: MostAsked) -> str:
+    """What `price_partner` gives, as two lines for a person."""
+    return f"partner         {priced.text(' while align trains')}"
 
 
 def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Preview | None:

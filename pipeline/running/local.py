@@ -14,7 +14,7 @@ from foundation.errors import InputError
 from foundation.files import locked
 from foundation.listing import listed
 from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
-from pipeline.asking.partner import preview_partner, price_partner
+from pipeline.asking.partner import partner_text, preview_partner, price_partner
 from pipeline.asking.pricing import asking_units, price_requests
 from pipeline.asking.recording import check_record, complete_recording
 from pipeline.asking.spending import Spending, newest_reply, spending_since
@@ -125,7 +125,7 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
     lines += left_out_lines(left_out)
     lines += [pricing.text()] if pricing else []
-    lines += [partner.text()] if partner else []
+    lines += [partner_text(partner)] if partner else []
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 
