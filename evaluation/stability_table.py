@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from evaluation.figure import Estimate
 from evaluation.stability import FEWEST_TURNS, Row, Stability
-from foundation.numbers import fixed
+from foundation.columns import padded
+from foundation.numbers import NO_FIGURE, fixed
 
 HEADER = (
     "question",
@@ -31,12 +32,10 @@ class StabilityTable:
 
     def markdown(self) -> str:
         """Markdown that reads well in a terminal, too."""
-        lines = [self.header, *self.rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
-        ruled = ["|".join(["", *("-" * (width + 2) for width in widths), ""])]
-        padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-        texts = [f"| {' | '.join(cells)} |" for cells in padded]
-        return "\n".join([*texts[:1], *ruled, *texts[1:], "", self.verdict, "", *(f"- {note}" for note in self.notes)])
+        header, *rows = padded([self.header, *self.rows])
+        ruled = "|".join(["", *("-" * (len(cell) + 2) for cell in header), ""])
+        first, *texts = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
+        return "\n".join([first, ruled, *texts, "", self.verdict, "", *(f"- {note}" for note in self.notes)])
 
 
 def stability_table(result: Stability, notes: tuple[str, ...] = ()) -> StabilityTable:
@@ -66,7 +65,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         _text(row.minus_paraphrase, 3, sign=True),
         _text(planted.rank if planted else None, 2, sign=True),
         _text(planted.value if planted else None, 2, sign=True),
-        f"{planted.top_before} before, {planted.top_after} after" if planted else "–",
+        f"{planted.top_before} before, {planted.top_after} after" if planted else NO_FIGURE,
         str(row.episodes),
         str(row.failed),
     )
@@ -74,7 +73,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _text(figure: Estimate | None, decimals: int, *, sign: bool = False) -> str:
     if figure is None:
-        return "–"
+        return NO_FIGURE
     value = fixed(figure.value, decimals, sign=sign)
     if figure.low is None or figure.high is None:
         return value

@@ -11,10 +11,10 @@ from evaluation.figure import Estimate, Figure, Missing
 from evaluation.figures.agreement import AgreementCounts
 from evaluation.figures.consistency import Consistency
 from evaluation.figures.local_difference import rule_of
+from foundation.columns import columns, padded
 from foundation.markdown import escaped
-from foundation.numbers import fixed
+from foundation.numbers import NO_FIGURE, fixed
 
-NONE = "–"
 HUMAN = "Human"
 """The row of people's own labels, as in Table 4 of LLM-GELI."""
 TITLES = {
@@ -108,7 +108,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
         *(meaning for column, meaning in MEANING.items() if TITLES[column] in shown),
         f"[low, high]: {settings.confidence:.0%} percentile bootstrap over sessions, {settings.bootstrap:,} resamples.",
     ]
-    if any("[" not in cell and cell != NONE for grid in figures_only for row in grid.rows for cell in row[1:]):
+    if any("[" not in cell and cell != NO_FIGURE for grid in figures_only for row in grid.rows for cell in row[1:]):
         notes.append("A figure without an interval rests on a single session, or too few resamples define it.")
     if any(figures.seeds > 1 for figures in evaluation.reward_models + evaluation.decompositions):
         notes.append("±: standard deviation over training seeds.")
@@ -142,11 +142,8 @@ def render(evaluation: Evaluation | Mapping[str, Any]) -> str:
     evaluation = read(evaluation)
     blocks = []
     for grid in grids(evaluation):
-        lines = [grid.header, *grid.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(grid.header))]
-        text = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        rule = "  ".join("-" * width for width in widths)
-        blocks.append("\n".join([grid.title, "", text[0], rule, *text[1:], *grid.notes]))
+        rule = ["-" * len(cell) for cell in padded([grid.header, *grid.rows])[0]]
+        blocks.append("\n".join([grid.title, "", *columns([grid.header, rule, *grid.rows]), *grid.notes]))
     blocks.append("\n".join(footnotes(evaluation)))
     if evaluation.warnings:
         blocks.append("\n".join(f"warning: {warning}" for warning in evaluation.warnings))
@@ -210,7 +207,7 @@ def _rests_on_labels(counts: AgreementCounts, evaluation: Evaluation) -> str:
 
 def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
     def percent(share: float | None) -> str:
-        return NONE if share is None else f"{share:.1%}"
+        return NO_FIGURE if share is None else f"{share:.1%}"
 
     rows = tuple(
         (
@@ -266,7 +263,7 @@ def _decimals(figures: Sequence[Estimate]) -> int:
 
 def _cell(figure: Figure, decimals: int) -> str:
     if isinstance(figure, Missing):
-        return NONE
+        return NO_FIGURE
 
     text = fixed(figure.value, decimals)
     if figure.seed_sd is not None:

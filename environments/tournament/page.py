@@ -5,9 +5,8 @@ from __future__ import annotations
 from environments.tournament.intervals import CONFIDENCE, Mean, PairedTest
 from environments.tournament.standings import AgentRow, PairRow, SeatingRow, Standing, Standings
 from foundation.markdown import escaped, markdown_table
-from foundation.numbers import fixed
+from foundation.numbers import NO_FIGURE, fixed, p_value
 
-NONE = "–"
 SIGNIFICANT, BEST = 0.05, "†"
 _SEATS = ("first seat", "second seat", "third seat")
 
@@ -32,7 +31,7 @@ def summary(table: Standings) -> str:
 
 def _column(standing: Standing) -> list[str]:
     """Means over all seats, with a mark where the best is better than the second best by the test."""
-    cells = [NONE if row.all_seats is None else fixed(row.all_seats.value, 2) for row in standing.agents]
+    cells = [NO_FIGURE if row.all_seats is None else fixed(row.all_seats.value, 2) for row in standing.agents]
     known = [number for number, row in enumerate(standing.agents) if row.all_seats is not None]
     ranked = sorted(known, key=lambda number: -_value(standing.agents[number]))
     if len(ranked) > 1:
@@ -86,19 +85,14 @@ def _seating(row: SeatingRow) -> tuple[str, ...]:
 
 def _pair(row: PairRow) -> tuple[str, ...]:
     test: PairedTest = row.test
-    t = NONE if test.t is None else fixed(test.t, 2)
-    return (f"{row.one} – {row.other}", _figure(test.difference), t, _p(test.p), str(test.tasks))
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return NONE
-    return "< 0.001" if p < 0.001 else fixed(p, 3)
+    t = NO_FIGURE if test.t is None else fixed(test.t, 2)
+    p = NO_FIGURE if test.p is None else p_value(test.p)
+    return (f"{row.one} – {row.other}", _figure(test.difference), t, p, str(test.tasks))
 
 
 def _figure(mean: Mean | None) -> str:
     if mean is None:
-        return NONE
+        return NO_FIGURE
     if mean.low is None or mean.high is None:
         return fixed(mean.value, 2)
     return f"{fixed(mean.value, 2)} [{fixed(mean.low, 2)}, {fixed(mean.high, 2)}]"

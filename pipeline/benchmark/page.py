@@ -10,7 +10,7 @@ from evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, 
 from evaluation.figure import Estimate
 from evaluation.table import TITLES, render_markdown
 from foundation.listing import shortened
-from foundation.numbers import fixed
+from foundation.numbers import NO_FIGURE, fixed
 from pipeline.benchmark.session import ShownSession
 
 LOWER_IS_BETTER = frozenset({"global_loss"})
@@ -119,7 +119,7 @@ def _turns(shown: ShownSession, picture: str, own_units: Collection[str], constr
     header = ["turn", f"what {shown.target} said", *shown.labels, *methods]
     lines = []
     for i, turn in enumerate(shown.turns):
-        judged = ["–" if labels[i] is None else f"{labels[i]:.2f}" for labels in shown.labels.values()]
+        judged = [NO_FIGURE if labels[i] is None else f"{labels[i]:.2f}" for labels in shown.labels.values()]
         rewards = [fixed(shown.rewards[method][i], 3, sign=True) for method in methods]
         lines.append([str(turn), shortened(shown.texts[i], TEXT_LENGTH), *judged, *rewards])
     rows = [header, ["---"] * len(header), *lines]

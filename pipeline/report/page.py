@@ -18,6 +18,7 @@ from corpus.schema import REWARDS
 from corpus.session import Episode
 from evaluation.evaluation import Evaluation, PairedDifference
 from evaluation.table import TITLES, Grid, footnotes, grids, read
+from foundation.numbers import NO_FIGURE
 from pipeline.report.bars import colour_class
 from pipeline.report.curves import stage_charts
 from pipeline.report.sessions import session_views
@@ -179,7 +180,7 @@ def _comparisons(evaluation: Evaluation) -> list[tuple[str, ...]]:
 def _comparison(comparison: PairedDifference, by: str = "") -> tuple[str, ...]:
     """A row: the two methods, figure, group, their difference, its interval."""
     difference = comparison.difference
-    interval = "–"
+    interval = NO_FIGURE
     if difference.low is not None and difference.high is not None:
         interval = f"{number(difference.low)} to {number(difference.high)}"
     among = "decompositions" if comparison.among == "decompositions" else "reward models"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from foundation.numbers import NOISE, fixed
+from foundation.numbers import NO_FIGURE, NOISE, fixed
 
 # Characters that neither HTML nor XML may hold, and those that turn the direction of the text around them.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
@@ -23,7 +23,7 @@ def number(value: float | None) -> str:
     What is smaller than any measurement, a remainder of floating-point sums, is zero; zero has no sign.
     """
     if value is None or not math.isfinite(value):
-        return "–"
+        return NO_FIGURE
     size = abs(value)
     if NOISE <= size < 0.0005:
         return f"{value:.1e}".replace("-", "−")

@@ -8,7 +8,8 @@ import pytest
 
 from evaluation.evaluate import evaluate
 from evaluation.figure import Estimate
-from evaluation.table import NONE, footnotes, grids, render, render_markdown
+from evaluation.table import footnotes, grids, render, render_markdown
+from foundation.numbers import NO_FIGURE
 from tests.evaluation.made_up import rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
@@ -22,7 +23,11 @@ def test_the_table_shows_every_method_aligned() -> None:
     assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator", "Human"]
     assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
     assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
-    assert calibration.rows[2][1:3] == (NONE, NONE) and calibration.rows[4][1:] == (NONE, NONE, NONE)
+    assert calibration.rows[2][1:3] == (NO_FIGURE, NO_FIGURE) and calibration.rows[4][1:] == (
+        NO_FIGURE,
+        NO_FIGURE,
+        NO_FIGURE,
+    )
     assert decompositions.header == ("Method", "Sum residual", "Local difference", "Spearman", "AUC")
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("Method"))
@@ -43,7 +48,7 @@ def test_columns_without_figures_are_dropped_with_the_reason() -> None:
     text = render(found)
     assert "Local difference: not given; the corpus has no recordings of behaviour" in text
     assert "Spearman: not given; the corpus has no labels of turns by people" in text
-    assert next(row for row in models.rows if row[0] == "Mean")[2] == NONE
+    assert next(row for row in models.rows if row[0] == "Mean")[2] == NO_FIGURE
 
 
 def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
@@ -85,7 +90,7 @@ def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
     row = next(row for row in grids(found)[0].rows if row[0] == "Human")
     assert isinstance(found.human, Estimate)
     assert found.human.value == pytest.approx(np.mean(sides[True]) - np.mean(sides[False]))
-    assert row[1:3] == (NONE, NONE) and row[3] != NONE and row[4:] == (NONE, NONE)
+    assert row[1:3] == (NO_FIGURE, NO_FIGURE) and row[3] != NO_FIGURE and row[4:] == (NO_FIGURE, NO_FIGURE)
     assert "Human: people's mean label of a turn" in render(found)
 
 
@@ -105,8 +110,8 @@ def test_the_sum_residual_is_shown_where_it_can_be() -> None:
         for e, v in ((e, HIDDEN[e.session_id]) for e in EPISODES)
     }
     found = evaluate(**inputs(rewards=rewards(EPISODES, shares, "near", raw=raw)))
-    assert grids(found)[1].rows[0][1] != NONE
-    assert grids(evaluate(**inputs()))[1].rows[0][1] == NONE
+    assert grids(found)[1].rows[0][1] != NO_FIGURE
+    assert grids(evaluate(**inputs()))[1].rows[0][1] == NO_FIGURE
     assert "no global loss" in render(found)
 
 
@@ -140,7 +145,7 @@ def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_inte
     for grid in grids(evaluate(**inputs())):
         names = [row[0] for row in grid.rows]
         assert {"Mean", "Mode", "Random"} <= set(names)
-        assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NONE), grid.title
+        assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NO_FIGURE), grid.title
 
 
 def test_a_figure_without_an_interval_says_why() -> None:

@@ -115,15 +115,11 @@ def _knows(knows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows under each other, the last column as long as it is; what a terminal would act on is spelled out."""
+    """Rows under each other; what a terminal would act on is spelled out."""
     from environments.terminal.printable import printable
+    from foundation.columns import columns
 
-    shown = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in shown) for column in range(len(rows[0]) - 1)]
-    return [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in shown
-    ]
+    return columns([[printable(cell) for cell in row] for row in rows])
 
 
 for _command in (list_command, sample_command):

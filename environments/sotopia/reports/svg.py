@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from environments.sotopia.reports.table import SIMULATED
 from environments.terminal.printable import printable
-from foundation.numbers import fixed
+from foundation.numbers import NO_FIGURE, fixed
 
 _STYLE = """
 text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:13px;fill:#1c1f24}
@@ -122,7 +122,7 @@ def _cell(value: float | None, scale: tuple[float, float], x: float, y: float) -
     box = Markup('<rect {} x="{}" y="{}" width="{}" height="{}"/>')
     if value is None:
         empty = box.format(Markup('class="none"'), x, y, CELL_WIDTH - 3, CELL_HEIGHT - 3)
-        return [empty, _text(x + CELL_WIDTH / 2, y + 23, "–", "soft", "middle")]
+        return [empty, _text(x + CELL_WIDTH / 2, y + 23, NO_FIGURE, "soft", "middle")]
     share = min(max((value - scale[0]) / (scale[1] - scale[0]), 0.0), 1.0)
     # From near white to a dark blue.
     red, green, blue = (round(light + share * (dark - light)) for light, dark in ((240, 20), (244, 52), (252, 120)))

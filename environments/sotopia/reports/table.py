@@ -8,11 +8,11 @@ from typing import Any
 
 from environments.sotopia.reports.statistics import Missing, Value
 from environments.terminal.printable import printable
+from foundation.columns import columns
 from foundation.listing import listed
 from foundation.markdown import escaped, markdown_table
-from foundation.numbers import fixed
+from foundation.numbers import NO_FIGURE, fixed, p_value
 
-NONE = "–"
 SIMULATED = "simulated: no person spoke as themselves"
 """Stands under every title."""
 
@@ -69,12 +69,7 @@ class Table:
         if self.absent:
             return "\n".join([*lines, f"  not there, because {printable(self.absent)}"])
         cells = [self.columns, *(tuple(shown(cell, self.decimals) for cell in row) for row in self.rows)]
-        rows = [[printable(cell) for cell in row] for row in cells]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(self.columns))]
-        lines += [
-            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        lines += [f"  {line}" for line in columns([[printable(cell) for cell in row] for row in cells])]
         return "\n".join([*lines, *(f"  {printable(note)}" for note in self._notes())])
 
     def markdown(self) -> str:
@@ -116,7 +111,7 @@ class Table:
                 if isinstance(cell := row[place], Missing):
                     found.setdefault(cell.reason, []).append(f"{self._named(row)}, {column}")
         absent = (
-            f"{NONE} not there, because {reason}: {listed(list(dict.fromkeys(where)), 8, separator='; ')}"
+            f"{NO_FIGURE} not there, because {reason}: {listed(list(dict.fromkeys(where)), 8, separator='; ')}"
             for reason, where in found.items()
         )
         return (*self.notes, *absent)
@@ -142,26 +137,18 @@ def shown(cell: Cell, decimals: int) -> str:
         value, _, rest = shown(cell.figure, decimals).partition(" ")
         return f"{value}{cell.mark} {rest}"
     if isinstance(cell, Missing):
-        return NONE
+        return NO_FIGURE
     if isinstance(cell, Value):
         ends = (
             ""
             if cell.low is None or cell.high is None
             else f" [{fixed(cell.low, decimals)}, {fixed(cell.high, decimals)}]"
         )
-        return f"{fixed(cell.value, decimals)}{ends} n={cell.items:,}{'' if cell.p is None else ' ' + p_value(cell.p)}"
+        p = "" if cell.p is None else f" {p_value(cell.p, named=True)}"
+        return f"{fixed(cell.value, decimals)}{ends} n={cell.items:,}{p}"
     if isinstance(cell, float):
         return fixed(cell, decimals)
     return f"{cell:,}" if isinstance(cell, int) else cell
-
-
-def p_value(p: float) -> str:
-    """A p as a person reads it.
-
-    >>> p_value(0.0004), p_value(0.0312)
-    ('p<0.001', 'p=0.031')
-    """
-    return "p<0.001" if p < 0.001 else f"p={fixed(p, 3)}"
 
 
 def safe(text: str) -> str:
