@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode, EpisodeKey
+from corpus.splitting.splits import sessions_in
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
 from decompose.shapley.scaled import HIGHEST, are_equal, min_max
@@ -159,7 +160,7 @@ def project(
     """
     known = list(episodes.values() if isinstance(episodes, Mapping) else episodes)
     ordered = _ordered(judgements, known, method)
-    trained = _training(splits)
+    trained = sessions_in(splits, "train")
     scores = [episode.score for episode in known if episode.session_id in trained and episode.target_turns]
     if not scores:
         raise InputError(
@@ -330,12 +331,7 @@ def _lowest(episodes: Sequence[Episode]) -> float:
     return min(episode.rating.low for episode in episodes if episode.is_rated)
 
 
-def _training(splits: pa.Table) -> set[str]:
-    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
-    return {session_id for session_id, split in pairs if split == "train"}
-
-
-def _spread(table: _Table, mean: float, trained: set[str]) -> float:
+def _spread(table: _Table, mean: float, trained: frozenset[str]) -> float:
     in_training = np.array([episode.session_id in trained for episode in table.judged], dtype=bool)
     if not in_training.any():
         return 0.0

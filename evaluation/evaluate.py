@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 
 from corpus.labellers import peoples_labels
 from corpus.session import Episode
+from corpus.splitting.splits import sessions_in
 from evaluation import baselines
 from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
@@ -172,8 +173,7 @@ def _one_rating(episodes: Sequence[Episode]) -> str:
 
 
 def _of_split(episodes: Sequence[Episode], splits: pa.Table, split: str) -> list[Episode]:
-    rows = zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
-    session_ids = {session_id for session_id, name in rows if name == split}
+    session_ids = sessions_in(splits, split)
     in_split = [episode for episode in episodes if episode.session_id in session_ids]
     if not in_split:
         raise InputError(

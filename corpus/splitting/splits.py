@@ -106,6 +106,12 @@ def _splits(split_of: Mapping[str, str], notes: tuple[str, ...] = ()) -> Splits:
     return Splits(pa.table(columns, schema=SPLITS_TABLE.arrow), notes)
 
 
+def sessions_in(splits: pa.Table, name: str) -> frozenset[str]:
+    """The ids of the sessions that the split ``name`` of a table of splits (schema SPLITS) holds."""
+    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
+    return frozenset(session_id for session_id, split in pairs if split == name)
+
+
 def rank(session_id: str, seed: int) -> bytes:
     """A number of its own for every session, the same on every machine."""
     return hashlib.sha256(f"{seed}\0{session_id}".encode()).digest()

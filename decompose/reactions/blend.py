@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode, EpisodeKey
+from corpus.splitting.splits import sessions_in
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
 from foundation.arrays import Floats, Null, filled
@@ -81,7 +82,7 @@ def blend(
     ours = _values(reactions, episodes)
     theirs = {key: filled(of, np.zeros(len(of), np.int64), null) for key, of in _values(judgements, episodes).items()}
     both = [episode for episode in episodes if episode.key in ours and episode.key in theirs]
-    trained = _split(splits, "train")
+    trained = sessions_in(splits, "train")
     taught = [episode for episode in both if episode.session_id in trained]
     if not taught:
         raise UnitError(
@@ -155,8 +156,3 @@ def _explained(loss: float, scores: Sequence[float]) -> float:
     n = len(scores)
     alone = float(np.var(scores)) * (n / (n - 1)) ** 2 if n > 1 else 0.0
     return 1.0 - loss / alone if alone > 0 else 0.0
-
-
-def _split(splits: pa.Table, name: str) -> frozenset[str]:
-    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
-    return frozenset(session_id for session_id, split in pairs if split == name)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode
+from corpus.splitting.splits import sessions_in
 from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
@@ -86,7 +87,7 @@ def fit_reactions(
         No training session, or a score that is not finite.
     """
     reactions = arrange(table, episodes, features)
-    model = learn(reactions, _split(splits, "train"), settings)
+    model = learn(reactions, sessions_in(splits, "train"), settings)
     values = np.where(reactions.replied, model.values(reactions), np.nan).tolist()
     keys = [(*episode.key, turn) for episode in reactions.episodes for turn in episode.target_turns]
     rows = [
@@ -163,8 +164,3 @@ def _check(scores: Floats, episodes: Sequence[Episode]) -> None:
     for score, episode in zip(scores, episodes, strict=True):
         if not np.isfinite(score):
             raise UnitError(f"session {episode.session_id}: score {score}; it must be finite. Correct it in `ratings`.")
-
-
-def _split(splits: pa.Table, name: str) -> frozenset[str]:
-    pairs = zip(splits.column("session_id").to_pylist(), splits.column("split").to_pylist(), strict=True)
-    return frozenset(session_id for session_id, split in pairs if split == name)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from corpus.labellers import computed_labels, peoples_labels
 from corpus.session import Episode
+from corpus.splitting.splits import sessions_in
 from pipeline.engine.engine import Engine
 
 LONGEST = 40
@@ -62,7 +63,7 @@ def shown_session(engine: Engine, asked: str | None) -> ShownSession | None:
     methods = sorted(set(rewards.column("method").to_pylist()))
     (split,) = engine.finished("split").values()
     splits = split.table("splits")
-    test = set(splits.filter(pc.equal(splits["split"], "test")).column("session_id").to_pylist())
+    test = sessions_in(splits, "test")
     episodes = [
         episode
         for session in engine.sessions.values()

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from corpus.session import Rating, Session, Turn
 from corpus.splitting.people import persons
 from corpus.splitting.settings import SplitSettings
-from corpus.splitting.splits import counts, split, split_sessions
+from corpus.splitting.splits import counts, sessions_in, split, split_sessions
 from foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
@@ -45,6 +45,7 @@ def test_shares_are_exact_and_rows_may_come_in_any_order(ids, shares, seed, rng)
     first = split_sessions(sessions, settings)
     rng.shuffle(sessions)
     assert split_sessions(sessions, settings).table.equals(first.table)
+    assert {id_ for name in shares for id_ in sessions_in(first.table, name)} == ids
     found = list(as_dict(first.table).values())
     assert len(found) == len(ids) and first.notes == ()
     for name, share in shares.items():
@@ -69,6 +70,12 @@ def test_a_growing_corpus_keeps_most_sessions_where_they_were():
     after = as_dict(split_sessions([talk(f"s{i}") for i in range(1050)], SplitSettings()).table)
     moved = sum(after[id_] != name for id_, name in before.items())
     assert moved < 60
+
+
+def test_the_sessions_of_one_split():
+    table = split_sessions([talk(str(n)) for n in range(9)], SplitSettings()).table
+    assert sessions_in(table, "test") == {id_ for id_, name in as_dict(table).items() if name == "test"} != set()
+    assert sessions_in(table, "another") == frozenset()
 
 
 def test_another_seed_gives_another_split():
