@@ -10,6 +10,7 @@ import click
 from apportion.commands.parts.options import option_names, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.tables import RATED_OPTIONS
+from apportion.commands.simulated.task_file import FORCE_OPTION, next_step
 
 DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
 
@@ -30,7 +31,7 @@ DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
     "--tasks", "place", type=click.Path(path_type=Path), metavar="PLACE",
     help="Where tasks are that no log holds: a file (TOML) or published profiles.  [default: the bundled ones]",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@FORCE_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the choice as JSON.")
 def hard_command(
     corpora: tuple[Path, ...],
@@ -67,7 +68,7 @@ def hard_command(
         write(out, "--out", written(space, (printable(origin),)))
     click.echo(json.dumps(table.to_json(), indent=1, ensure_ascii=False) if as_json else table.text())
     if out is not None and not as_json:
-        click.echo(f"{out}: {count:,} tasks\nnext: apportion simulate sotopia CORPUS --tasks {out}")
+        click.echo(f"{out}: {count:,} tasks\n{next_step(out)}")
 
 
 with_options(RATED_OPTIONS, hard_command)

@@ -11,6 +11,7 @@ import click
 
 from apportion.commands.parts.options import LOOK_OPTIONS, model_options, option_names, with_options
 from apportion.commands.parts.places import check_place, write
+from apportion.commands.simulated.task_file import BUNDLED, FORCE_OPTION, next_step
 
 if TYPE_CHECKING:
     from environments.sotopia.generation.choice import GenerationChoice
@@ -29,7 +30,7 @@ MODEL_OPTIONS = (
 @click.argument("out", metavar="LIST.toml", type=_PATH)
 @click.option("--from", "source", type=_PATH, metavar="FILE", help="Vignettes (scenarios), or things for sale (sales).")
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many.  [default: 10, or all of FILE]")
-@click.option("--tasks", type=_PATH, metavar="PLACE", help="What they are for.  [default: what comes with the project]")
+@click.option("--tasks", type=_PATH, metavar="PLACE", help=f"What they are for.  {BUNDLED}")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws; another one asks for other replies.")
 @click.option("--force", is_flag=True, help="Replace a list that is there, with what was decided in it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -81,7 +82,7 @@ def generate_command(
 @click.argument("lists", metavar="LIST.toml...", type=_PATH, nargs=-1, required=True)
 @click.option("--out", type=_PATH, metavar="FILE.toml", required=True, help="The file of tasks that is written.")
 @click.option("--tasks", type=_PATH, metavar="PLACE", help="What the accepted ones are added to.  [default: nothing]")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@FORCE_OPTION
 def accept_command(lists: tuple[Path, ...], out: Path, tasks: Path | None, force: bool) -> None:
     """Make a file of tasks of what a person has accepted in lists of `generate`."""
     from environments.sotopia.generation.review import accept
@@ -100,7 +101,7 @@ def accept_command(lists: tuple[Path, ...], out: Path, tasks: Path | None, force
         f"{len(space.characters)} characters, {len(space.relationships)} relationships, "
         f"{len(space.scenarios)} scenarios"
     )
-    click.echo(f"next: apportion simulate sotopia CORPUS --tasks {out}")
+    click.echo(next_step(out))
 
 
 def _generated(choice: GenerationChoice, cache: Path, quiet: bool) -> Generated:

@@ -12,6 +12,7 @@ import click
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.hard import hard_command
+from apportion.commands.simulated.task_file import BUNDLED, FORCE_OPTION, next_step
 from apportion.commands.simulated.task_generation import accept_command, generate_command
 
 SOURCE_OPTIONS = (
@@ -20,7 +21,7 @@ SOURCE_OPTIONS = (
         "place",
         type=click.Path(path_type=Path),
         metavar="PLACE",
-        help="A file of tasks (TOML), or a folder of published profiles.  [default: what comes with the project]",
+        help=f"A file of tasks (TOML), or a folder of published profiles.  {BUNDLED}",
     ),
     click.option("--set", "named", metavar="NAME", help="A named set out of them, such as savoir-hard."),
 )
@@ -58,7 +59,7 @@ def list_command(sets: bool, as_json: bool, place: Path | None, named: str | Non
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A scenario; all without it.")
 @click.option("--pairs", type=click.IntRange(1), default=5, show_default=True, help="Pairs of characters a scenario.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@FORCE_OPTION
 def sample_command(
     out: Path,
     count: int | None,
@@ -81,7 +82,7 @@ def sample_command(
     click.echo(
         f"{out}: {len(drawn.tasks):,} tasks, {len(drawn.scenarios):,} scenarios, {len(drawn.characters):,} characters"
     )
-    click.echo(f"next: apportion simulate sotopia CORPUS --tasks {out}")
+    click.echo(next_step(out))
 
 
 def _set_text(row: Mapping[str, str]) -> str:
