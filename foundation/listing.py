@@ -14,13 +14,13 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def listed(names: Sequence[object], most: int = 3, separator: str = ", ") -> str:
-    """The first ``most`` names, and the number of the others.
+def listed(names: Sequence[object], most: int = 3, separator: str = ", ", *, apart: bool = False) -> str:
+    """The first ``most`` names, and the number of the others; ``apart`` puts the separator before that, too.
 
-    >>> listed(["a", "b", "c", "d"], 2)
-    'a, b and 2 more'
+    >>> listed(["a", "b", "c", "d"], 2), listed(["a", "b", "c", "d"], 2, "; ", apart=True)
+    ('a, b and 2 more', 'a; b; and 2 more')
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    more = f"{separator if apart else ' '}and {len(names) - most:,} more" if len(names) > most else ""
     return separator.join(map(str, names[:most])) + more
 
 

@@ -4,7 +4,8 @@ from foundation.listing import counted, first_few, indented, listed, some
 def test_what_is_left_out_is_counted():
     assert listed(["a", "b", "c"]) == "a, b, c"
     assert listed(list("abcde"), separator="; ") == "a; b; c and 2 more"
-    assert listed([]) == ""
+    assert listed([]) == "" == listed([], apart=True)
+    assert listed(list("abcde"), 4, "\n", apart=True) == "a\nb\nc\nd\nand 1 more"
 
 
 def test_dots_where_the_number_is_told_anyway():

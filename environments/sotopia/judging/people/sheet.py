@@ -16,7 +16,7 @@ from environments.sotopia.judging.people.kept import RatedKey
 from environments.sotopia.judging.verdict import DIMENSIONS, Given, off_range
 from foundation.errors import InputError, UnitError
 from foundation.files import digest
-from foundation.listing import shortened
+from foundation.listing import listed, shortened
 from foundation.nearest import did_you_mean
 
 COLUMNS = ("session", "person", "dimension", "meaning", "low", "high", "score", "reasoning")
@@ -88,8 +88,7 @@ def read_sheet(path: Path, annotator: str, episodes: Sequence[ReadEpisode]) -> d
     except UnitError as error:
         raise InputError(str(error)) from None
     if problems:
-        more = len(problems) - _MOST_TOLD
-        shown = "\n  ".join([*problems[:_MOST_TOLD], *([f"and {more:,} more"] if more > 0 else [])])
+        shown = listed(problems, _MOST_TOLD, separator="\n  ", apart=True)
         raise InputError(f"{path}: {len(problems):,} of its rows cannot be used, so nothing was taken:\n  {shown}")
     return {key: given for key, given in ratings.items() if given.score is not None}
 
