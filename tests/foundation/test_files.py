@@ -11,6 +11,7 @@ import pytest
 from foundation.errors import InputError
 from foundation.files import (
     canonical_json,
+    check_file,
     check_path,
     digest,
     file_digest,
@@ -157,3 +158,12 @@ def test_a_path_that_cannot_be_looked_at(tmp_path):
     for name in ("x" * 300, "a\0b"):
         with pytest.raises(InputError, match=r"cannot be looked at \(.*Check the path"):
             check_path(tmp_path / name)
+
+
+def test_a_path_without_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    check_file(tmp_path / "file", "x", "y")
+    with pytest.raises(InputError, match=r"^the model: a folder\. Give a file\.$"):
+        check_file(tmp_path, "the model", "Give a file.")
+    with pytest.raises(InputError, match=r"^the model: no such file\. Give a file\.$"):
+        check_file(tmp_path / "none", "the model", "Give a file.")
