@@ -109,10 +109,6 @@ class JudgingChoice:
             "asked": digest(given) if given else None,
         }
 
-    def cache(self, out: Path) -> Path:
-        """Where replies are kept."""
-        return self.chosen.cache_in(out)
-
 
 @dataclass(frozen=True)
 class Judged:
@@ -180,7 +176,7 @@ def _askers(choice: JudgingChoice, out: Path) -> Iterator[Mapping[str, Asker]]:
         askers: dict[str, Asker] = {}
         for judge in choice.models:
             if judge.settings.model not in askers:
-                asker = choice.chosen.asker(judge.settings, choice.cache(out), choice.called, TOO_LONG)
+                asker = choice.chosen.asker(judge.settings, choice.chosen.cache_in(out), choice.called, TOO_LONG)
                 askers[judge.settings.model] = stack.enter_context(asker)
                 asker.check(looks_only=True)
         yield askers

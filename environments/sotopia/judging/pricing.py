@@ -26,7 +26,8 @@ def price(choice: JudgingChoice, out: Path) -> list[CostEstimate]:
     for questions in _by_model(choice):
         llm = questions[0].judge.settings
         asked = [(question.request(), len(question.people) * TOKENS_A_PERSON) for question in questions]
-        with prefixed(choice.called("model")), kept_replies(llm, choice.cache(out), choice.chosen.recorded) as kept:
+        cache = choice.chosen.cache_in(out)
+        with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
             priced.append(estimate(llm.model, asked, kept, find_price(llm.model, choice.chosen.prices)))
     return priced
 
@@ -36,7 +37,8 @@ def preview(choice: JudgingChoice, out: Path, count: int) -> list[Preview]:
     shown = []
     for questions in _by_model(choice):
         llm = questions[0].judge.settings
-        with prefixed(choice.called("model")), kept_replies(llm, choice.cache(out), choice.chosen.recorded) as kept:
+        cache = choice.chosen.cache_in(out)
+        with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
             left = [request for question in questions if kept(request := question.request()) is None]
         consent = f"{choice.called('send_to')} {llm.consent_host or llm.host}"
         shown.append(Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview")))
