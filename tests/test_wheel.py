@@ -76,7 +76,8 @@ def test_it_holds_every_file_of_the_packages_and_nothing_that_made_the_demo(whee
         for path in (ROOT / name).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert held == {name for name in files if not name.startswith("demo/making/")}
+    # How the demo was made, and the recorded social episodes, which no command of ours looks for, stay in the checkout.
+    assert held == {name for name in files if not name.startswith(("demo/making/", "demo/social/"))}
 
 
 def test_it_is_small(wheel: Path) -> None:
