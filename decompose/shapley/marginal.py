@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from decompose.shapley.values import ShapleyValues, result
+from decompose.shapley.values import ShapleyValues, check_players, result
 from decompose.shapley.worth import Value, ask
-from foundation.errors import InputError
 
 
 def leave_one_out(value: Value, players: int, *, drawn_alike: bool = False) -> ShapleyValues:
@@ -22,7 +21,7 @@ def leave_one_out(value: Value, players: int, *, drawn_alike: bool = False) -> S
     UnitError
         A coalition's value is not finite.
     """
-    _check(players)
+    check_players(players)
     members = np.vstack([np.zeros((1, players)), 1 - np.eye(players), np.ones((1, players))]).astype(bool)
     linear = np.hstack([np.zeros((players, 1)), -np.eye(players), np.ones((players, 1))])
     return _linear(value, members, linear, "leave-one-out", drawn_alike)
@@ -43,7 +42,7 @@ def by_prefix(value: Value, players: int, *, drawn_alike: bool = False) -> Shapl
     UnitError
         A coalition's value is not finite.
     """
-    _check(players)
+    check_players(players)
     members = np.tri(players + 1, players, -1, dtype=bool)
     linear = np.eye(players, players + 1, 1) - np.eye(players, players + 1)
     return _linear(value, members, linear, "prefix by prefix", drawn_alike)
@@ -53,8 +52,3 @@ def _linear(value: Value, members: np.ndarray, linear: np.ndarray, name: str, dr
     worth = ask(value, members, drawn_alike=drawn_alike)
     errors = np.sqrt(worth.variance_of(linear, np.ones(len(members), dtype=bool)))
     return result(linear @ worth.means, errors, worth, name, len(members), 0)
-
-
-def _check(players: int) -> None:
-    if players < 0:
-        raise InputError(f"players = {players}: a game has 0 or more players.")

@@ -58,6 +58,18 @@ def default_budget(players: int) -> int:
     return min(12 * players + 2, 200)
 
 
+def check_players(players: int) -> None:
+    """Refuse a game with fewer players than none.
+
+    Raises
+    ------
+    InputError
+        Players below 0.
+    """
+    if players < 0:
+        raise InputError(f"players = {players}: a game has 0 or more players.")
+
+
 def shapley_values(
     value: Value,
     players: int,
@@ -109,8 +121,7 @@ def shapley_values(
     UnitError
         A coalition's value is not finite, or no value at all.
     """
-    if players < 0:
-        raise InputError(f"players = {players}: a game has 0 or more players.")
+    check_players(players)
     if sampling not in get_args(Sampling):
         raise InputError(f"sampling = {sampling!r}; allowed are {', '.join(map(repr, get_args(Sampling)))}.")
     allowed = default_budget(players) if budget is None else budget

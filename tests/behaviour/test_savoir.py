@@ -15,23 +15,10 @@ from pipeline.assembly import assemble
 from pipeline.config import load_config
 from pipeline.template import render_template
 from tests.behaviour.command import config, in_process
-from tests.behaviour.test_social_episodes_played_on import by_permutations
+from tests.behaviour.test_social_episodes_played_on import TEXT, by_permutations
 
 METHODS = ("savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
            "episode-score", "uniform")  # fmt: skip
-TEXT = """corpus = "play"
-output = "run"
-rating = "GOAL"
-[run]
-workers = 1
-[split]
-train = 1
-validation = 0
-test = 0
-policy = 0
-[decompose]
-methods = [{methods}]
-"""
 
 
 def text(*methods, more=""):

@@ -29,8 +29,10 @@ validation = 0
 test = 0
 policy = 0
 [decompose]
-methods = ["played"]
+methods = [{methods}]
 """
+"""A run of the corpus `play` on GOAL, without a split."""
+PLAYED = TEXT.format(methods='"played"')
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,7 @@ def by_permutations(session, folder, target):
 
 
 def test_values_of_a_run_are_those_of_all_orders(folder, apportion):
-    done = apportion("decompose", config(folder, TEXT))
+    done = apportion("decompose", config(folder, PLAYED))
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
     corpus = Corpus.open(folder / "play")
@@ -92,7 +94,7 @@ def test_values_of_a_run_are_those_of_all_orders(folder, apportion):
 
 def test_what_was_done_in_the_episode_decides_the_key(folder):
     def keys():
-        engine = assemble(load_config(config(folder, TEXT)))
+        engine = assemble(load_config(config(folder, PLAYED)))
         return {unit.session_id: engine.key("judge", unit) for unit in engine.plan.units["judge"]}
 
     before, log = keys(), folder / "play" / LOG
@@ -106,7 +108,7 @@ def test_what_was_done_in_the_episode_decides_the_key(folder):
 
 def test_a_lost_log_leaves_each_session_out_and_says_why(folder, apportion):
     (folder / "play" / LOG).unlink()
-    done = apportion("decompose", config(folder, TEXT))
+    done = apportion("decompose", config(folder, PLAYED))
     assert done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     causes = [row["cause"] for row in rows if row["stage"] == "judge"]
