@@ -38,9 +38,11 @@ from benchmarks.session_scores import losses, splits_of
 from corpus.corpus import Corpus
 from corpus.importers.uss import NAME, import_corpus
 from corpus.session import Episode, Session
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.judging.sessions import judge_session
 from decompose.learning.fit import fit_decomposer
 from decompose.learning.learned import learned
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import METHODS
 from decompose.projection import project
 from decompose.reactions.read import read_session
@@ -155,22 +157,22 @@ def of_fold(
 ) -> tuple[dict[str, pa.Table], float]:
     """The scores that each form's model gives all turns, by the training sessions of ``splits``, and their mean."""
     model, scores = RewardModelSettings(), {}
+    episodes = SplitEpisodes(material.episodes, splits)
+    lessons = Lessons(episodes, material.embeddings, reactions=material.reactions)
+    how = HowToLearn(settings, model, seed)
     if METHODS[method].is_objective:
-        found = learned(METHODS[method], material.episodes, splits, material.embeddings, settings, model, seed, _quiet)
+        found = learned(METHODS[method], lessons, how, _quiet)
         judged = turn_values(found.history_windows, "raw_reward", found.rewards(scores_known=True), method, seed)
         direct = found.rewards(scores_known=False)
         scores["direct"] = turn_values(found.history_windows, "reward", direct, method, seed)
     elif METHODS[method].kind == "fit":
-        judged, _ = fit_decomposer(
-            method, material.episodes, splits, material.embeddings, settings, model, seed, _quiet,
-            reactions=material.reactions,
-        )  # fmt: skip
+        judged, _ = fit_decomposer(method, lessons, how, _quiet)
     else:
         judged = material.judged[method]
-    rewards, projection = project(judged, material.episodes, splits, "relative", METHODS[method])
+    rewards, projection = project(judged, episodes, "relative", METHODS[method])
     with tempfile.TemporaryDirectory() as folder:
         scores["distilled"], _ = train_reward_model(
-            rewards, material.episodes, splits, material.embeddings, model, seed, projection.score_offset,
+            rewards, episodes, material.embeddings, model, seed, projection.score_offset,
             Path(folder), _quiet,
         )  # fmt: skip
     return scores, projection.score_offset

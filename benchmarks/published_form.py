@@ -29,9 +29,11 @@ import pyarrow.parquet as pq
 
 from benchmarks.measure import ROOT, tell
 from corpus.corpus import Corpus
+from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation, MethodFigures
 from evaluation.figure import Estimate
+from evaluation.inputs import Evidence, MethodValues
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.running.local import run_locally
@@ -100,14 +102,14 @@ def judged(config: Config, variants: list[Variant]) -> Evaluation:
     corpus = Corpus.open(config.corpus)
     episodes = [episode for session in corpus.iter_sessions() for episode in session.episodes(config.rating)]
     return evaluate(
-        scores=pa.concat_tables([variant.scores for variant in variants]),
-        rewards=pa.concat_tables([variant.rewards for variant in variants]),
-        offsets={name: offset for variant in variants for name, offset in variant.offsets.items()},
-        episodes=episodes,
-        splits=pq.read_table(config.output / "splits.parquet"),
-        utterance_features=None,
-        turn_labels=corpus.tables.get("turn_labels"),
-        settings=config.evaluate,
+        MethodValues(
+            scores=pa.concat_tables([variant.scores for variant in variants]),
+            rewards=pa.concat_tables([variant.rewards for variant in variants]),
+            offsets={name: offset for variant in variants for name, offset in variant.offsets.items()},
+        ),
+        SplitEpisodes(episodes, pq.read_table(config.output / "splits.parquet")),
+        Evidence(turn_labels=corpus.tables.get("turn_labels")),
+        config.evaluate,
     )
 
 

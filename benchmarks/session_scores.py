@@ -31,8 +31,10 @@ from corpus.corpus import Corpus
 from corpus.importers.uss import NAME, import_corpus
 from corpus.schema import SPLITS
 from corpus.session import Episode, Session
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.judging.sessions import judge_session
 from decompose.learning.fit import fit_decomposer
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import METHODS
 from decompose.projection import project
 from decompose.reactions.read import read_session
@@ -97,16 +99,15 @@ def predictions(method: str, seed: int, material: Material, held: HeldOut) -> tu
     settings, model = DecomposeSettings(), RewardModelSettings()
     for fold in range(FOLDS):
         splits = splits_of([episode.session_id for episode in held.episodes], fold)
+        episodes = SplitEpisodes(material.episodes, splits)
         judged = material.uniform
         if METHODS[method].kind == "fit":
-            judged, _ = fit_decomposer(
-                method, material.episodes, splits, material.embeddings, settings, model, seed, _quiet,
-                reactions=material.reactions,
-            )  # fmt: skip
-        rewards, projection = project(judged, material.episodes, splits, "relative", METHODS[method])
+            lessons = Lessons(episodes, material.embeddings, reactions=material.reactions)
+            judged, _ = fit_decomposer(method, lessons, HowToLearn(settings, model, seed), _quiet)
+        rewards, projection = project(judged, episodes, "relative", METHODS[method])
         with tempfile.TemporaryDirectory() as folder:
             scores, _ = train_reward_model(
-                rewards, material.episodes, splits, material.embeddings, model, seed, projection.score_offset,
+                rewards, episodes, material.embeddings, model, seed, projection.score_offset,
                 Path(folder), _quiet,
             )  # fmt: skip
         found = align(scores, held, "reward")[method][0]

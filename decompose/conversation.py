@@ -15,7 +15,7 @@ from decompose.asking import asker_of
 from decompose.identity import configured
 from decompose.judging.sessions import judge_session, nothing_to_play
 from decompose.methods import Method, find_method
-from decompose.projection import apply_constants
+from decompose.projection import Projection, apply_constants
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from llm_client.asker import Asker
@@ -129,31 +129,41 @@ def decompose(
     rater, target = _speakers(turns, rater, target)
     session = Session(_SESSION, turns, (_rating(rater, target, rating, score, scale, higher_is_better),))
     (episode,) = session.episodes()
-    if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
-        raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
-    if declared.attribution and mean_score != 0 and mean_score > episode.rating.low:
-        raise InputError(
-            f"mean_score = {mean_score:g} with attributions: how much a turn contributed, for better or worse, cannot "
-            "share out a score that may be below zero. Leave mean_score out, or give the lower end of the scale, "
-            f"{episode.rating.low:g}."
-        )
+    _check_constants(declared, episode, mean_score, spread)
     with nullcontext(asker) if asker is not None else asker_of(configuration) as lent:
         judged = judge_session(method, session, None, None, configuration, lent).judgements
     constraint = configuration.constraint
     if spread is None:
         spread = 1.0 if constraint == "soft" or declared.unprojected else _spread(declared, judged, episode)
-    table, projection = apply_constants(judged, [episode], mean_score, spread, declared, constraint)
+    return _result(episode, *apply_constants(judged, [episode], mean_score, spread, declared, constraint), method)
+
+
+def _result(episode: Episode, rewards: pa.Table, projection: Projection, method: str) -> Decomposition:
+    total = episode.score - projection.score_offset
     return Decomposition(
         method=method,
-        total=episode.score - projection.score_offset,
-        residual=projection.residuals[0].residual if projection.residuals else episode.score - projection.score_offset,
+        total=total,
+        residual=projection.residuals[0].residual if projection.residuals else total,
         spread=projection.spread,
-        messages=len(turns),
+        messages=len(episode.turns),
         turns=tuple(
-            TurnReward(row["turn"], target, row["reward"], row["raw_reward"], row["sd"], row["rationale"])
-            for row in table.to_pylist()
+            TurnReward(
+                row["turn"], episode.rating.target, row["reward"], row["raw_reward"], row["sd"], row["rationale"]
+            )
+            for row in rewards.to_pylist()
         ),
     )
+
+
+def _check_constants(method: Method, episode: Episode, mean_score: float, spread: float | None) -> None:
+    if not math.isfinite(mean_score) or not (spread is None or math.isfinite(spread)):
+        raise InputError(f"mean_score = {mean_score}, spread = {spread}: give finite numbers.")
+    if method.attribution and mean_score != 0 and mean_score > episode.rating.low:
+        raise InputError(
+            f"mean_score = {mean_score:g} with attributions: how much a turn contributed, for better or worse, cannot "
+            "share out a score that may be below zero. Leave mean_score out, or give the lower end of the scale, "
+            f"{episode.rating.low:g}."
+        )
 
 
 def _declared(name: str, settings: DecomposeSettings) -> Method:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY, REWARDS
 from corpus.session import Episode, EpisodeKey
-from corpus.splitting.splits import sessions_in
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.methods import Method
 from decompose.prompting.reply import LARGEST
 from decompose.shapley.scaled import HIGHEST, are_equal, min_max
@@ -100,8 +100,7 @@ class _Table:
 
 def project(
     judgements: pa.Table,
-    episodes: Mapping[EpisodeKey, Episode] | Iterable[Episode],
-    splits: pa.Table,
+    episodes: SplitEpisodes,
     target: Literal["relative", "score"],
     method: Method,
     constraint: Constraint = "exact",
@@ -130,10 +129,9 @@ def project(
     ----------
     judgements : pa.Table
         REWARDS schema, one method and one seed, ``raw_reward`` filled (null where there is no value).
-    episodes : mapping or iterable of Episode
-        All episodes of the corpus; those without judgements (quarantined) count for the training mean only.
-    splits : pa.Table
-        SPLITS schema; the constants come from the sessions in ``train``.
+    episodes : SplitEpisodes
+        All episodes of the corpus; those without judgements (quarantined) count for the training mean only. The
+        constants come from the sessions in ``train``.
     target : str
         ``relative``: score_offset is the mean of the training scores, of attributions the lower end of the scale;
         ``score``: it is 0, as in the paper.
@@ -158,19 +156,17 @@ def project(
         Judgements of an unknown episode, of other turns than the target's, twice the same, or not finite; attributions
         below zero.
     """
-    known = list(episodes.values() if isinstance(episodes, Mapping) else episodes)
-    ordered = _ordered(judgements, known, method)
-    trained = sessions_in(splits, "train")
-    scores = [episode.score for episode in known if episode.session_id in trained and episode.target_turns]
+    ordered = _ordered(judgements, episodes.all, method)
+    scores = [episode.score for episode in episodes.of("train") if episode.target_turns]
     if not scores:
         raise InputError(
             "no training episode to take the mean score from: the split 'train' holds no rated session. Give `split` "
             "more sessions or a larger training share."
         )
     mean = math.fsum(scores) / len(scores)
-    offset = _lowest(known) if method.attribution else mean
+    offset = _lowest(episodes.all) if method.attribution else mean
     offset = offset if target == "relative" else 0.0
-    spread = 1.0 if method.reward_units else _spread(ordered, mean, trained)
+    spread = 1.0 if method.reward_units else _spread(ordered, mean, episodes.sessions("train"))
     return _applied(judgements, ordered, offset, spread, method, constraint)
 
 

@@ -10,9 +10,9 @@ True
 
 From the ground up: `presets` (published settings), `settings`, `figure` (an estimate, or why there is none), `held_out`
 (the test episodes, and values on their turns), `bootstrap` (intervals), `baselines`, `turn_labels`; `figures` (a file
-each); `rests` (on how many sessions a method rests), `evaluation` (the result), `bench` (all figures of a group of
-methods), `computed` (truth that nobody judged), `power` and `caution` (what they cannot tell), `evaluate`, `table` (as
-text); `stability` and `stability_table` (an audit's result).
+each); `rests` (on how many sessions a method rests), `inputs` (what is evaluated, and by what), `evaluation` (the
+result), `bench` (all figures of a group of methods), `computed` (truth that nobody judged), `power` and `caution` (what
+they cannot tell), `evaluate`, `table` (as text); `stability` and `stability_table` (an audit's result).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evaluation.evaluation import Evaluation, MethodFigures, PairedDifference
     from evaluation.figure import Estimate, Missing
     from evaluation.held_out import AlignedValues, HeldOut
+    from evaluation.inputs import Evidence, MethodRemarks, MethodValues
     from evaluation.settings import EvaluationSettings
     from evaluation.table import render, render_markdown
 
@@ -35,8 +36,11 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "EvaluationSettings",
+    "Evidence",
     "HeldOut",
     "MethodFigures",
+    "MethodRemarks",
+    "MethodValues",
     "Missing",
     "PairedDifference",
     "render",
@@ -48,8 +52,11 @@ _HOMES = {
     "Estimate": "evaluation.figure",
     "Evaluation": "evaluation.evaluation",
     "EvaluationSettings": "evaluation.settings",
+    "Evidence": "evaluation.inputs",
     "HeldOut": "evaluation.held_out",
     "MethodFigures": "evaluation.evaluation",
+    "MethodRemarks": "evaluation.inputs",
+    "MethodValues": "evaluation.inputs",
     "Missing": "evaluation.figure",
     "PairedDifference": "evaluation.evaluation",
     "render": "evaluation.table",

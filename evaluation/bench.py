@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from corpus.session import EpisodeKey
 from evaluation.bootstrap import Sampled, estimate
@@ -19,6 +18,7 @@ from evaluation.figures.global_loss import global_loss
 from evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from evaluation.figures.sum_residual import residual_of, residual_told, sum_residual
 from evaluation.held_out import AlignedValues
+from evaluation.inputs import Evidence
 from evaluation.settings import EvaluationSettings
 from evaluation.turn_labels import TurnLabels, read_labels
 from foundation.arrays import Floats
@@ -46,18 +46,16 @@ class Bench:
     def of(
         cls,
         aligned: AlignedValues,
-        features: pa.Table | None,
-        labels: pa.Table | None,
+        seen: Evidence,
         settings: EvaluationSettings,
-        frames: pa.Table | None = None,
     ) -> Bench:
-        """Read faces and ``labels`` (of people, or of one computation) on their turns; None where there are none."""
+        """Read faces and labels on their turns; labels are those of people, or of one computation."""
         if not aligned.held.episodes:
             return cls(aligned, NO_EPISODES, NO_EPISODES, settings)
         return cls(
             aligned,
-            happy_turns(features, aligned.held, settings, frames),
-            read_labels(labels, aligned.held, settings),
+            happy_turns(seen.utterance_features, aligned.held, settings, seen.frames),
+            read_labels(seen.turn_labels, aligned.held, settings),
             settings,
         )
 

@@ -14,6 +14,7 @@ from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.evaluation import ComputedAgreement, MethodAgreement, PairedDifference
 from evaluation.figure import Estimate
 from evaluation.held_out import AlignedValues
+from evaluation.inputs import Evidence
 from evaluation.settings import EvaluationSettings
 
 FIGURES = {"spearman": "computed_spearman", "auc": "computed_auc"}
@@ -49,7 +50,7 @@ def computed_agreements(
 def _agreement(
     by: str, labels: pa.Table, scored: AlignedValues, decomposed: Sequence[AlignedValues], settings: EvaluationSettings
 ) -> ComputedAgreement:
-    models, *others = [Bench.of(aligned, None, labels, settings) for aligned in (scored, *decomposed)]
+    models, *others = [Bench.of(aligned, Evidence(turn_labels=labels), settings) for aligned in (scored, *decomposed)]
     rows = [_rows(bench, alone=number > 0) for number, bench in enumerate(others)]
     of_models = _rows(models)
     divided = [row for bench, figures in zip(others, rows, strict=True) for row in _estimates(bench, figures)]

@@ -14,7 +14,8 @@ Twenty conversations of two turns each, and a reward model that gives each turn 
 ... ]
 >>> scores = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
 >>> splits = pa.table([[e.session_id for e in episodes], ["train", "test"] * 10], schema=SPLITS.arrow)
->>> evaluation = evaluate(scores, scores[:0], {"half": 0.0}, episodes, splits, None, None, EvaluationSettings())
+>>> values = MethodValues(scores, rewards=scores[:0], offsets={"half": 0.0})
+>>> evaluation = evaluate(values, SplitEpisodes(episodes, splits), Evidence(), EvaluationSettings())
 >>> evaluation.reward_models[0].method, evaluation.reward_models[0].global_loss.value
 ('half', 0.0)
 >>> from evaluation.table import render
@@ -25,16 +26,15 @@ Twenty conversations of two turns each, and a reward model that gives each turn 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import combinations
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus.labellers import peoples_labels
 from corpus.session import Episode
-from corpus.splitting.splits import sessions_in
+from corpus.splitting.episodes import SplitEpisodes
 from evaluation import baselines
 from evaluation.bench import Bench, Figures
 from evaluation.bootstrap import Sampled, paired_difference
@@ -43,34 +43,53 @@ from evaluation.computed import computed_agreements
 from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from evaluation.figure import Estimate, Missing
 from evaluation.figures.consistency import consistency
-from evaluation.figures.sum_residual import Residuals
 from evaluation.held_out import AlignedValues, HeldOut, align
-from evaluation.rests import Unjudged, rests_on
+from evaluation.inputs import Evidence, MethodRemarks, MethodValues
+from evaluation.rests import rests_on
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from foundation.errors import InputError
 
 THE_MEAN = Missing("it is the Mean baseline")
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 COMPARED = ("global_loss", "local_difference", "spearman", "auc")
 
 
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """What all methods are judged on, and the training scores that constant predictions know."""
+
+    held: HeldOut
+    seen: Evidence
+    settings: EvaluationSettings
+    training: Sequence[float]
+
+    def bench(self, values: pa.Table) -> Bench:
+        """For the methods of ``values``, on the turns that all of them have values for."""
+        return Bench.of(AlignedValues.of(values, self.held), self.seen, self.settings)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Methods on their common turns, and the figures of each and of the constant predictions beside them."""
+
+    bench: Bench
+    methods: Mapping[str, Figures]
+    baselines: Mapping[str, Figures]
+
+    @property
+    def mean(self) -> Figures:
+        return self.baselines[baselines.MEAN]
+
+    def compared(self, among: str, own_units: Collection[str]) -> list[PairedDifference]:
+        return _compare(self.bench, among, {**self.methods, **self.baselines}, own_units)
+
+
 def evaluate(
-    scores: pa.Table,
-    rewards: pa.Table,
-    offsets: Mapping[str, float],
-    episodes: Sequence[Episode],
-    splits: pa.Table,
-    utterance_features: pa.Table | None,
-    turn_labels: pa.Table | None,
+    values: MethodValues,
+    episodes: SplitEpisodes,
+    evidence: Evidence,
     settings: EvaluationSettings,
-    samples: pa.Table | None = None,
-    frames: pa.Table | None = None,
-    own_units: Collection[str] = (),
-    notes: Sequence[str] = (),
-    unjudged: Unjudged = NOTHING,
-    unjudged_locally: Unjudged = NOTHING,
-    residuals: Residuals = NOTHING,
+    remarks: MethodRemarks | None = None,
 ) -> Evaluation:
     """Every figure of every method on the test split, with intervals, baselines and paired comparisons.
 
@@ -79,36 +98,8 @@ def evaluate(
 
     Parameters
     ----------
-    scores : pa.Table
-        REWARDS schema: ``reward`` is a reward model's r_theta(s_t, a_t); ``method`` is what it was taught by.
-    rewards : pa.Table
-        REWARDS schema: the decompositions themselves, projected onto the score.
-    offsets : mapping of str to float
-        Method to what its reward model adds to a session's summed rewards (the training mean, or 0).
-    episodes : Sequence of Episode
-        All episodes of one rating, of all splits.
-    splits : pa.Table
-        SPLITS schema; ``train`` gives the baselines, ``test`` is what is compared.
-    utterance_features : pa.Table or None
-        For the local difference; None without recordings.
-    turn_labels : pa.Table or None
-        For the agreement with people and, apart from it, with what was computed; None where there are none.
-    samples : pa.Table or None
-        SAMPLES schema, of all splits; None where no method was asked more than once.
-    frames : pa.Table or None
-        FRAMES schema, for the local difference by the most probable emotion (``settings.happy_by = "mode"``).
-    own_units : collection of str
-        Methods whose rewards are in units of their own: they are never called the best, and their local difference is
-        compared with none.
-    notes : Sequence of str
-        Sentences about the methods that are to stand below the tables.
-    unjudged, unjudged_locally : mapping of str to collection of EpisodeKey
-        Episodes that gave a method, or the local part of its objective, nothing to judge by: they are no failure, and
-        the other methods are compared on them all the same.
-    residuals : mapping of str to sequence of mapping
-        What is missing from the sums of a method's own values, one mapping a seed, as the projection tells it: it alone
-        knows what a null counts as, and what a prompt was asked to hand out. Found from the values where it is not
-        given.
+    episodes : SplitEpisodes
+        All episodes of one rating; ``train`` gives the baselines, ``test`` is what is compared.
 
     Raises
     ------
@@ -116,53 +107,67 @@ def evaluate(
         No test or no training episode, episodes of several ratings, a reward model without an offset, two rewards
         for one turn, ``happy_by = "mode"`` with features and no frames.
     """
-    rating = _one_rating(episodes)
-    test, training = _of_split(episodes, splits, "test"), _of_split(episodes, splits, "train")
+    remarks = remarks or MethodRemarks()
+    rating = _one_rating(episodes.all)
+    test, training = _of_split(episodes, "test"), _of_split(episodes, "train")
     held = HeldOut.of(test)
     if not held.episodes:
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
-    judged = None if turn_labels is None else peoples_labels(turn_labels)
-    rests = rests_on(unjudged, unjudged_locally, training, test)
-    partial = [name for name, episodes_ in unjudged.items() if episodes_]
-    of_some = pc.is_in(rewards["method"], pa.array(partial, pa.string()))
-    everywhere = rewards.filter(pc.invert(of_some))
-    scored, decomposed = AlignedValues.of(scores, held), AlignedValues.of(everywhere, held)
-    bench = Bench.of(scored, utterance_features, judged, settings, frames)
-    models = _models(bench, offsets)
-    known = [episode.score for episode in training]
-    constant = _baselines(bench, bench.model, known)
-    of_decomposers = Bench.of(decomposed, utterance_features, judged, settings, frames)
-    decomposers = _decompositions(of_decomposers, align(everywhere, decomposed.held, "raw_reward"), offsets, residuals)
-    decompositions = list(_summarise(of_decomposers, decomposers, constant[baselines.MEAN]))
-    of_some_alone = [AlignedValues.of(rewards.filter(pc.field("method") == name), held) for name in partial]
-    for own in of_some_alone:  # On the episodes that each could judge, which are not the others'.
-        alone = Bench.of(own, utterance_features, judged, settings, frames)
-        figures = _decompositions(alone, align(rewards, own.held, "raw_reward"), offsets, residuals)
-        decompositions += _summarise(alone, figures, constant[baselines.MEAN])
-    undivided = _baselines(of_decomposers, of_decomposers.undivided, known)
+    ground = _Ground(held, _by_people(evidence), settings, [episode.score for episode in training])
+    models, divided = _reward_models(values, ground), _everywhere(values, remarks.partial, ground)
+    partial = [_alone(name, values, ground) for name in remarks.partial]
+    scored, decomposed = models.bench.aligned, divided.bench.aligned
+    summaries = [_summarise(bench, of, models.mean) for bench, of in ((divided.bench, divided.methods), *partial)]
     return Evaluation(
         rating=rating,
         counts=_counts(test, training, held, scored, decomposed),
-        reward_models=_summarise(bench, models, constant[baselines.MEAN]),
-        baselines=_summarise(bench, constant, constant[baselines.MEAN]),
-        decompositions=tuple(sorted(decompositions, key=lambda row: row.method)),
-        decomposition_baselines=_summarise(of_decomposers, undivided, undivided[baselines.MEAN]),
+        reward_models=_summarise(models.bench, models.methods, models.mean),
+        baselines=_summarise(models.bench, models.baselines, models.mean),
+        decompositions=tuple(sorted(chain(*summaries), key=lambda row: row.method)),
+        decomposition_baselines=_summarise(divided.bench, divided.baselines, divided.mean),
         comparisons=(
-            *_compare(bench, "reward_models", {**models, **constant}, own_units),
-            *_compare(bench, "decompositions", {**decomposers, **undivided} if decomposers else {}, own_units),
+            *models.compared("reward_models", remarks.own_units),
+            *(divided.compared("decompositions", remarks.own_units) if divided.methods else ()),
         ),
-        faces=bench.face_counts(),
-        agreement=bench.agreement_counts(),
-        one_annotator=bench.one_annotator(),
-        human=bench.human(),
-        own_units=tuple(own_units),
-        rests=rests,
-        notes=tuple(notes),
-        warnings=cautions(held, scored, decomposed, _without(models, own_units), constant[baselines.MEAN], settings),
+        faces=models.bench.face_counts(),
+        agreement=models.bench.agreement_counts(),
+        one_annotator=models.bench.one_annotator(),
+        human=models.bench.human(),
+        own_units=tuple(remarks.own_units),
+        rests=rests_on(remarks.unjudged, remarks.unjudged_locally, training, test),
+        notes=tuple(remarks.notes),
+        warnings=cautions(held, scored, decomposed, _without(models.methods, remarks.own_units), models.mean, settings),
         settings=settings,
-        consistency=() if samples is None else consistency(samples),
-        computed=computed_agreements(turn_labels, scored, (decomposed, *of_some_alone), settings),
+        consistency=() if values.samples is None else consistency(values.samples),
+        computed=computed_agreements(
+            evidence.turn_labels, scored, (decomposed, *(bench.aligned for bench, _ in partial)), settings
+        ),
     )
+
+
+def _by_people(evidence: Evidence) -> Evidence:
+    """The same with the labels of people alone: those that were computed are never averaged with them."""
+    labels = evidence.turn_labels
+    return replace(evidence, turn_labels=None if labels is None else peoples_labels(labels))
+
+
+def _reward_models(values: MethodValues, ground: _Ground) -> _Group:
+    bench = ground.bench(values.scores)
+    return _Group(bench, _models(bench, values.offsets), _baselines(bench, bench.model, ground.training))
+
+
+def _everywhere(values: MethodValues, partial: Sequence[str], ground: _Ground) -> _Group:
+    """The decompositions but for ``partial`` ones, on their common episodes."""
+    of_some = pc.is_in(values.rewards["method"], pa.array(partial, pa.string()))
+    rewards = values.rewards.filter(pc.invert(of_some))
+    bench = ground.bench(rewards)
+    return _Group(bench, _decompositions(bench, rewards, values), _baselines(bench, bench.undivided, ground.training))
+
+
+def _alone(name: str, values: MethodValues, ground: _Ground) -> tuple[Bench, Mapping[str, Figures]]:
+    """One that judged some episodes alone, on those: they are not the others'."""
+    bench = ground.bench(values.rewards.filter(pc.field("method") == name))
+    return bench, _decompositions(bench, values.rewards, values)
 
 
 def _one_rating(episodes: Sequence[Episode]) -> str:
@@ -172,12 +177,11 @@ def _one_rating(episodes: Sequence[Episode]) -> str:
     return names[0] if names else ""
 
 
-def _of_split(episodes: Sequence[Episode], splits: pa.Table, split: str) -> list[Episode]:
-    session_ids = sessions_in(splits, split)
-    in_split = [episode for episode in episodes if episode.session_id in session_ids]
+def _of_split(episodes: SplitEpisodes, split: str) -> list[Episode]:
+    in_split = episodes.of(split)
     if not in_split:
         raise InputError(
-            f"no rated session is in the {split} split ({len(episodes)} rated in all). "
+            f"no rated session is in the {split} split ({len(episodes.all)} rated in all). "
             f"Rate more sessions, or give the {split} split a larger share."
         )
     return in_split
@@ -207,11 +211,10 @@ def _baselines(
     }
 
 
-def _decompositions(
-    bench: Bench, raw: Mapping[str, Floats], offsets: Mapping[str, float], residuals: Residuals
-) -> dict[str, Figures]:
+def _decompositions(bench: Bench, rewards: pa.Table, told: MethodValues) -> dict[str, Figures]:
+    raw = align(rewards, bench.aligned.held, "raw_reward")
     return {
-        method: bench.decomposition(rows, raw[method], offsets.get(method), residuals.get(method))
+        method: bench.decomposition(rows, raw[method], told.offsets.get(method), told.residuals.get(method))
         for method, rows in bench.aligned.values.items()
     }
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from corpus.session import Episode
 from decompose.learning.learned import learned
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import find_method
-from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from foundation.progress import Progress
 from reward_model.learning.dataset import turn_values
 from reward_model.learning.distil import training_figures
 from reward_model.learning.training import history_table
 from reward_model.model import RewardModel
-from reward_model.settings import RewardModelSettings
 
 
 @dataclass(frozen=True)
@@ -37,15 +34,10 @@ class DirectModel:
 def train_directly(
     method: str,
     called: str,
-    episodes: Sequence[Episode],
-    splits: pa.Table,
-    embeddings: pa.Table | None,
-    settings: DecomposeSettings,
-    model_settings: RewardModelSettings,
-    seed: int,
+    lessons: Lessons,
+    how: HowToLearn,
     out: Path,
     progress: Progress,
-    features: pa.Table | None = None,
     state: Path | None = None,
 ) -> DirectModel:
     """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
@@ -74,10 +66,10 @@ def train_directly(
         raise InputError(
             f"method {method!r} is no objective that a reward model could be trained on directly. Distil its rewards."
         )
-    found = learned(declared, episodes, splits, embeddings, settings, model_settings, seed, progress, features, state)
+    found = learned(declared, lessons, how, progress, state)
     model = found.training.model
     if type(model) is RewardModel:  # A subclass is another architecture, which `from_pretrained` does not make.
         model.save_pretrained(out, training_figures(found.history, found.training))
     rewards = found.rewards(scores_known=False)
-    scores = turn_values(found.history_windows, "reward", rewards, called, seed)
+    scores = turn_values(found.history_windows, "reward", rewards, called, how.seed)
     return DirectModel(scores, history_table(found.history), found.score_offset)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import torch
 
 from corpus.session import Episode
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.learning.local_values import local_values
 from decompose.learning.network import Task, network_of, rewards_of
 from decompose.methods import Method, find_method
@@ -24,7 +24,6 @@ from reward_model.learning.dataset import Dataset, read_turns, rows_of_split
 from reward_model.learning.loop import EpochRow, Training
 from reward_model.learning.objective import Batch, Objective
 from reward_model.learning.training import predict, train
-from reward_model.settings import RewardModelSettings
 
 
 @dataclass(frozen=True)
@@ -53,16 +52,7 @@ class Learned:
 
 
 def learned(
-    method: Method,
-    episodes: Sequence[Episode],
-    splits: pa.Table,
-    embeddings: pa.Table | None,
-    settings: DecomposeSettings,
-    model_settings: RewardModelSettings,
-    seed: int,
-    progress: Progress,
-    features: pa.Table | None = None,
-    state: Path | None = None,
+    method: Method, lessons: Lessons, how: HowToLearn, progress: Progress, state: Path | None = None
 ) -> Learned:
     """Train the network of ``method``, an objective, as `decompose.learning.fit.fit_decomposer` describes.
 
@@ -73,14 +63,14 @@ def learned(
     UnitError
         No training session, a score or loss that is not finite, no local value for any training turn.
     """
-    objective = _objective(method, settings)
-    reading = read_turns(episodes, embeddings, model_settings)
+    objective = _objective(method, how.settings)
+    reading = read_turns(lessons.episodes.all, lessons.embeddings, how.model)
     windows = reading.history_windows
-    train_rows = rows_of_split(windows, splits, "train")
-    validation_rows = rows_of_split(windows, splits, "validation")
-    mean, scores = _mean_and_scores(windows, episodes, train_rows)
+    train_rows = rows_of_split(windows, lessons.episodes.splits, "train")
+    validation_rows = rows_of_split(windows, lessons.episodes.splits, "validation")
+    mean, scores = _mean_and_scores(windows, lessons.episodes.all, train_rows)
     # R~ is what the rewards shall sum to: learned any other way, they would miss it by the mean.
-    expected = mean if settings.target == "score" else 0.0
+    expected = mean if how.settings.target == "score" else 0.0
     offset = mean - expected
     returns = scores - offset
     lengths = np.diff(windows.offsets).astype(np.float64)
@@ -88,12 +78,12 @@ def learned(
     if method.local is not None and train_rows:
         shares = (returns / lengths)[train_rows]
         turn_rewards = local_values(
-            find_method(method.local), windows, episodes, features, train_rows, shares, settings
+            find_method(method.local), windows, lessons.episodes.all, lessons.features, train_rows, shares, how.settings
         )
     of_training = returns[train_rows], lengths[train_rows]
-    network = network_of(objective, Task(reading, model_settings, seed, *of_training, expected, offset))
+    network = network_of(objective, Task(reading, how.model, how.seed, *of_training, expected, offset))
     data = Dataset(windows, network.inputs, torch.from_numpy(returns), turn_rewards, expected)
-    training = Training(network.model, objective, data, (train_rows, validation_rows), model_settings, seed)
+    training = Training(network.model, objective, data, (train_rows, validation_rows), how.model, how.seed)
     return Learned(training, train(training, progress, state), offset)
 
 

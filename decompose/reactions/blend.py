@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode, EpisodeKey
-from corpus.splitting.splits import sessions_in
+from corpus.splitting.episodes import SplitEpisodes
+from decompose.reactions.model import Fitted
 from decompose.reactions.pooled_ridge import fit
 from decompose.settings import BlendSettings
 from foundation.arrays import Floats, Null, filled
@@ -20,6 +21,7 @@ from reward_model.learning.dataset import row_places
 
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
+_OfEpisodes = Mapping[EpisodeKey, Floats]
 
 
 @dataclass(frozen=True)
@@ -35,18 +37,25 @@ class Agreement:
         ours, theirs = math.sqrt(max(0.0, self.reactions)), math.sqrt(max(0.0, self.judgements))
         return theirs / (theirs + ours) if theirs + ours > 0 else 0.5
 
+    def steps(self, weight: float) -> list[dict[str, object]]:
+        """Rows of the history: the ``weight`` that was taken, and both figures."""
+        figures = {
+            "weight of the judgements": weight,
+            "R^2 of the reactions": self.reactions,
+            "R^2 of the judgements": self.judgements,
+        }
+        return [{"step": 1, "metric": name, "value": value} for name, value in figures.items()]
+
 
 def blend(
     method: str,
-    episodes: Sequence[Episode],
-    splits: pa.Table,
-    reactions: pa.Table,
-    history: pa.Table,
+    episodes: SplitEpisodes,
+    reactions: Fitted,
     judgements: pa.Table,
     settings: BlendSettings,
     seed: int,
     null: Null = "mean",
-) -> tuple[pa.Table, pa.Table]:
+) -> Fitted:
     """Blend the worth of every reaction with what a language model judged.
 
     raw_t = (1 - w) z(v_t) + w z(j_t), with v the worth of the reaction, j the judgement, and z the distance from the
@@ -56,9 +65,9 @@ def blend(
 
     Parameters
     ----------
-    splits : pa.Table
-        SPLITS schema: ``train`` decides the weight.
-    reactions, history : pa.Table
+    episodes : SplitEpisodes
+        ``train`` decides the weight.
+    reactions : Fitted
         What `decompose.reactions.model.fit_reactions` gives.
     judgements : pa.Table
         REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
@@ -69,30 +78,19 @@ def blend(
 
     Returns
     -------
-    judgements : pa.Table
-        REWARDS schema with ``raw_reward`` in standard deviations; episodes that either source lacks are left out.
-    history : pa.Table
-        That of the reactions, then the weight and both agreements.
+    Fitted
+        Judgements in standard deviations, without those of episodes that either source lacks; the history of the
+        reactions, then the weight and both agreements.
 
     Raises
     ------
     UnitError
         No training session has both.
     """
-    ours = _values(reactions, episodes)
-    theirs = {key: filled(of, np.zeros(len(of), np.int64), null) for key, of in _values(judgements, episodes).items()}
-    both = [episode for episode in episodes if episode.key in ours and episode.key in theirs]
-    trained = sessions_in(splits, "train")
-    taught = [episode for episode in both if episode.session_id in trained]
-    if not taught:
-        raise UnitError(
-            f"method {method!r}: no training session has both a reaction and a language model's judgement. Look in "
-            "the quarantine table for what became of the judgements."
-        )
-    agreement = Agreement(
-        _explained(_best_loss(history), [e.score for e in episodes if e.key in ours and e.session_id in trained]),
-        _alone([float(theirs[episode.key].mean()) for episode in taught], [episode.score for episode in taught]),
-    )
+    ours = _values(reactions.judgements, episodes.all)
+    judged = _values(judgements, episodes.all)
+    theirs = {key: filled(of, np.zeros(len(of), np.int64), null) for key, of in judged.items()}
+    agreement = _agreement(method, episodes.of("train"), ours, theirs, _best_loss(reactions.history))
     weight = agreement.weight if settings.weight is None else settings.weight
     rows = [
         {
@@ -101,22 +99,35 @@ def blend(
             "seed": seed,
             "raw_reward": float(value),
         }
-        for episode in both
+        for episode in episodes.all
+        if episode.key in ours and episode.key in theirs
         for turn, value in zip(
             episode.target_turns,
             (1 - weight) * standardised(ours[episode.key]) + weight * standardised(theirs[episode.key]),
             strict=True,
         )
     ]
-    figures = {
-        "weight of the judgements": weight,
-        "R^2 of the reactions": agreement.reactions,
-        "R^2 of the judgements": agreement.judgements,
-    }
-    steps = pa.Table.from_pylist(
-        [{"step": 1, "metric": name, "value": v} for name, v in figures.items()], schema=HISTORY.arrow
+    steps = pa.Table.from_pylist(agreement.steps(weight), schema=HISTORY.arrow)
+    return Fitted(
+        pa.Table.from_pylist(rows, schema=REWARDS.arrow),
+        pa.concat_tables([reactions.history, steps]),
     )
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.concat_tables([history, steps])
+
+
+def _agreement(
+    method: str, training: Sequence[Episode], ours: _OfEpisodes, theirs: _OfEpisodes, loss: float
+) -> Agreement:
+    """How well each source predicts the training scores; ``loss`` is the least of the reactions' own."""
+    both = [episode for episode in training if episode.key in ours and episode.key in theirs]
+    if not both:
+        raise UnitError(
+            f"method {method!r}: no training session has both a reaction and a language model's judgement. Look in "
+            "the quarantine table for what became of the judgements."
+        )
+    return Agreement(
+        _explained(loss, [episode.score for episode in training if episode.key in ours]),
+        _alone([float(theirs[episode.key].mean()) for episode in both], [episode.score for episode in both]),
+    )
 
 
 def standardised(values: Floats) -> Floats:
@@ -128,7 +139,7 @@ def standardised(values: Floats) -> Floats:
     return distances
 
 
-def _values(table: pa.Table, episodes: Sequence[Episode]) -> Mapping[EpisodeKey, Floats]:
+def _values(table: pa.Table, episodes: Sequence[Episode]) -> _OfEpisodes:
     """``raw_reward`` of each held episode's target turns [shape=(T,)], NaN for null."""
     places = row_places(table)
     values = [math.nan if value is None else float(value) for value in table.column("raw_reward").to_pylist()]

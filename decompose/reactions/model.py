@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode
-from corpus.splitting.splits import sessions_in
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
@@ -23,6 +24,16 @@ EMBEDDING_SHARE = 4.0
 CUE_SHARE = 0.5
 FIRST = 0.1
 """Weight of a session's first target turn against the last one's 1.1."""
+
+
+class Fitted(NamedTuple):
+    """What a fit on a corpus gives.
+
+    ``judgements`` (REWARDS schema) have ``raw_reward``; ``history`` (HISTORY schema) a metric's value at each step.
+    """
+
+    judgements: pa.Table
+    history: pa.Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +57,12 @@ class ReactionModel:
 
 def fit_reactions(
     method: str,
-    episodes: Sequence[Episode],
-    splits: pa.Table,
+    episodes: SplitEpisodes,
     table: pa.Table,
     settings: ReactionSettings,
     seed: int,
     features: pa.Table | None = None,
-) -> tuple[pa.Table, pa.Table]:
+) -> Fitted:
     """Learn from the training sessions' scores what a reaction is worth, and judge every target turn by it.
 
     The model is w . x_t, with x_t the reply's embedding, its cues and the rater's behaviour; a session's score is the
@@ -65,8 +75,8 @@ def fit_reactions(
 
     Parameters
     ----------
-    splits : pa.Table
-        SPLITS schema: ``train`` is learnt from.
+    episodes : SplitEpisodes
+        ``train`` is learnt from.
     table : pa.Table
         `decompose.reactions.read.read_session` of all sessions.
     seed : int
@@ -76,18 +86,17 @@ def fit_reactions(
 
     Returns
     -------
-    judgements : pa.Table
-        REWARDS schema with ``raw_reward`` in units of the score; null for a turn that nobody replied to.
-    history : pa.Table
-        step (which power ``late``, from 1), metric, value.
+    Fitted
+        Judgements in units of the score, null for a turn that nobody replied to; the steps of the history are the
+        powers ``late``, from 1.
 
     Raises
     ------
     UnitError
         No training session, or a score that is not finite.
     """
-    reactions = arrange(table, episodes, features)
-    model = learn(reactions, sessions_in(splits, "train"), settings)
+    reactions = arrange(table, episodes.all, features)
+    model = learn(reactions, episodes.sessions("train"), settings)
     values = np.where(reactions.replied, model.values(reactions), np.nan).tolist()
     keys = [(*episode.key, turn) for episode in reactions.episodes for turn in episode.target_turns]
     rows = [
@@ -100,7 +109,7 @@ def fit_reactions(
         for key, value in zip(keys, values, strict=True)
     ]
     steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow)
+    return Fitted(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow))
 
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from corpus.session import Episode, Session
+    from corpus.splitting.episodes import SplitEpisodes
     from pipeline.config import Config
     from pipeline.engine.store import Artifact
 
@@ -80,6 +81,12 @@ class Inputs:
     def episodes(self, name: str | None) -> tuple[Episode, ...]:
         """All episodes of the rating ``name``, in the order of the sessions."""
         return tuple(episode for session in self.sessions for episode in session.episodes(name))
+
+    def split_episodes(self, name: str | None) -> SplitEpisodes:
+        """The same with their splits; raises UnitError where the stage `split` has made none."""
+        from corpus.splitting.episodes import SplitEpisodes
+
+        return SplitEpisodes(self.episodes(name), self.required("split", "splits"))
 
     def table(self, stage: str, name: str) -> pa.Table | None:
         """The tables ``name`` of all needed units of ``stage``, one below the other; None where there are none."""

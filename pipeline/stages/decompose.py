@@ -144,21 +144,17 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A decomposer learned on the corpus, and its judgements of every turn."""
     fix_threads(config)
     from decompose.learning.fit import fit_decomposer
+    from decompose.learning.lessons import HowToLearn, Lessons
 
-    judgements, history = fit_decomposer(
-        name_of(inputs.unit),
-        inputs.episodes(config.rating),
-        inputs.required("split", "splits"),
+    lessons = Lessons(
+        inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
-        config.decompose,
-        config.train_reward,
-        seed_of(inputs.unit),
-        work.progress,
         inputs.table("features", "utterance_features"),
-        reactions=inputs.table("react", "reactions"),
-        state=work.training_state,
-        judgements=inputs.table("judge", "judgements"),
+        inputs.table("react", "reactions"),
+        inputs.table("judge", "judgements"),
     )
+    how = HowToLearn(config.decompose, config.train_reward, seed_of(inputs.unit))
+    judgements, history = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
     return Outputs({"judgements": judgements, "history": history})
 
 
@@ -196,8 +192,7 @@ def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     # Episodes in quarantine go in too: the mean score is that of all training sessions, whatever the method.
     table, projection = project(
         judgements,
-        inputs.episodes(config.rating),
-        inputs.required("split", "splits"),
+        inputs.split_episodes(config.rating),
         config.decompose.target,
         method,
         config.decompose.constraint,

@@ -23,26 +23,28 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Every method's rewards and scores to the evaluation."""
     from decompose.notes import longest_episode, method_notes, own_units
     from evaluation.evaluate import evaluate
+    from evaluation.inputs import Evidence, MethodRemarks, MethodValues
 
-    episodes = inputs.episodes(config.rating)
-    offsets = _offsets(inputs)
-    evaluation = evaluate(
+    episodes = inputs.split_episodes(config.rating)
+    values = MethodValues(
         scores=inputs.required("train-reward", "scores"),
         rewards=inputs.required("rewards", "rewards"),
-        offsets=offsets,
-        episodes=episodes,
-        splits=inputs.required("split", "splits"),
-        utterance_features=inputs.table("features", "utterance_features"),
-        turn_labels=inputs.turn_labels,
-        settings=config.evaluate,
+        offsets=_offsets(inputs),
         samples=inputs.table("rewards", "samples"),
-        frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
-        own_units=own_units(config.decompose),
-        notes=(*method_notes(config.decompose, longest_episode(episodes)), *direct_notes(offsets)),
-        unjudged=_unjudged(inputs),
-        unjudged_locally=_unjudged_locally(inputs, config, episodes),
         residuals=_residuals(inputs),
     )
+    evidence = Evidence(
+        utterance_features=inputs.table("features", "utterance_features"),
+        turn_labels=inputs.turn_labels,
+        frames=_emotions(inputs) if config.evaluate.happy_by == "mode" else None,
+    )
+    remarks = MethodRemarks(
+        own_units=own_units(config.decompose),
+        notes=(*method_notes(config.decompose, longest_episode(episodes.all)), *direct_notes(values.offsets)),
+        unjudged=_unjudged(inputs),
+        unjudged_locally=_unjudged_locally(inputs, config, episodes.all),
+    )
+    evaluation = evaluate(values, episodes, evidence, config.evaluate, remarks)
     return Outputs(documents={"evaluation": evaluation.to_json()})
 
 

@@ -48,8 +48,7 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
     offset = float(projected.document("projection")["score_offset"])
     scores, history = train_reward_model(
         projected.table("rewards"),
-        inputs.episodes(config.rating),
-        inputs.required("split", "splits"),
+        inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         config.train_reward,
         seed_of(inputs.unit),
@@ -63,21 +62,17 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
     from decompose.learning.direct import train_directly
+    from decompose.learning.lessons import HowToLearn, Lessons
 
     name = name_of(inputs.unit)
-    trained = train_directly(
-        taught_by(name).method.name,
-        name,
-        inputs.episodes(config.rating),
-        inputs.required("split", "splits"),
+    lessons = Lessons(
+        inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
-        config.decompose,
-        config.train_reward,
-        seed_of(inputs.unit),
-        work.out / "model",
-        work.progress,
         inputs.table("features", "utterance_features"),
-        work.training_state,
+    )
+    how = HowToLearn(config.decompose, config.train_reward, seed_of(inputs.unit))
+    trained = train_directly(
+        taught_by(name).method.name, name, lessons, how, work.out / "model", work.progress, work.training_state
     )
     return trained.scores, trained.history, trained.score_offset
 

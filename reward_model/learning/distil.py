@@ -12,7 +12,8 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from corpus.session import Episode, EpisodeKey
+from corpus.session import EpisodeKey
+from corpus.splitting.episodes import SplitEpisodes
 from foundation.errors import UnitError
 from foundation.progress import Progress
 from reward_model.history_windows import HistoryWindows
@@ -26,8 +27,7 @@ from reward_model.settings import RewardModelSettings
 
 def train_reward_model(
     rewards: pa.Table,
-    episodes: Sequence[Episode],
-    splits: pa.Table,
+    episodes: SplitEpisodes,
     embeddings: pa.Table | None,
     settings: RewardModelSettings,
     seed: int,
@@ -43,8 +43,8 @@ def train_reward_model(
     rewards : pa.Table
         REWARDS schema, one method and one seed, ``reward`` filled. Episodes that it does not hold are scored, not
         learnt from.
-    splits : pa.Table
-        SPLITS schema: ``train`` is learnt from, ``validation`` stops the training.
+    episodes : SplitEpisodes
+        ``train`` is learnt from, ``validation`` stops the training; all of them are scored.
     embeddings : pa.Table, optional
         Of all turns, for a frozen backbone (`reward_model.network.embed.embed_session`); made here where it is None.
     score_offset : float
@@ -67,14 +67,14 @@ def train_reward_model(
         The backbone cannot be loaded.
     """
     method, taught_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
-    encoded = read_turns(episodes, embeddings, settings)
+    encoded = read_turns(episodes.all, embeddings, settings)
     windows = encoded.history_windows
     turn_rewards = _rewards_of_turns(windows, rewards)
     data = Dataset(windows, encoded.inputs, turn_rewards=turn_rewards)
     rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[windows.offsets[row]])}
-    train_rows = [row for row in rows_of_split(windows, splits, "train") if row in rewarded]
-    validation_rows = [row for row in rows_of_split(windows, splits, "validation") if row in rewarded]
-    if not train_rows and rows_of_split(windows, splits, "train"):
+    train_rows = [row for row in rows_of_split(windows, episodes.splits, "train") if row in rewarded]
+    validation_rows = [row for row in rows_of_split(windows, episodes.splits, "validation") if row in rewarded]
+    if not train_rows and rows_of_split(windows, episodes.splits, "train"):
         raise UnitError(
             f"no training session has rewards of {method!r} to learn from: they held nothing to judge by, or "
             "are in the quarantine table. Leave the method out, or give it what it needs (faces, replies)."

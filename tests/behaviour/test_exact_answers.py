@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.session import Episode
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.identity import configured
 from decompose.learning.ircr import IRCR
 from decompose.learning.rudder import RUDDER
@@ -75,7 +76,7 @@ def check(name: str, prompt: str, target: str, constraint: str, data: st.DataObj
     trained = splits(**{e.session_id: "train" for e in episodes})
 
     def projected(values, known=episodes, among=trained):
-        return project(judgements(values, name), known, among, chosen.target, method, chosen.constraint)
+        return project(judgements(values, name), SplitEpisodes(known, among), chosen.target, method, chosen.constraint)
 
     zeros = {e: [0.0] * len(e.target_turns) for e in episodes}
     offset = projected(zeros)[1].score_offset
@@ -121,6 +122,6 @@ def test_the_property_sees_a_residual_that_is_off_by_the_mean() -> None:
     relative = {episodes[0]: [0.5, 0.5], episodes[1]: [-0.25] * 4}
     method = METHODS["rudder"]
     _, projection = project(
-        judgements(relative, "rudder"), episodes, splits(a="train", b="train"), "score", method, "exact"
+        judgements(relative, "rudder"), SplitEpisodes(episodes, splits(a="train", b="train")), "score", method, "exact"
     )
     assert [missing.residual for missing in projection.residuals] == [3.0, 3.0]

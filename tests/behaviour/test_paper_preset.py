@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import BartModel, LlamaConfig, LlamaForCausalLM
 
+from corpus.splitting.episodes import SplitEpisodes
 from reward_model.learning.distil import train_reward_model
 from reward_model.model import RewardModel
 from reward_model.settings import RewardModelSettings
@@ -52,8 +53,8 @@ def trained(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", counted)
         train_reward_model(
-            rewards_of(EPISODES, values_of(EPISODES)), EPISODES, splits_of(EPISODES, 0.8, 0.0), None, settings, 0, 0.0,
-            folder / "model", ignore,
+            rewards_of(EPISODES, values_of(EPISODES)), SplitEpisodes(EPISODES, splits_of(EPISODES, 0.8, 0.0)), None,
+            settings, 0, 0.0, folder / "model", ignore,
         )  # fmt: skip
     return folder, rates
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from corpus.corpus import Corpus
 from corpus.importers.uss import import_corpus
+from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
 from evaluation.figure import Estimate
+from evaluation.inputs import Evidence, MethodValues
 from evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import rewards, splits
 from tests.shared import shared
@@ -23,13 +25,9 @@ def test_uss_gives_the_known_agreement_with_people() -> None:
     table = rewards(episodes, values, "sentiment")
     ids = [e.session_id for e in episodes]
     found = evaluate(
-        table,
-        table,
-        {"sentiment": 3.0},
-        episodes,
-        splits(train=ids[:1], test=ids[1:]),
-        None,
-        corpus.turn_labels,
+        MethodValues(table, table, {"sentiment": 3.0}),
+        SplitEpisodes(episodes, splits(train=ids[:1], test=ids[1:])),
+        Evidence(turn_labels=corpus.turn_labels),
         EvaluationSettings(bootstrap=100, random_draws=1),
     )
     (sentiment,) = found.decompositions

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.schema import EPISODE_KEY, REWARDS
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.methods import Method, find_method
 from decompose.projection import project
 from decompose.prompting.reply import parse_reply
@@ -22,6 +23,7 @@ IN_UNITS = {
 JUDGED = IN_UNITS[False, "mean"]
 A, B, C = of_length("a", 4.0, 2), of_length("b", 2.0, 4), of_length("c", 5.0, 3)
 SPLITS = splits(a="train", b="train", c="test")
+ALL, BOTH = SplitEpisodes([A, B, C], SPLITS), SplitEpisodes([A, B], SPLITS)
 VALUES = {A: [1.0, 3.0], B: [0.0, 0.0, 2.0, 2.0], C: [1.0, 2.0, 3.0]}
 
 
@@ -42,7 +44,7 @@ def test_sums_are_exact_for_any_judgements(data):
     shuffled = given_.take(data.draw(st.permutations(range(given_.num_rows))))
     trained = splits(**{e.session_id: "train" if i % 2 == 0 else "test" for i, e in enumerate(episodes)})
 
-    table, projection = project(shuffled, episodes, trained, target, method)
+    table, projection = project(shuffled, SplitEpisodes(episodes, trained), target, method)
 
     # What a method could say nothing of at all has no rewards.
     silent = {e.session_id for e in episodes if method.null == "mean" and set(values[e]) == {None}}
@@ -56,7 +58,7 @@ def test_sums_are_exact_for_any_judgements(data):
 
 
 def test_the_formula_is_the_design_s():
-    table, projection = project(judgements(VALUES), [A, B, C], SPLITS, "relative", JUDGED)
+    table, projection = project(judgements(VALUES), ALL, "relative", JUDGED)
     assert projection.score_offset == 3.0
     # Between: sd of (4-3)/2 and (2-3)/4; within: six deviations of 1, so s = 0.375.
     assert projection.spread == pytest.approx(0.375)
@@ -67,23 +69,26 @@ def test_the_formula_is_the_design_s():
 
 
 def test_rewards_vary_within_dialogues_as_shares_do_between():
-    table, _ = project(judgements({A: VALUES[A], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+    table, _ = project(judgements({A: VALUES[A], B: VALUES[B]}), BOTH, "relative", JUDGED)
     centred = [r - np.mean(rewards_of(table, e)) for e in (A, B) for r in rewards_of(table, e)]
     assert np.sqrt(np.mean(np.square(centred))) == pytest.approx(np.std([1 / 2, -1 / 4]))
 
 
 def test_the_constants_come_from_the_training_split_alone():
-    _, projection = project(judgements(VALUES), [A, B, C], SPLITS, "relative", JUDGED)
+    _, projection = project(judgements(VALUES), ALL, "relative", JUDGED)
     other = of_length("c", 1.0, 3)
     _, changed = project(
-        judgements({A: VALUES[A], B: VALUES[B], other: [9.0, -9.0, 5.0]}), [A, B, other], SPLITS, "relative", JUDGED
+        judgements({A: VALUES[A], B: VALUES[B], other: [9.0, -9.0, 5.0]}),
+        SplitEpisodes([A, B, other], SPLITS),
+        "relative",
+        JUDGED,
     )
     assert (projection.score_offset, projection.spread) == (changed.score_offset, changed.spread)
 
 
 def test_the_paper_s_variant_keeps_the_numbers_and_spreads_what_is_missing():
     method = IN_UNITS[True, "zero"]
-    table, projection = project(judgements({A: [3.0, None], B: [1.0, 1.0, 0.0, 0.0]}), [A, B], SPLITS, "score", method)
+    table, projection = project(judgements({A: [3.0, None], B: [1.0, 1.0, 0.0, 0.0]}), BOTH, "score", method)
     assert (projection.score_offset, projection.spread) == (0.0, 1.0)
     assert [residual.residual for residual in projection.residuals] == [1.0, 0.0]
     assert rewards_of(table, A) == [3.5, 0.5]
@@ -93,7 +98,7 @@ def test_the_paper_s_variant_keeps_the_numbers_and_spreads_what_is_missing():
 def test_a_turn_without_a_value_counts_as_the_method_says():
     table = judgements({A: [3.0, None], B: [1.0, 2.0, 3.0, None]})
     for null, expected in (("zero", 3.0), ("mean", 0.0)):
-        rewards, _ = project(table, [A, B], SPLITS, "relative", IN_UNITS[True, null])
+        rewards, _ = project(table, BOTH, "relative", IN_UNITS[True, null])
         first, second = rewards_of(rewards, A)
         assert first - second == pytest.approx(expected)
         assert rewards["raw_reward"].null_count == 2
@@ -101,64 +106,62 @@ def test_a_turn_without_a_value_counts_as_the_method_says():
 
 def test_an_episode_without_any_value_gets_no_rewards_and_is_told():
     given_ = judgements({A: [None, None], B: VALUES[B]})
-    table, projection = project(given_, [A, B], SPLITS, "relative", JUDGED)
+    table, projection = project(given_, BOTH, "relative", JUDGED)
     assert table.column("session_id").to_pylist() == ["b"] * 4
     assert projection.unjudged == (A.key,)
     assert projection.to_json()["unjudged"] == [dict(zip(EPISODE_KEY, A.key, strict=True))]
     assert [missing.session_id for missing in projection.residuals] == ["b"]
     # Its score counts for the mean all the same, and its turns decide nothing of the spread.
-    _, alone = project(judgements({B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+    _, alone = project(judgements({B: VALUES[B]}), BOTH, "relative", JUDGED)
     assert (projection.score_offset, projection.spread) == (alone.score_offset, alone.spread)
     assert "unjudged" not in alone.to_json()
 
 
 def test_a_null_that_means_zero_is_a_judgement_even_where_there_is_nothing_else():
-    table, projection = project(
-        judgements({A: [None, None], B: VALUES[B]}), [A, B], SPLITS, "relative", IN_UNITS[False, "zero"]
-    )
+    table, projection = project(judgements({A: [None, None], B: VALUES[B]}), BOTH, "relative", IN_UNITS[False, "zero"])
     assert rewards_of(table, A) == [0.5, 0.5]
     assert projection.unjudged == ()
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e5])
 def test_judgements_that_never_vary_give_equal_shares(value):
-    table, projection = project(judgements({A: [value] * 2, B: [value] * 4}), [A, B], SPLITS, "relative", JUDGED)
+    table, projection = project(judgements({A: [value] * 2, B: [value] * 4}), BOTH, "relative", JUDGED)
     assert projection.spread == 0.0
     assert rewards_of(table, A) == pytest.approx([0.5, 0.5])
 
 
 def test_the_spread_over_samples_is_put_in_units_of_reward():
-    table, projection = project(judgements(VALUES, sd=2.0), [A, B, C], SPLITS, "relative", JUDGED)
+    table, projection = project(judgements(VALUES, sd=2.0), ALL, "relative", JUDGED)
     assert table["sd"].to_pylist() == [2.0 * projection.spread] * 9
 
 
 def test_episodes_without_judgements_count_for_the_mean_only():
-    table, projection = project(judgements({B: VALUES[B]}), {e.key: e for e in (A, B, C)}, SPLITS, "relative", JUDGED)
+    table, projection = project(judgements({B: VALUES[B]}), ALL, "relative", JUDGED)
     assert projection.score_offset == 3.0
     assert table.num_rows == 4
     assert len(projection.residuals) == 1
 
 
 def test_without_judged_training_episodes_shares_are_equal():
-    table, projection = project(judgements({C: VALUES[C]}), [A, B, C], SPLITS, "relative", JUDGED)
+    table, projection = project(judgements({C: VALUES[C]}), ALL, "relative", JUDGED)
     assert projection.spread == 0.0
     assert rewards_of(table, C) == pytest.approx([2 / 3] * 3)
 
 
 def test_no_judgements_at_all_give_an_empty_table():
-    table, projection = project(REWARDS.arrow.empty_table(), [A, B], SPLITS, "relative", JUDGED)
+    table, projection = project(REWARDS.arrow.empty_table(), BOTH, "relative", JUDGED)
     assert (table.num_rows, projection.residuals) == (0, ())
 
 
 def test_the_same_input_gives_the_same_bytes():
-    one, two = (project(judgements(VALUES), [A, B, C], SPLITS, "relative", JUDGED) for _ in range(2))
+    one, two = (project(judgements(VALUES), ALL, "relative", JUDGED) for _ in range(2))
     assert one[0].equals(two[0])
     assert one[1] == two[1]
 
 
 def test_without_training_sessions_there_is_no_mean():
     with pytest.raises(InputError, match="no training episode"):
-        project(judgements(VALUES), [A, B, C], splits(a="test", b="test"), "relative", JUDGED)
+        project(judgements(VALUES), SplitEpisodes([A, B, C], splits(a="test", b="test")), "relative", JUDGED)
 
 
 def test_two_methods_at_once_are_refused():
@@ -166,27 +169,27 @@ def test_two_methods_at_once_are_refused():
 
     both = pa.concat_tables([judgements({A: VALUES[A]}), judgements({B: VALUES[B]}, "other")])
     with pytest.raises(ValueError, match="one method at a time"):
-        project(both, [A, B], SPLITS, "relative", JUDGED)
+        project(both, BOTH, "relative", JUDGED)
 
 
 def test_a_turn_that_is_judged_twice_is_refused():
     import pyarrow as pa
 
     with pytest.raises(UnitError, match="a turn of an episode twice"):
-        project(pa.concat_tables([judgements(VALUES)] * 2), [A, B, C], SPLITS, "relative", JUDGED)
+        project(pa.concat_tables([judgements(VALUES)] * 2), ALL, "relative", JUDGED)
 
 
 def test_missing_turns_and_strangers_are_named():
     with pytest.raises(UnitError, match=r"session a: judgements and utterances of SYSTEM differ at turns \[2\]"):
-        project(judgements(VALUES).slice(0, 1), [A], SPLITS, "relative", JUDGED)
+        project(judgements(VALUES).slice(0, 1), SplitEpisodes([A], SPLITS), "relative", JUDGED)
     with pytest.raises(UnitError, match=r"an episode that the corpus does not have: .*'c'"):
-        project(judgements(VALUES), [A, B], SPLITS, "relative", JUDGED)
+        project(judgements(VALUES), BOTH, "relative", JUDGED)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 2e6])
 def test_values_that_cannot_be_summed_are_named(value):
     with pytest.raises(UnitError, match="session a, turn 2: judgement"):
-        project(judgements({A: [0.0, value], B: VALUES[B]}), [A, B], SPLITS, "relative", JUDGED)
+        project(judgements({A: [0.0, value], B: VALUES[B]}), BOTH, "relative", JUDGED)
 
 
 SHARE, FRACTION = (
@@ -195,7 +198,7 @@ SHARE, FRACTION = (
 
 
 def test_attributions_share_out_the_score_and_keep_its_sum():
-    table, projection = project(judgements({A: [1.0, 3.0], B: [0.0] * 4}), [A, B], SPLITS, "score", SHARE)
+    table, projection = project(judgements({A: [1.0, 3.0], B: [0.0] * 4}), BOTH, "score", SHARE)
     assert rewards_of(table, A) == pytest.approx([1.0, 3.0])  # a / sum(a) * 4
     assert rewards_of(table, B) == pytest.approx([0.5] * 4)  # nothing contributed: all the same
     assert (projection.rule, projection.spread) == ("share", None)
@@ -206,7 +209,7 @@ def test_attributions_share_out_the_score_and_keep_its_sum():
 def test_a_larger_attribution_is_never_worse_whatever_the_score(method):
     at_mean = of_length("d", 3.0, 2)
     values = {A: [1.0, 3.0], B: [0.0, 0.0, 1.0, 3.0], at_mean: [1.0, 3.0]}
-    table, projection = project(judgements(values), [A, B, at_mean], SPLITS, "relative", method)
+    table, projection = project(judgements(values), SplitEpisodes([A, B, at_mean], SPLITS), "relative", method)
     assert projection.score_offset == 1.0  # The lower end of the scale.
     for episode in (A, B, at_mean):
         *_, smaller, larger = rewards_of(table, episode)
@@ -218,13 +221,13 @@ def test_a_larger_attribution_is_never_worse_whatever_the_score(method):
 
 def test_the_worst_score_leaves_attributions_nothing_to_share_out():
     worst = of_length("d", 1.0, 2)
-    table, _ = project(judgements({worst: [1.0, 3.0]}), [A, B, worst], SPLITS, "relative", SHARE)
+    table, _ = project(judgements({worst: [1.0, 3.0]}), SplitEpisodes([A, B, worst], SPLITS), "relative", SHARE)
     assert rewards_of(table, worst) == [0.0, 0.0]
 
 
 def test_the_published_attribution_and_what_is_missing_from_its_sum():
     values = {A: [1.0, 3.0], B: [3.0, 0.0, 2.0, 1.0]}
-    table, projection = project(judgements(values), [A, B], SPLITS, "score", FRACTION)
+    table, projection = project(judgements(values), BOTH, "score", FRACTION)
     assert projection.rule == "fraction"
     for episode, residual in zip((A, B), projection.residuals, strict=True):
         published = [a / 3 * episode.score for a in values[episode]]  # r = a/3 * G, Sotopia-RL
@@ -234,21 +237,19 @@ def test_the_published_attribution_and_what_is_missing_from_its_sum():
 
 
 def test_an_attribution_s_spread_is_in_units_of_reward():
-    table, _ = project(judgements({A: [1.0, 3.0], B: [1.0] * 4}, sd=0.5), [A, B], SPLITS, "relative", SHARE)
+    table, _ = project(judgements({A: [1.0, 3.0], B: [1.0] * 4}, sd=0.5), BOTH, "relative", SHARE)
     assert table["sd"].to_pylist() == pytest.approx([0.5 * 3 / 4] * 2 + [0.5 * 1 / 4] * 4)
 
 
 def test_an_attribution_below_zero_is_refused():
     with pytest.raises(UnitError, match="session a: attribution -1; attributions are 0 or more"):
-        project(judgements({A: [1.0, -1.0]}), [A, B], SPLITS, "score", SHARE)
+        project(judgements({A: [1.0, -1.0]}), BOTH, "score", SHARE)
 
 
 def test_the_soft_constraint_keeps_the_numbers_and_tells_what_is_missing():
     values = {A: [1.0, None], B: [0.0, 0.5, -1.0, 2.0]}
     for null, counts_as in (("mean", 1.0), ("zero", 0.0)):
-        table, projection = project(
-            judgements(values, sd=0.5), [A, B], SPLITS, "relative", IN_UNITS[False, null], "soft"
-        )
+        table, projection = project(judgements(values, sd=0.5), BOTH, "relative", IN_UNITS[False, null], "soft")
         assert (projection.rule, projection.spread, projection.score_offset) == ("soft", 1.0, 3.0)
         assert rewards_of(table, A) == [1.0, counts_as]
         assert rewards_of(table, B) == values[B]
@@ -265,7 +266,7 @@ def test_soft_rewards_and_their_residual_sum_to_the_target_for_any_judgements(da
     method = IN_UNITS[data.draw(st.booleans()), data.draw(st.sampled_from(["zero", "mean"]))]
     trained = splits(**{e.session_id: "train" for e in episodes})
     target = data.draw(st.sampled_from(["relative", "score"]))
-    table, projection = project(judgements(values), episodes, trained, target, method, "soft")
+    table, projection = project(judgements(values), SplitEpisodes(episodes, trained), target, method, "soft")
     judged = [e for e in episodes if e.key not in projection.unjudged]
     for episode, missing in zip(judged, projection.residuals, strict=True):
         given_ = [row for row in table.to_pylist() if row["session_id"] == episode.session_id]
@@ -283,7 +284,9 @@ def test_a_signal_alone_is_the_reward_under_every_target_and_constraint(data):
     }
     target, constraint = data.draw(st.sampled_from([(t, c) for t in ("relative", "score") for c in ("exact", "soft")]))
     trained = splits(**{e.session_id: "train" for e in episodes})
-    found, projection = project(judgements(values), episodes, trained, target, find_method("sentiment-raw"), constraint)
+    found, projection = project(
+        judgements(values), SplitEpisodes(episodes, trained), target, find_method("sentiment-raw"), constraint
+    )
     assert found["reward"].to_pylist() == found["raw_reward"].to_pylist()
     # L_GE of its reward model is (R - sum r)^2, Eq. 6: no training mean is added.
     assert (projection.rule, projection.spread, projection.score_offset) == ("soft", 1.0, 0.0)
@@ -295,10 +298,10 @@ def test_a_signal_alone_is_the_reward_under_every_target_and_constraint(data):
 def test_a_prompt_that_hands_out_the_score_is_held_to_the_score_whatever_rewards_sum_to(target):
     exact, short = [3.0, 1.0], [1.0, 0.5, 0.0, 0.0]
     given_ = judgements({A: exact, B: short})
-    table, projection = project(given_, [A, B], SPLITS, target, IN_UNITS[True, "zero"])
+    table, projection = project(given_, BOTH, target, IN_UNITS[True, "zero"])
     assert [residual.residual for residual in projection.residuals] == [0.0, 0.5]
     assert sum(rewards_of(table, A)) == A.score - projection.score_offset
-    soft, kept = project(given_, [A, B], SPLITS, target, IN_UNITS[True, "zero"], "soft")
+    soft, kept = project(given_, BOTH, target, IN_UNITS[True, "zero"], "soft")
     assert rewards_of(soft, A) == exact
     assert kept.score_offset == 0.0  # A reward model of these numbers adds no mean to their sum.
     assert kept.residuals == projection.residuals
@@ -306,11 +309,11 @@ def test_a_prompt_that_hands_out_the_score_is_held_to_the_score_whatever_rewards
 
 def test_soft_attributions_are_as_published_with_nothing_on_top():
     values = {A: [1.0, 3.0], B: [0.0] * 4}
-    table, projection = project(judgements(values), [A, B], SPLITS, "score", FRACTION, "soft")
+    table, projection = project(judgements(values), BOTH, "score", FRACTION, "soft")
     assert projection.rule == "soft fraction"
     assert rewards_of(table, A) == pytest.approx([4 / 3, 4.0])  # a/3 * G, Sotopia-RL
     assert [r.residual for r in projection.residuals] == pytest.approx([4.0 - 16 / 3, 2.0])
-    shared, projection = project(judgements(values), [A, B], SPLITS, "score", SHARE, "soft")
+    shared, projection = project(judgements(values), BOTH, "score", SHARE, "soft")
     assert (projection.rule, projection.spread) == ("soft share", None)
     assert rewards_of(shared, A) == pytest.approx([1.0, 3.0])
     assert rewards_of(shared, B) == [0.0] * 4
@@ -342,7 +345,9 @@ def test_whatever_a_model_replies_the_rewards_sum_to_the_target_or_the_reply_is_
     method, target = data.draw(st.sampled_from(units)), data.draw(st.sampled_from(["relative", "score"]))
     values = {episode: [answer.value for answer in answers], other: [1.0, 2.0]}
 
-    table, projection = project(judgements(values), [episode, other], splits(a="train", b="train"), target, method)
+    table, projection = project(
+        judgements(values), SplitEpisodes([episode, other], splits(a="train", b="train")), target, method
+    )
 
     kept = [row for row in table.to_pylist() if row["session_id"] == "a"]
     assert [row["turn"] for row in kept] == list(episode.target_turns)

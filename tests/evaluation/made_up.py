@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from corpus.schema import REWARDS, SPLITS, TURN_LABELS, UTTERANCE_FEATURES
 from corpus.session import Episode, Rating, Turn
+from corpus.splitting.episodes import SplitEpisodes
+from evaluation.evaluate import evaluate
+from evaluation.evaluation import Evaluation
+from evaluation.inputs import Evidence, MethodRemarks, MethodValues
 
 
 def episode(session_id: str, turns: int, score: float, rater: str = "user", target: str = "bot") -> Episode:
@@ -65,3 +71,13 @@ def corpus(sessions: int, seed: int = 0) -> tuple[list[Episode], dict[str, np.nd
     rng = np.random.default_rng(seed)
     hidden = {f"s{i:04d}": rng.normal(0.0, 3.0, size=rng.integers(4, 10)) for i in range(sessions)}
     return [episode(s, len(v), float(np.clip(50 + v.sum(), 0, 100))) for s, v in hidden.items()], hidden
+
+
+def evaluated(**inputs: Any) -> Evaluation:
+    """What `evaluate` says of the fields of its arguments, each by its own name."""
+    values, evidence, remarks = (
+        kind(**{field.name: inputs.pop(field.name) for field in fields(kind) if field.name in inputs})
+        for kind in (MethodValues, Evidence, MethodRemarks)
+    )
+    episodes = SplitEpisodes(inputs.pop("episodes"), inputs.pop("splits"))
+    return evaluate(values, episodes, evidence, remarks=remarks, **inputs)

@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation
 from evaluation.figure import Missing
 from evaluation.table import footnotes, grids, render
-from tests.evaluation.made_up import labels
+from tests.evaluation.made_up import evaluated, labels
 from tests.evaluation.test_evaluate import HIDDEN, inputs, people
 
 
@@ -24,7 +23,7 @@ def computed(by: str, sign: float = 1.0, name: str = "quality") -> pa.Table:
 
 
 def judged_by(*tables: pa.Table, **changes: object) -> Evaluation:
-    return evaluate(**inputs(turn_labels=pa.concat_tables(tables), **changes))
+    return evaluated(**inputs(turn_labels=pa.concat_tables(tables), **changes))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def both() -> Evaluation:
 
 
 def test_of_people_alone_nothing_is_new(both: Evaluation) -> None:
-    alone = evaluate(**inputs())
+    alone = evaluated(**inputs())
     assert alone.computed == () and "computed" not in alone.to_json()
     # People's figures are the same bits whatever was computed beside them.
     assert replace(both, computed=()) == alone

@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
 from evaluation.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
-from tests.evaluation.made_up import corpus, episode, features, labels, rewards, splits
+from tests.evaluation.made_up import corpus, episode, evaluated, features, labels, rewards, splits
 
 SETTINGS = EvaluationSettings(bootstrap=300, random_draws=5)
 EPISODES, HIDDEN = corpus(60)
@@ -71,7 +70,7 @@ def inputs(**changes: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def found() -> Evaluation:
-    return evaluate(**inputs())
+    return evaluated(**inputs())
 
 
 def of(methods: tuple[MethodFigures, ...], name: str) -> MethodFigures:
@@ -96,10 +95,10 @@ def test_a_residual_that_the_projection_tells_is_taken_even_where_a_value_is_nul
     rows = inputs()["rewards"].to_pylist()
     rows[-1]["raw_reward"] = next(row for row in rows if row["session_id"] == NAMES[40])["raw_reward"] = None
     table = pa.Table.from_pylist(rows, schema=inputs()["rewards"].schema)
-    found = evaluate(**inputs(rewards=table))
+    found = evaluated(**inputs(rewards=table))
     assert isinstance(of(found.decompositions, "near").sum_residual, Missing)
     told = {"near": [{e.key: -0.25 for e in EPISODES}]}
-    assert value(of(evaluate(**inputs(rewards=table, residuals=told)).decompositions, "near").sum_residual) == 0.25
+    assert value(of(evaluated(**inputs(rewards=table, residuals=told)).decompositions, "near").sum_residual) == 0.25
 
 
 def test_two_seeds_are_averaged_and_their_spread_is_given(found: Evaluation) -> None:
@@ -181,7 +180,7 @@ def test_counts(found: Evaluation) -> None:
 
 
 def test_the_document_is_stable_and_reads_back(found: Evaluation) -> None:
-    again = evaluate(**inputs())
+    again = evaluated(**inputs())
     assert again.to_json() == found.to_json()
     assert Evaluation.from_json(json.loads(json.dumps(found.to_json(), allow_nan=False))) == found
     assert json.dumps(found.to_json()) == json.dumps(found.to_json(), sort_keys=True)
@@ -192,7 +191,7 @@ def test_shuffled_rows_change_nothing(found: Evaluation) -> None:
     rng = np.random.default_rng(4)
     tables = ("scores", "rewards", "splits", "utterance_features", "turn_labels")
     shuffled = {name: plain[name].take(rng.permutation(plain[name].num_rows)) for name in tables}
-    result = evaluate(**inputs(**shuffled, episodes=EPISODES[::-1]))
+    result = evaluated(**inputs(**shuffled, episodes=EPISODES[::-1]))
     assert result.to_json() == found.to_json()
 
 
@@ -205,11 +204,11 @@ def test_other_splits_do_not_enter(found: Evaluation) -> None:
 
     plain = inputs()
     tables = ("scores", "rewards", "utterance_features", "turn_labels")
-    assert evaluate(**inputs(**{name: only_test(plain[name]) for name in tables})).to_json() == found.to_json()
+    assert evaluated(**inputs(**{name: only_test(plain[name]) for name in tables})).to_json() == found.to_json()
 
 
 def test_text_without_labels_leaves_out_what_it_cannot_give() -> None:
-    result = evaluate(**inputs(utterance_features=None, turn_labels=None))
+    result = evaluated(**inputs(utterance_features=None, turn_labels=None))
     assert isinstance(result.faces, Missing) and isinstance(result.agreement, Missing)
     near = of(result.reward_models, "near")
     assert isinstance(near.global_loss, Estimate)
@@ -219,7 +218,7 @@ def test_text_without_labels_leaves_out_what_it_cannot_give() -> None:
 def test_a_method_without_any_test_session_does_not_take_the_others_away() -> None:
     plain = inputs()
     lost = rewards(EPISODES[:30], {s: HIDDEN[s] for s in NAMES[:30]}, "lost")
-    result = evaluate(**inputs(scores=pa.concat_tables([plain["scores"], lost])))
+    result = evaluated(**inputs(scores=pa.concat_tables([plain["scores"], lost])))
     assert [f.method for f in result.reward_models] == ["far", "near"]
     assert any("lost has no complete test episode" in warning for warning in result.warnings)
 
@@ -228,7 +227,7 @@ def test_partial_methods_shrink_the_common_set_and_this_is_said() -> None:
     plain = inputs()
     some = rewards(EPISODES, {s: HIDDEN[s] for s in NAMES[:50]}, "far")
     near = plain["scores"].filter(pa.array([m == "near" for m in plain["scores"]["method"].to_pylist()]))
-    result = evaluate(**inputs(scores=pa.concat_tables([near, some])))
+    result = evaluated(**inputs(scores=pa.concat_tables([near, some])))
     assert result.counts.scored_episodes == 15
     assert any("15 of 20 test episodes: far lacks 5" in warning for warning in result.warnings)
 
@@ -236,7 +235,7 @@ def test_partial_methods_shrink_the_common_set_and_this_is_said() -> None:
 def test_methods_without_a_common_episode_have_no_figures() -> None:
     one, other = ({s: HIDDEN[s] for s in NAMES[i : i + 5]} for i in (35, 40))
     scores = pa.concat_tables([rewards(EPISODES, one, "near"), rewards(EPISODES, other, "far")])
-    result = evaluate(**inputs(scores=scores))
+    result = evaluated(**inputs(scores=scores))
     assert result.counts.scored_episodes == 0
     assert isinstance(of(result.reward_models, "near").global_loss, Missing)
     assert isinstance(of(result.baselines, "Random").spearman, Missing)
@@ -244,26 +243,26 @@ def test_methods_without_a_common_episode_have_no_figures() -> None:
 
 def test_baselines_alone() -> None:
     nothing = rewards([], {})
-    result = evaluate(**inputs(scores=nothing, rewards=nothing, offsets={}))
+    result = evaluated(**inputs(scores=nothing, rewards=nothing, offsets={}))
     assert result.reward_models == () and result.decompositions == ()
     assert value(of(result.baselines, "Mean").global_loss) > 0
 
 
 def test_scores_without_variance_and_methods_too_close_are_warned_of() -> None:
     flat = [episode(s, len(HIDDEN[s]), 50.0) for s in NAMES]
-    result = evaluate(**inputs(episodes=flat))
+    result = evaluated(**inputs(episodes=flat))
     assert any("without variance" in warning for warning in result.warnings)
-    result = evaluate(**inputs(scores=rewards(EPISODES, guessed(), "near")))
+    result = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
     (warning,) = result.warnings
     assert "No reward model has a lower global loss than the Mean baseline; near comes nearest" in warning
     close = rewards(EPISODES, {s: v + 0.01 for s, v in noisy(3.0).items()}, "near")
     both = pa.concat_tables([rewards(EPISODES, noisy(3.0), "far"), close])
-    apart = evaluate(**inputs(scores=both)).warnings
+    apart = evaluated(**inputs(scores=both)).warnings
     assert any("20 test sessions do not tell" in w and "test sessions would" in w for w in apart), apart
 
 
 def test_a_single_test_session_has_no_intervals() -> None:
-    result = evaluate(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36])))
+    result = evaluated(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36])))
     loss = of(result.reward_models, "near").global_loss
     assert isinstance(loss, Estimate) and loss.low is None
     assert any("A single test session cannot tell near" in warning for warning in result.warnings)
@@ -280,7 +279,7 @@ def test_a_single_test_session_has_no_intervals() -> None:
 )
 def test_what_cannot_be_evaluated_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        evaluate(**inputs(**change))
+        evaluated(**inputs(**change))
 
 
 def test_several_ratings_are_refused() -> None:
@@ -289,7 +288,7 @@ def test_several_ratings_are_refused() -> None:
     e = EPISODES[0]
     other = replace(e, rating=replace(e.rating, name="trust"))
     with pytest.raises(InputError, match="liking, trust"):
-        evaluate(**inputs(episodes=[*EPISODES, other]))
+        evaluated(**inputs(episodes=[*EPISODES, other]))
 
 
 def test_test_episodes_without_target_turns_are_refused() -> None:
@@ -297,11 +296,11 @@ def test_test_episodes_without_target_turns_are_refused() -> None:
 
     mute = [replace(e, rating=replace(e.rating, target="nobody")) for e in EPISODES]
     with pytest.raises(InputError, match="no target utterance in any of the 20 test episodes"):
-        evaluate(**inputs(episodes=mute))
+        evaluated(**inputs(episodes=mute))
 
 
 def test_what_is_in_units_of_its_own_is_never_the_best_and_its_local_difference_is_compared_with_none() -> None:
-    found, plain = evaluate(**inputs(own_units=("near",))), evaluate(**inputs())
+    found, plain = evaluated(**inputs(own_units=("near",))), evaluated(**inputs())
     assert found.own_units == ("near",) and plain.own_units == ()
     assert of(found.reward_models, "near") == of(plain.reward_models, "near")
     pairs = {(c.figure, c.method, c.against) for c in found.comparisons}

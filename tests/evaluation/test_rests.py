@@ -3,12 +3,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation
 from evaluation.figure import Estimate
 from evaluation.rests import RestsOn, rests_on
 from evaluation.table import render
-from tests.evaluation.made_up import rewards
+from tests.evaluation.made_up import evaluated, rewards
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, inputs, of
 
 JUDGED = {name: HIDDEN[name] for name in NAMES[20:45]}
@@ -28,11 +27,11 @@ def test_sessions_are_counted_by_split() -> None:
 def found() -> Evaluation:
     table = pa.concat_tables([inputs()["rewards"], rewards(EPISODES, JUDGED, "faces", raw=JUDGED)])
     offsets = {**inputs()["offsets"], "faces": 0.0}
-    return evaluate(**inputs(rewards=table, offsets=offsets, unjudged=UNJUDGED))
+    return evaluated(**inputs(rewards=table, offsets=offsets, unjudged=UNJUDGED))
 
 
 def test_a_method_of_some_sessions_costs_the_others_none(found: Evaluation) -> None:
-    plain = evaluate(**inputs())
+    plain = evaluated(**inputs())
     assert of(found.decompositions, "near") == of(plain.decompositions, "near")
     assert (found.counts, found.comparisons, found.warnings) == (plain.counts, plain.comparisons, plain.warnings)
     assert [figures.method for figures in found.decompositions] == ["faces", "near"]
@@ -53,6 +52,6 @@ def test_a_method_without_a_single_test_session_has_no_row(found: Evaluation) ->
     only = {name: HIDDEN[name] for name in NAMES[:10]}
     table = pa.concat_tables([inputs()["rewards"], rewards(EPISODES, only, "faces", raw=only)])
     unjudged = {"faces": {e.key for e in EPISODES if e.session_id not in only}}
-    none = evaluate(**inputs(rewards=table, unjudged=unjudged))
+    none = evaluated(**inputs(rewards=table, unjudged=unjudged))
     assert [figures.method for figures in none.decompositions] == ["near"]
     assert "as a decomposition on 0 of 20 test sessions" in render(none)

@@ -6,16 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.evaluate import evaluate
 from evaluation.figure import Estimate
 from evaluation.table import footnotes, grids, render, render_markdown
 from foundation.numbers import NO_FIGURE
-from tests.evaluation.made_up import rewards, splits
+from tests.evaluation.made_up import evaluated, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
 
 def test_the_table_shows_every_method_aligned() -> None:
-    found = evaluate(**inputs())
+    found = evaluated(**inputs())
     text = render(found)
     models, decompositions, calibration = grids(found)
     assert models.header == ("Method", "Global loss", "Below Mean", "Local difference", "Spearman", "AUC")
@@ -37,12 +36,12 @@ def test_the_table_shows_every_method_aligned() -> None:
 
 
 def test_the_json_document_renders_alike() -> None:
-    found = evaluate(**inputs())
+    found = evaluated(**inputs())
     assert render(found.to_json()) == render(found)
 
 
 def test_columns_without_figures_are_dropped_with_the_reason() -> None:
-    found = evaluate(**inputs(utterance_features=None, turn_labels=None))
+    found = evaluated(**inputs(utterance_features=None, turn_labels=None))
     models = grids(found)[0]
     assert models.header == ("Method", "Global loss", "Below Mean")
     text = render(found)
@@ -53,17 +52,17 @@ def test_columns_without_figures_are_dropped_with_the_reason() -> None:
 
 def test_the_table_says_what_tells_a_happy_face_and_why() -> None:
     line = "Local difference by smile: no emotion model measured happiness."
-    found = evaluate(**inputs())
+    found = evaluated(**inputs())
     assert line in render(found).splitlines() and f"- {line}" in render_markdown(found).splitlines()
     smiles = inputs()["utterance_features"]
     measured = smiles.set_column(smiles.schema.get_field_index("feature"), "feature", [["happiness"] * len(smiles)])
-    text = render(evaluate(**inputs(utterance_features=measured)))
+    text = render(evaluated(**inputs(utterance_features=measured)))
     assert "Happy: happiness >= 0.5" in text and "Local difference by" not in text
 
 
 def test_notes_on_the_methods_stand_below_the_tables() -> None:
     note = "near: made up | for a test."
-    found = evaluate(**inputs(notes=[note]))
+    found = evaluated(**inputs(notes=[note]))
     assert note in render(found).splitlines() and render(found.to_json()) == render(found)
     assert r"- near: made up \| for a test." in render_markdown(found).splitlines()
 
@@ -72,15 +71,15 @@ def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_note
     huge = {session: values * 1000 for session, values in HIDDEN.items()}
     scores = pa.concat_tables([inputs()["scores"], rewards(EPISODES, huge, "signal-raw")])
     given = inputs(scores=scores, offsets={**inputs()["offsets"], "signal-raw": 0.0})
-    plain, noted = evaluate(**given), evaluate(**given, own_units=("signal-raw", "elsewhere"))
+    plain, noted = evaluated(**given), evaluated(**given, own_units=("signal-raw", "elsewhere"))
     column = [{row[0]: row[3] for row in grids(found)[0].rows}["near"] for found in (plain, noted)]
-    before = {row[0]: row[3] for row in grids(evaluate(**inputs()))[0].rows}["near"]
+    before = {row[0]: row[3] for row in grids(evaluated(**inputs()))[0].rows}["near"]
     assert column[1] == before != column[0]
     assert "signal-raw: rewards in units of their own" in render(noted) and "in units of their own" not in render(plain)
 
 
 def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
-    found = evaluate(**inputs())
+    found = evaluated(**inputs())
     test = set(NAMES[35:55])
     sides: dict[bool, list[float]] = {True: [], False: []}
     means = people().to_pandas().groupby(["session_id", "turn"])["value"].mean()
@@ -96,9 +95,9 @@ def test_the_human_row_is_the_local_difference_of_people_s_labels() -> None:
 
 def test_without_labels_or_faces_there_is_no_human_row() -> None:
     for missing in ("turn_labels", "utterance_features"):
-        text = render(evaluate(**inputs(**{missing: None})))
+        text = render(evaluated(**inputs(**{missing: None})))
         assert "Human" not in text
-    document = evaluate(**inputs()).to_json()
+    document = evaluated(**inputs()).to_json()
     del document["human"]
     assert "Human" not in render(document)  # of an earlier version
 
@@ -109,14 +108,14 @@ def test_the_sum_residual_is_shown_where_it_can_be() -> None:
         e.session_id: (e.score - TRAINING_MEAN) / len(v) + (2 * v - 2 * v.mean())
         for e, v in ((e, HIDDEN[e.session_id]) for e in EPISODES)
     }
-    found = evaluate(**inputs(rewards=rewards(EPISODES, shares, "near", raw=raw)))
+    found = evaluated(**inputs(rewards=rewards(EPISODES, shares, "near", raw=raw)))
     assert grids(found)[1].rows[0][1] != NO_FIGURE
-    assert grids(evaluate(**inputs()))[1].rows[0][1] == NO_FIGURE
+    assert grids(evaluated(**inputs()))[1].rows[0][1] == NO_FIGURE
     assert "no global loss" in render(found)
 
 
 def test_warnings_are_part_of_the_table() -> None:
-    found = evaluate(**inputs(scores=rewards(EPISODES, guessed(), "near")))
+    found = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
     assert "warning: No reward model has a lower global loss" in render(found)
     assert "> **Warning.** No reward model" in render_markdown(found)
 
@@ -125,7 +124,7 @@ def test_markdown_is_a_table_and_escapes_names() -> None:
     plain = inputs()
     odd = "a|b <script>"
     scores = pa.concat_tables([plain["scores"], rewards(EPISODES, HIDDEN, odd)])
-    text = render_markdown(evaluate(**inputs(scores=scores, offsets={**plain["offsets"], odd: TRAINING_MEAN})))
+    text = render_markdown(evaluated(**inputs(scores=scores, offsets={**plain["offsets"], odd: TRAINING_MEAN})))
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert rows[1].startswith("| --- |")
     assert any(row.startswith(r"| a\|b \<script\> |") for row in rows)
@@ -134,7 +133,7 @@ def test_markdown_is_a_table_and_escapes_names() -> None:
 
 def test_baselines_alone_make_a_table() -> None:
     nothing = rewards([], {})
-    found = evaluate(**inputs(scores=nothing, rewards=nothing, offsets={}))
+    found = evaluated(**inputs(scores=nothing, rewards=nothing, offsets={}))
     plain, calibration = grids(found)
     assert plain.title == "Baselines: 20 test sessions"
     assert calibration.header == ("Method", "Calibration error")
@@ -142,7 +141,7 @@ def test_baselines_alone_make_a_table() -> None:
 
 
 def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval() -> None:
-    for grid in grids(evaluate(**inputs())):
+    for grid in grids(evaluated(**inputs())):
         names = [row[0] for row in grid.rows]
         assert {"Mean", "Mode", "Random"} <= set(names)
         assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NO_FIGURE), grid.title
@@ -150,12 +149,12 @@ def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_inte
 
 def test_a_figure_without_an_interval_says_why() -> None:
     note = "A figure without an interval rests on a single session"
-    assert note in render(evaluate(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36]))))
-    assert note not in render(evaluate(**inputs()))
+    assert note in render(evaluated(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36]))))
+    assert note not in render(evaluated(**inputs()))
 
 
 def test_agreement_over_several_scores_of_a_session_is_not_called_one_over_sessions() -> None:
-    found = evaluate(**inputs())
+    found = evaluated(**inputs())
     counts = replace(found.counts, scored_episodes=found.counts.scored_sessions + 1)
     told, several = (" ".join(footnotes(each)) for each in (found, replace(found, counts=counts)))
     assert f"Spearman over {found.agreement.episodes} sessions (" in told

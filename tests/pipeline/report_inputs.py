@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from corpus.schema import DESCRIPTORS, REWARDS, SPLITS
 from corpus.session import Episode, Rating, Turn
+from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
+from evaluation.inputs import Evidence, MethodValues
 from evaluation.settings import EvaluationSettings
 from pipeline.report.page import ReportInputs, Sample
 from tests.evaluation.made_up import features, labels
@@ -99,13 +101,9 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
         (e.session_id, t, w, float(rng.integers(1, 6))) for e in episodes for t in e.target_turns for w in "xy"
     )
     evaluation = evaluate(
-        made_up_rewards(episodes, mean, 0.1, METHODS),
-        rewards,
-        dict.fromkeys(METHODS, mean),
-        episodes,
-        splits,
-        faces,
-        people,
+        MethodValues(made_up_rewards(episodes, mean, 0.1, METHODS), rewards, dict.fromkeys(METHODS, mean)),
+        SplitEpisodes(episodes, splits),
+        Evidence(faces, people),
         EvaluationSettings(bootstrap=200),
     )
     seen = [

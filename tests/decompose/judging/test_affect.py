@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import UTTERANCE_FEATURES
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.judging.affect import judge
 from decompose.judging.sessions import judge_session
 from decompose.methods import METHODS
@@ -92,7 +93,10 @@ def test_a_session_without_any_face_has_no_rewards() -> None:
     with Asker(settings.llm) as asker:
         found = {unseen: [j.value for j in judge(unseen, None, settings, asker)], seen: [0.2, 0.6]}
     table, projection = project(
-        judgements(found, "affect"), [seen, unseen], splits(a="train", b="train"), "relative", METHODS["affect"]
+        judgements(found, "affect"),
+        SplitEpisodes([seen, unseen], splits(a="train", b="train")),
+        "relative",
+        METHODS["affect"],
     )
     assert set(table.column("session_id").to_pylist()) == {"a"}
     assert projection.unjudged == (unseen.key,)

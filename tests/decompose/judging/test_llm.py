@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.session import Rating
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.asking import asker_of
 from decompose.identity import configured
 from decompose.judging.llm import requests_for
@@ -175,7 +176,7 @@ def test_four_good_turns_and_a_null_that_says_nothing_leave_the_null_at_the_mean
     other = judgements({episodes[1]: [0.0, 1.0]}, "llm")
     trained = splits(s1="train", s2="train")
     method = configured(METHODS["llm"], settings())
-    rewards, _ = project(pa.concat_tables([table, other]), episodes, trained, "relative", method)
+    rewards, _ = project(pa.concat_tables([table, other]), SplitEpisodes(episodes, trained), "relative", method)
     first, second, third, null = rewards.column("reward").to_pylist()[:4]
     assert first == third < second
     assert null == pytest.approx((first + second + third) / 3)

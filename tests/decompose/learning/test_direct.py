@@ -10,8 +10,10 @@ from torch import Tensor
 
 from corpus.schema import REWARDS
 from corpus.session import Episode
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.learning.direct import DirectModel, train_directly
 from decompose.learning.fit import fit_decomposer
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import METHODS, find_method
 from decompose.projection import project
 from decompose.settings import DecomposeSettings, RRDSettings
@@ -36,26 +38,14 @@ def direct(  # type: ignore[no-untyped-def]
     settings: DecomposeSettings = SETTINGS,
     **changes,
 ) -> DirectModel:
-    table, faces = signal_embeddings(episodes), faces_of(episodes)
-    return train_directly(
-        method,
-        f"{method}-direct",
-        episodes,
-        splits_of(episodes),
-        table,
-        settings,
-        small(**changes),
-        0,
-        out,
-        ignore,
-        faces,
-    )
+    lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), signal_embeddings(episodes), faces_of(episodes))
+    how = HowToLearn(settings, small(**changes), 0)
+    return train_directly(method, f"{method}-direct", lessons, how, out, ignore)
 
 
 def judged(method: str, settings: DecomposeSettings = SETTINGS, **changes: object):  # type: ignore[no-untyped-def]
-    table, faces = signal_embeddings(EPISODES), faces_of(EPISODES)
-    splits = splits_of(EPISODES)
-    return fit_decomposer(method, EPISODES, splits, table, settings, small(**changes), 0, ignore, faces)[0]
+    lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES), faces_of(EPISODES))
+    return fit_decomposer(method, lessons, HowToLearn(settings, small(**changes), 0), ignore).judgements
 
 
 def rewards(model: DirectModel) -> list[float]:
@@ -95,10 +85,10 @@ def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[
 def test_rrd_with_more_turns_than_a_dialogue_has_is_the_full_loss(tmp_path: Path) -> None:
     settings = small(epochs=1, batch=16, dropout=0.0)
     splits = splits_of(EPISODES, train=0.6, validation=0.0)
+    lessons = Lessons(SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES))
     trained = train_directly(
-        "rrd", "rrd-direct", EPISODES, splits, signal_embeddings(EPISODES), DecomposeSettings(), settings, 0, tmp_path,
-        ignore,
-    )  # fmt: skip
+        "rrd", "rrd-direct", lessons, HowToLearn(DecomposeSettings(), settings, 0), tmp_path, ignore
+    )
     assert trained.score_offset == pytest.approx(np.mean([e.score for e in EPISODES[:48]]))
     np.testing.assert_allclose(rewards(trained), full_loss_steps(settings, trained.score_offset), rtol=1e-4, atol=1e-5)
 
@@ -143,9 +133,9 @@ def test_it_finds_rewards_that_are_linear_in_the_text(tmp_path: Path, method: st
 @pytest.mark.parametrize("method", OF_TURNS)
 def test_it_is_not_what_its_own_rewards_teach(tmp_path: Path, method: str) -> None:
     trained, splits = direct(tmp_path / "direct", method), splits_of(EPISODES)
-    projected, projection = project(judged(method), EPISODES, splits, "relative", find_method(method))
+    projected, projection = project(judged(method), SplitEpisodes(EPISODES, splits), "relative", find_method(method))
     distilled, _ = train_reward_model(
-        projected, EPISODES, splits, signal_embeddings(EPISODES), small(), 0, projection.score_offset,
+        projected, SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES), small(), 0, projection.score_offset,
         tmp_path / "distilled", ignore,
     )  # fmt: skip
     assert projection.score_offset == pytest.approx(trained.score_offset)
@@ -180,18 +170,8 @@ def test_it_learns_what_the_target_says(tmp_path: Path, target: str) -> None:
 def test_it_is_saved_and_read_like_any_reward_model(tmp_path: Path) -> None:
     episodes = EPISODES[:12]
     settings = small(save_tiny(tmp_path / "tiny"), freeze_backbone=False, epochs=1)
-    trained = train_directly(
-        "rrd-ls",
-        "rrd-ls-direct",
-        episodes,
-        splits_of(episodes),
-        None,
-        SETTINGS,
-        settings,
-        0,
-        tmp_path / "model",
-        ignore,
-    )
+    lessons, how = Lessons(SplitEpisodes(episodes, splits_of(episodes))), HowToLearn(SETTINGS, settings, 0)
+    trained = train_directly("rrd-ls", "rrd-ls-direct", lessons, how, tmp_path / "model", ignore)
     model = RewardModel.from_pretrained(tmp_path / "model")
     _, values = model.score_episodes(episodes)
     np.testing.assert_allclose(values, rewards(trained), atol=1e-6)

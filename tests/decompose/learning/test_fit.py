@@ -11,7 +11,9 @@ import pytest
 
 from corpus.schema import REWARDS, UTTERANCE_FEATURES
 from corpus.session import Episode, Turn
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.learning.fit import fit_decomposer
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import METHODS, find_method
 from decompose.projection import project
 from decompose.settings import DecomposeSettings, RRDSettings
@@ -32,7 +34,8 @@ def fit(  # type: ignore[no-untyped-def]
     table = signal_embeddings(episodes)
     faces = faces_of(episodes)
     settings = SETTINGS.model_copy(update={"target": target})
-    return fit_decomposer(method, episodes, splits_of(episodes), table, settings, small(**changes), seed, ignore, faces)
+    lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), table, faces)
+    return fit_decomposer(method, lessons, HowToLearn(settings, small(**changes), seed), ignore)
 
 
 def faces_of(episodes: list[Episode]) -> pa.Table:
@@ -66,7 +69,7 @@ def test_every_learned_method_finds_a_planted_turn_reward(method: str, at_least:
     assert judgements.schema.equals(REWARDS.arrow)
     assert set(judgements.column("method").to_pylist()) == {method}
     assert correlation(judgements) > at_least
-    rewards, _ = project(judgements, EPISODES, splits_of(EPISODES), "score", find_method(method))
+    rewards, _ = project(judgements, SplitEpisodes(EPISODES, splits_of(EPISODES)), "score", find_method(method))
     assert sum(rewards.column("reward").to_pylist()) == pytest.approx(sum(e.score for e in EPISODES))
 
 
@@ -81,7 +84,7 @@ def test_rudder_s_judgements_telescope_to_the_score() -> None:
 @pytest.mark.parametrize("target", ["relative", "score"])
 def test_what_rudder_learned_is_exact_whatever_rewards_shall_sum_to(target: Literal["relative", "score"]) -> None:
     judgements, _ = fit(method="rudder", target=target, epochs=2)
-    _, projection = project(judgements, EPISODES, splits_of(EPISODES), target, METHODS["rudder"])
+    _, projection = project(judgements, SplitEpisodes(EPISODES, splits_of(EPISODES)), target, METHODS["rudder"])
     assert [missing.residual for missing in projection.residuals] == pytest.approx([0.0] * len(EPISODES), abs=1e-9)
 
 
@@ -109,9 +112,8 @@ def test_dialogues_of_one_turn_and_without_turns(method: str) -> None:
     settings = small(epochs=1)
     if method == "rrd-ls":
         short = [Episode(e.session_id, (*e.turns, Turn(2, "user", "ok")), e.rating) for e in short]
-    judgements, _ = fit_decomposer(
-        method, [*short, *silent], splits_of(short), table, SETTINGS, settings, 0, ignore, faces
-    )
+    lessons = Lessons(SplitEpisodes([*short, *silent], splits_of(short)), table, faces)
+    judgements, _ = fit_decomposer(method, lessons, HowToLearn(SETTINGS, settings, 0), ignore)
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
     assert set(judgements.column("session_id").to_pylist()) == {e.session_id for e in short}
 
@@ -140,10 +142,9 @@ def test_a_score_that_is_no_number_is_named_whatever_the_method(method: str) -> 
 
 
 def test_a_mix_with_faces_says_where_none_was_seen() -> None:
+    lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training turn has a value of 'affect'"):
-        fit_decomposer(
-            "rrd-va", EPISODES, splits_of(EPISODES), signal_embeddings(EPISODES), SETTINGS, small(), 0, ignore, None
-        )
+        fit_decomposer("rrd-va", lessons, HowToLearn(SETTINGS, small(), 0), ignore)
 
 
 @pytest.mark.parametrize("method", LEARNED)
@@ -158,7 +159,9 @@ def test_rrd_finds_a_planted_turn_reward_from_scores_alone() -> None:
     assert np.corrcoef(found, truth)[0, 1] > 0.8
     assert judgements.column("reward").null_count == len(judgements)
     assert set(history.column("metric").to_pylist()) == {"train loss", "validation loss"}
-    rewards, projection = project(judgements, EPISODES, splits_of(EPISODES), "relative", find_method("rrd"))
+    rewards, projection = project(
+        judgements, SplitEpisodes(EPISODES, splits_of(EPISODES)), "relative", find_method("rrd")
+    )
     assert projection.spread == 1.0
     assert sum(rewards.column("reward").to_pylist()) == pytest.approx(
         sum(e.score - projection.score_offset for e in EPISODES)
@@ -190,14 +193,15 @@ def test_identical_scores_give_rewards_of_about_zero() -> None:
 def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: str) -> None:
     settings = small(save_tiny(tmp_path), freeze_backbone=False, epochs=1)
     episodes = EPISODES[:10]
-    faces = faces_of(episodes)
-    judgements, _ = fit_decomposer(method, episodes, splits_of(episodes), None, SETTINGS, settings, 0, ignore, faces)
+    lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), features=faces_of(episodes))
+    judgements, _ = fit_decomposer(method, lessons, HowToLearn(SETTINGS, settings, 0), ignore)
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
 
 
 def test_a_method_that_is_not_learned_is_refused() -> None:
     with pytest.raises(InputError, match="not learned on a corpus"):
-        fit_decomposer("uniform", EPISODES, splits_of(EPISODES), None, SETTINGS, small(), 0, ignore)
+        lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES)))
+        fit_decomposer("uniform", lessons, HowToLearn(SETTINGS, small(), 0), ignore)
 
 
 def test_a_score_that_is_not_finite_is_named() -> None:
@@ -207,7 +211,6 @@ def test_a_score_that_is_not_finite_is_named() -> None:
 
 
 def test_no_training_session_is_said() -> None:
+    lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES, 0.0)), signal_embeddings(EPISODES))
     with pytest.raises(UnitError, match="no training session"):
-        fit_decomposer(
-            "rrd", EPISODES, splits_of(EPISODES, 0.0), signal_embeddings(EPISODES), SETTINGS, small(), 0, ignore
-        )
+        fit_decomposer("rrd", lessons, HowToLearn(SETTINGS, small(), 0), ignore)

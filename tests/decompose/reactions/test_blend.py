@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.schema import HISTORY, REWARDS, SPLITS
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.learning.fit import fit_decomposer
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.reactions.blend import Agreement, blend, standardised
+from decompose.reactions.model import Fitted
 from decompose.settings import BlendSettings, DecomposeSettings
 from foundation.errors import UnitError
 from reward_model.settings import RewardModelSettings
@@ -61,8 +64,8 @@ def blended(
     null: Literal["mean", "zero"] = "mean",
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
     table, steps = blend(
-        "reaction-llm", EPISODES, SPLITS_TABLE, judgements(ours, "reaction"), history(loss), judgements(theirs, "llm"),
-        settings, 7, null,
+        "reaction-llm", SplitEpisodes(EPISODES, SPLITS_TABLE), Fitted(judgements(ours, "reaction"), history(loss)),
+        judgements(theirs, "llm"), settings, 7, null,
     )  # fmt: skip
     assert table.schema == REWARDS.arrow and set(table.column("seed").to_pylist()) <= {7}
     assert set(table.column("method").to_pylist()) <= {"reaction-llm"}
@@ -125,8 +128,8 @@ def test_scores_that_are_all_alike_give_a_half() -> None:
     flat = [episode(e.session_id, 4, 50.0) for e in EPISODES]
     values = every([1.0, 2.0, 3.0, 4.0])
     _, steps = blend(
-        "b", flat, SPLITS_TABLE, judgements(values, "reaction"), history(0.0), judgements(values, "llm"),
-        BlendSettings(), 0,
+        "b", SplitEpisodes(flat, SPLITS_TABLE), Fitted(judgements(values, "reaction"), history(0.0)),
+        judgements(values, "llm"), BlendSettings(), 0,
     )  # fmt: skip
     found = {row["metric"]: row["value"] for row in steps.to_pylist()}
     assert found["weight of the judgements"] == 0.5
@@ -146,16 +149,14 @@ def test_without_a_training_session_that_has_both() -> None:
 
 
 def test_without_any_judgement_the_cause_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    reactions = (judgements(every([1.0] * 4), "reaction"), history(1.0))
+    reactions = Fitted(judgements(every([1.0] * 4), "reaction"), history(1.0))
+    episodes = SplitEpisodes(EPISODES, SPLITS_TABLE)
+    how = HowToLearn(DecomposeSettings(), RewardModelSettings(), 0)
     monkeypatch.setattr("decompose.learning.fit._from_reactions", lambda *arguments: reactions)
     with pytest.raises(UnitError, match="'reaction-llm': llm has judged no session"):
-        fit_decomposer(
-            "reaction-llm", EPISODES, SPLITS_TABLE, None, DecomposeSettings(), RewardModelSettings(), 0, ignore
-        )
-    found, _ = fit_decomposer(
-        "reaction-llm", EPISODES, SPLITS_TABLE, None, DecomposeSettings(), RewardModelSettings(), 0, ignore,
-        judgements=judgements(every([1.0, 2.0, 3.0, 4.0]), "llm"),
-    )  # fmt: skip
+        fit_decomposer("reaction-llm", Lessons(episodes), how, ignore)
+    lessons = Lessons(episodes, judgements=judgements(every([1.0, 2.0, 3.0, 4.0]), "llm"))
+    found, _ = fit_decomposer("reaction-llm", lessons, how, ignore)
     assert found.num_rows == 48
 
 

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 
 from corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
 from corpus.session import Episode
+from corpus.splitting.episodes import SplitEpisodes
 from decompose.learning.fit import fit_decomposer
+from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import find_method
 from decompose.projection import project
 from decompose.reactions.cues import CUES
@@ -62,8 +64,8 @@ def table_of(episodes: list[Episode], felt: list[float]) -> pa.Table:
 def fit(
     episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
 ) -> tuple[pa.Table, pa.Table]:
-    splits, settings = splits_of(episodes, train), DecomposeSettings()
-    return fit_decomposer("reaction", episodes, splits, None, settings, small(), seed, ignore, reactions=table)
+    lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
+    return fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), seed), ignore)
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])
@@ -76,7 +78,7 @@ def test_planted_feelings_are_found_from_scores_alone(late: float) -> None:
     assert np.corrcoef([found[i] for i in known], [felt[i] for i in known])[0, 1] > 0.7
     losses = history.column("value").to_pylist()
     assert np.argmin(losses) == int(late)  # late = 0, 1, 2 are tried in this order
-    rewards, _ = project(judgements, episodes, splits_of(episodes), "relative", find_method("reaction"))
+    rewards, _ = project(judgements, SplitEpisodes(episodes, splits_of(episodes)), "relative", find_method("reaction"))
     assert np.isfinite(rewards.column("reward").to_pylist()).all()
 
 
@@ -103,12 +105,13 @@ def test_only_training_scores_are_seen_and_every_seed_gives_the_same() -> None:
 def test_the_order_of_episodes_and_of_rows_changes_nothing() -> None:
     episodes, felt = reacted(40)
     table = table_of(episodes, felt)
-    splits = splits_of(episodes)
     shuffled = table.take(pa.array(np.random.default_rng(0).permutation(len(table))))
-    given = (DecomposeSettings(), small(), 0, ignore)
-    one, _ = fit_decomposer("reaction", episodes, splits, None, *given, reactions=table)
-    two, _ = fit_decomposer("reaction", episodes[::-1], splits, None, *given, reactions=shuffled)
-    assert one.equals(two)
+    how = HowToLearn(DecomposeSettings(), small(), 0)
+    one, two = (
+        fit_decomposer("reaction", Lessons(SplitEpisodes(of, splits_of(episodes)), reactions=read), how, ignore)
+        for of, read in ((episodes, table), (episodes[::-1], shuffled))
+    )
+    assert one.judgements.equals(two.judgements)
 
 
 def test_identical_scores_give_equal_values() -> None:
@@ -131,7 +134,9 @@ def test_nobody_ever_replies() -> None:
     episodes = [episode(f"s{i}", [("bot", "w1"), ("bot", "w2")], 2.0 + i) for i in range(5)]
     found, _ = fit(episodes, table_of(episodes, [0.0] * 10))
     assert found.column("raw_reward").null_count == 10
-    rewards, projection = project(found, episodes, splits_of(episodes), "relative", find_method("reaction"))
+    rewards, projection = project(
+        found, SplitEpisodes(episodes, splits_of(episodes)), "relative", find_method("reaction")
+    )
     assert projection.spread == 0.0
     assert np.isfinite(rewards.column("reward").to_pylist()).all()
 
@@ -198,9 +203,8 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
     blank = table_of(episodes, [0.0] * len(felt))  # the replies say nothing
 
     def agreement(features: pa.Table | None) -> float:
-        found, _ = fit_decomposer(
-            "reaction", episodes, splits_of(episodes), None, DecomposeSettings(), small(), 0, ignore, features, blank
-        )
+        lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
+        found, _ = fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), 0), ignore)
         values = found.column("raw_reward").to_pylist()
         known = [i for i, value in enumerate(values) if value is not None]
         return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])

@@ -6,9 +6,11 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import SAMPLES
+from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation
 from evaluation.figures.consistency import NO_ANNOTATION, NOT_POSITIVE, POSITIVE, Consistency, consistency, turn_class
+from evaluation.inputs import Evidence, MethodValues
 from evaluation.settings import EvaluationSettings
 from evaluation.table import grids, render, render_markdown
 from tests.evaluation.made_up import episode, rewards, splits
@@ -88,7 +90,8 @@ def test_it_stands_in_the_evaluation_and_in_its_tables():
     of_split = splits(train=("s0", "s1"), test=("s2", "s3"))
     settings = EvaluationSettings(bootstrap=100)
     taken = samples([[1.0, -1.0], [1.0, 1.0], [1.0, None]])
-    found = evaluate(table, table, {"llm": 0.0}, episodes, of_split, None, None, settings, taken)
+    values = MethodValues(table, table, {"llm": 0.0}, samples=taken)
+    found = evaluate(values, SplitEpisodes(episodes, of_split), Evidence(), settings)
     assert found.consistency == consistency(taken)
     assert Evaluation.from_json(found.to_json()) == found
     grid = grids(found)[-1]

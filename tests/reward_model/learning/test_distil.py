@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import REWARDS
+from corpus.splitting.episodes import SplitEpisodes
 from foundation.errors import UnitError
 from reward_model.learning.distil import mean_and_scale, train_reward_model
 from reward_model.model import RewardModel
@@ -32,7 +33,9 @@ def run(
     out: Path, settings: RewardModelSettings, rewards: pa.Table | None = None, embeddings: pa.Table | None = None
 ) -> tuple[pa.Table, pa.Table]:
     values = rewards_of(EPISODES, values_of(EPISODES)) if rewards is None else rewards
-    return train_reward_model(values, EPISODES, splits_of(EPISODES), embeddings, settings, 0, 3.5, out, ignore)
+    return train_reward_model(
+        values, SplitEpisodes(EPISODES, splits_of(EPISODES)), embeddings, settings, 0, 3.5, out, ignore
+    )
 
 
 def test_scores_history_and_a_model_come_out(tmp_path: Path) -> None:
@@ -130,6 +133,13 @@ def test_episodes_of_one_turn_and_without_target_turns(tmp_path: Path) -> None:
     values = [0.5 if i % 2 else -0.5 for i in range(10)]
     backbone = save_tiny(tmp_path / "backbone")
     scores, _ = train_reward_model(
-        rewards_of(single, values), episodes, splits_of(episodes), None, small(backbone), 0, 0.0, tmp_path / "m", ignore
+        rewards_of(single, values),
+        SplitEpisodes(episodes, splits_of(episodes)),
+        None,
+        small(backbone),
+        0,
+        0.0,
+        tmp_path / "m",
+        ignore,
     )
     assert len(scores) == 10 and "silent" not in scores.column("session_id").to_pylist()
