@@ -11,9 +11,10 @@
 From the ground up: `letters` (who speaks, without names), `session` (one conversation as values), `schema` (every
 table's columns), `labellers` (whose turn labels are), `files` (strangers', read strictly), `rows` (a corpus that is
 being made), `moments` (mean and spread), `corpus` (the folder of tables), `targets` (whose turns count in a session),
-`sotopia_eval` and `sotopia_marks` (SOTOPIA's scales, and who reads which part), `splitting` (who is learned from),
-`power` (which difference a size can show), `problem`, `checks` and `validate` (what is wrong in it), `inspecting` (what
-it can tell), `placing` (a corpus that was made, written), `importers` (other people's formats).
+`sotopia_eval` and `sotopia_marks` (SOTOPIA's scales, and who reads which part), `casino` (its game in figures),
+`splitting` (who is learned from), `power` (which difference a size can show), `problem`, `checks` and `validate` (what
+is wrong in it), `inspecting` (what it can tell), `placing` (a corpus that was made, written), `importers` (other
+people's formats).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

@@ -58,6 +58,8 @@ def import_command(
       convokit  a ConvoKit corpus folder
       soda      SODA dialogues (no scores)
       sotopia   published episodes of SOTOPIA (simulated)
+      casino    CaSiNo: two divide food, water and firewood; what both thought of it
+      dealornodeal  Deal or No Deal: two divide books, hats and balls (CC BY-NC)
     """
     from corpus.importers import import_to
 

@@ -1,7 +1,8 @@
 """Importers from other people's formats, a file each: ``import_corpus(src, options) -> NewCorpus``.
 
 From the ground up: `reading` (what importers share); `chat`, `media`, `uss`, `conture`, `esconv`, `convokit` (with
-`convokit_utterances`), `soda`, `sotopia` and `candor` (a room); `run` (an importer found by name, its corpus written).
+`convokit_utterances`), `soda`, `sotopia`, `casino`, and `candor` and `dealornodeal` (a room each); `run` (an importer
+found by name, its corpus written).
 """
 
 from corpus.importers.run import import_to

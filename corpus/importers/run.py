@@ -17,7 +17,10 @@ from foundation.nearest import did_you_mean
 Importer = Callable[[Path, Mapping[str, str]], NewCorpus]
 KINDS: Mapping[str, str] = {
     name.partition(".")[0]: f"corpus.importers.{name}"
-    for name in ("chat", "media", "candor.importer", "uss", "conture", "esconv", "convokit", "soda", "sotopia")
+    for name in (
+        *("chat", "media", "candor.importer", "uss", "conture", "esconv", "convokit", "soda", "sotopia"),
+        *("dealornodeal.importer", "casino"),
+    )
 }
 ENTRY_POINTS = "apportion.importers"
 

@@ -22,6 +22,10 @@ ROLES = frozenset(
         "customer",
         "speaker",
         "listener",
+        "first",
+        "second",
+        "mturk_agent_1",
+        "mturk_agent_2",
     ]
 )
 """Speaker ids (in lower case) that name a part in the conversation, the same in every session, and nobody."""

@@ -169,6 +169,36 @@ def soda() -> list[Seed]:
     ]
 
 
+def negotiations() -> list[Seed]:
+    def person(*wanted: str, points: int) -> dict[str, Any]:
+        wants = dict(zip(("High", "Medium", "Low"), wanted, strict=True))
+        answers = {"points_scored": points, "satisfaction": "Undecided", "opponent_likeness": "Slightly like"}
+        own = {"demographics": {"age": 36}, "personality": {"svo": "prosocial", "big-five": {"openness": 1.5}}}
+        return {"value2issue": wants, "value2reason": wants, "outcomes": answers, **own}
+
+    deal = {"issue2youget": {"Food": "3", "Water": "1", "Firewood": "0"}}
+    deal["issue2theyget"] = {"Food": "0", "Water": "2", "Firewood": "3"}
+    said = [("a", "Hi!", {}), ("b", "Take it.", {}), ("a", "Submit-Deal", deal), ("b", "Accept-Deal", {})]
+    dialogues = [
+        {
+            "dialogue_id": number,
+            "chat_logs": [{"id": who, "text": text, "task_data": data} for who, text, data in said],
+            "participant_info": {
+                "a": person("Food", "Water", "Firewood", points=19),
+                "b": person("Firewood", "Water", "Food", points=23),
+            },
+        }
+        for number in range(3)
+    ]
+    row = "1 0 4 2 1 2 YOU: hats {} <eos> THEM: deal <eos> YOU: <selection> "
+    row += "item0=0 item1=4 item2=0 <eos> reward=8 agree 1 4 4 1 1 2\n"
+    rows = "".join(row.format(number) for number in range(3)).encode()
+    return [
+        Seed("casino", {"casino.json": dumped(dialogues)}, importing("casino", "casino.json")),
+        Seed("dealornodeal", {"data.txt": rows}, importing("dealornodeal", "")),
+    ]
+
+
 VTT = "WEBVTT\n\n00:00.000 --> 00:00.100\n<v Alice>Hello there.\n\n00:00.120 --> 00:00.300\n<v Bob>Hi, <i>Alice</i>.\n"
 SRT = "1\n00:00:00,000 --> 00:00:00,100\nAlice: Hello.\n\n2\n00:00:00,120 --> 00:00:00,300\nBob: Hi.\n"
 TABLE = "speaker,start,stop,utterance\nAlice,0.0,0.1,Hello\nBob,0.12,0.3,Hi\n"
@@ -272,6 +302,6 @@ def written() -> list[Seed]:
 @cache
 def seeds() -> tuple[Seed, ...]:
     makers: tuple[Callable[[], list[Seed]], ...] = (
-        chat, uss, conture, esconv, convokit, soda, media, candor, written,
+        chat, uss, conture, esconv, convokit, soda, negotiations, media, candor, written,
     )  # fmt: skip
     return tuple(seed for make in makers for seed in make())

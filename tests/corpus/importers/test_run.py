@@ -34,7 +34,7 @@ def test_an_importer_of_another_package(monkeypatch):
     point = EntryPoint("mine", "corpus.importers.chat:import_corpus", "apportion.importers")
     monkeypatch.setattr("corpus.importers.run.entry_points", lambda group: [point])
     assert find_importer("mine") is import_chat
-    with pytest.raises(InputError, match=r"no such kind; check the name\. Known: chat, .*sotopia, mine"):
+    with pytest.raises(InputError, match=r"no such kind; check the name\. Known: chat, .*casino, mine"):
         find_importer("nothing-like-it")
 
 
