@@ -43,10 +43,12 @@ _SPEAKER = _words("i me my mine myself i'll i'd i'm i've im ill id")
 _OTHER = _words("you your yours u you'd you'll you're ya yourself ur")
 _REFUSAL = _words("no nope nah")
 _NEGATION = _words(
-    "no nope nah not don't dont can't cant cannot won't wont doesn't doesnt isn't never neither unable without"
+    "no nope nah not don't dont can't cant cannot couldn't won't wont wouldn't doesn't doesnt isn't never neither "
+    "unable without"
 )
 _AGREE = _words("deal agree agreed okay ok sure yes yep yeah accept good great perfect fine works cool done awesome")
 _END = ("let's end", "let's finish", "i'm done talking", "<selection>")
+_ASKING = _words("what which how")
 _INSIST = _words("insist still must")
 _BREAK = frozenset(".;!?")
 _CLAUSE = _BREAK | _words(", but because since so if then and") | {""}
@@ -83,7 +85,8 @@ def parse(text: str, counts: Counts, standing: int | None = None, own: int | Non
     split = reading.read(_without_worth(tokens))
     negated, agrees = bool(words & _NEGATION), bool(words & _AGREE)
     if split is not None:
-        if standing is not None and (agrees or reading.only_rest) and not negated:
+        # "Okay, so I get the hats?" asks to be told so, and is a proposal once more.
+        if standing is not None and (agrees or reading.only_rest) and not negated and "?" not in words:
             whose = {split} if reading.owned else {split, reading.turned()}
             if rest(counts, standing) in whose:
                 return Parsed("agree")
@@ -95,7 +98,9 @@ def parse(text: str, counts: Counts, standing: int | None = None, own: int | Non
         return Parsed("insist", own)
     if negated:
         return Parsed("disagree")
-    return Parsed("agree") if agrees else Parsed(UNKNOWN)
+    # "What deal would you make?" agrees to nothing; "Deal?" does.
+    asks = bool(words & _ASKING) or ("?" in words and tokens[0] not in _AGREE)
+    return Parsed("agree") if agrees and not asks else Parsed(UNKNOWN)
 
 
 def _without_worth(tokens: Sequence[str]) -> list[str]:
