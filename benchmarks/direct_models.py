@@ -47,11 +47,11 @@ from decompose.methods import METHODS
 from decompose.projection import project
 from decompose.reactions.read import read_session
 from decompose.settings import DecomposeSettings, RRDSettings
-from evaluation.bootstrap import Sampled, estimate, paired_difference
 from evaluation.figures.agreement import within_session
-from evaluation.held_out import HeldOut, align
+from evaluation.ground.held_out import HeldOut, align
+from evaluation.ground.turn_labels import TurnLabels, read_labels
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
 from evaluation.settings import EvaluationSettings
-from evaluation.turn_labels import TurnLabels, read_labels
 from foundation.arrays import Floats
 from llm_client.asker import Asker
 from reward_model.learning.dataset import turn_values

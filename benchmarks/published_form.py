@@ -32,8 +32,8 @@ from corpus.corpus import Corpus
 from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
 from evaluation.evaluation import Evaluation, MethodFigures
-from evaluation.figure import Estimate
 from evaluation.inputs import Evidence, MethodValues
+from evaluation.intervals.figure import Estimate
 from pipeline.assembly import open_engine
 from pipeline.config import Config, load_config
 from pipeline.running.local import run_locally

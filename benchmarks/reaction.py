@@ -30,11 +30,11 @@ from decompose.reactions.cues import CUES
 from decompose.reactions.model import learn
 from decompose.reactions.read import Reactions, arrange, read_session
 from decompose.settings import ReactionSettings
-from evaluation.bootstrap import Sampled, estimate, paired_difference
 from evaluation.figures.agreement import within_session
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.ground.turn_labels import read_labels
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
 from evaluation.settings import EvaluationSettings
-from evaluation.turn_labels import read_labels
 from foundation.arrays import Floats
 
 FOLDS = 5

@@ -39,10 +39,10 @@ from decompose.methods import METHODS
 from decompose.projection import project
 from decompose.reactions.read import read_session
 from decompose.settings import DecomposeSettings
-from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.figures.calibration import calibration
 from evaluation.figures.global_loss import episode_sums
-from evaluation.held_out import HeldOut, align
+from evaluation.ground.held_out import HeldOut, align
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from llm_client.asker import Asker

@@ -35,17 +35,17 @@ import pyarrow.compute as pc
 from corpus.labellers import peoples_labels
 from corpus.session import Episode
 from corpus.splitting.episodes import SplitEpisodes
-from evaluation import baselines
-from evaluation.bench import Bench, Figures
-from evaluation.bootstrap import Sampled, paired_difference
-from evaluation.caution import cautions
-from evaluation.computed import computed_agreements
 from evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
-from evaluation.figure import Estimate, Missing
 from evaluation.figures.consistency import consistency
-from evaluation.held_out import AlignedValues, HeldOut, align
+from evaluation.ground.held_out import AlignedValues, HeldOut, align
+from evaluation.ground.rests import rests_on
 from evaluation.inputs import Evidence, MethodRemarks, MethodValues
-from evaluation.rests import rests_on
+from evaluation.intervals.bootstrap import Sampled, paired_difference
+from evaluation.intervals.figure import Estimate, Missing
+from evaluation.methods import baselines
+from evaluation.methods.bench import Bench, Figures
+from evaluation.methods.caution import cautions
+from evaluation.methods.computed import computed_agreements
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from foundation.errors import InputError

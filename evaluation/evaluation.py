@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from evaluation.figure import Estimate, Figure, Missing
 from evaluation.figures.agreement import AgreementCounts
 from evaluation.figures.consistency import Consistency
-from evaluation.rests import RestsOn
+from evaluation.ground.rests import RestsOn
+from evaluation.intervals.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
 
 NOT_TAKEN = Missing("it was not taken")

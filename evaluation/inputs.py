@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from evaluation.figures.sum_residual import Residuals
-from evaluation.rests import Unjudged
+from evaluation.ground.rests import Unjudged
 
 
 @dataclass(frozen=True, eq=False)

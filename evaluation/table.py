@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
-from evaluation.figure import Estimate, Figure, Missing
 from evaluation.figures.agreement import AgreementCounts
 from evaluation.figures.consistency import Consistency
 from evaluation.figures.local_difference import rule_of
-from foundation.columns import columns, padded
-from foundation.markdown import escaped
-from foundation.numbers import NO_FIGURE, fixed
+from evaluation.intervals.figure import Estimate, Figure, Missing
+from foundation.tables.columns import columns, padded
+from foundation.tables.markdown import escaped
+from foundation.tables.numbers import NO_FIGURE, fixed
 
 HUMAN = "Human"
 """The row of people's own labels, as in Table 4 of LLM-GELI."""

@@ -13,7 +13,7 @@ PACKAGES = tuple(path.parent.name for path in ROOT.glob("*/__init__.py") if path
 BREAKS = {
     "A package imports only from packages below it": ("features/series.py", "import rlhf.settings"),
     "The LLM client knows nothing of dialogue": ("llm_client/usage.py", "import corpus.schema"),
-    "Evaluation does not know how the values were made": ("evaluation/figure.py", "import features.names"),
+    "Evaluation does not know how the values were made": ("evaluation/intervals/figure.py", "import features.names"),
     "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import corpus.corpus"),
     "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),
     "Pages need no trainer; what they read may load one when it is used": ("viewer/__init__.py", "import peft"),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from foundation.arrays import Floats
-from foundation.numbers import NOISE
-from foundation.resampling import drawn_counts, percentile_interval
+from foundation.intervals.resampling import drawn_counts, percentile_interval
+from foundation.tables.numbers import NOISE
 
 RESAMPLES, CONFIDENCE, SEED = 2_000, 0.95, 0
 

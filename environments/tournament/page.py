@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from environments.tournament.intervals import CONFIDENCE, Mean, PairedTest
 from environments.tournament.standings import AgentRow, PairRow, SeatingRow, Standing, Standings
-from foundation.markdown import escaped, markdown_table
-from foundation.numbers import NO_FIGURE, fixed, p_value
+from foundation.tables.markdown import escaped, markdown_table
+from foundation.tables.numbers import NO_FIGURE, fixed, p_value
 
 SIGNIFICANT, BEST = 0.05, "†"
 _SEATS = ("first seat", "second seat", "third seat")

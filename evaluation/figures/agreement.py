@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.bootstrap import Sampled, ratio, resample, resample_counts
-from evaluation.figure import Missing
-from evaluation.held_out import Bools, HeldOut
+from evaluation.ground.held_out import Bools, HeldOut
+from evaluation.ground.turn_labels import TurnLabels, mean_at, without_rounding
+from evaluation.intervals.bootstrap import Sampled, ratio, resample, resample_counts
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
-from evaluation.turn_labels import TurnLabels, mean_at, without_rounding
 from foundation.arrays import Floats
 
 CONSTANT = 1e-12

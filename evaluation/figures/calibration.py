@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.bootstrap import Sampled, resample
-from evaluation.figure import Missing
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.intervals.bootstrap import Sampled, resample
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 

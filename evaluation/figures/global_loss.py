@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.bootstrap import Sampled, ratio, resample
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.intervals.bootstrap import Sampled, ratio, resample
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evaluation.bootstrap import Sampled, resample
-from evaluation.figure import Missing
 from evaluation.figures.most_probable import most_often
-from evaluation.held_out import Bools, HeldOut
+from evaluation.ground.held_out import Bools, HeldOut
+from evaluation.ground.turn_labels import TurnLabels
+from evaluation.intervals.bootstrap import Sampled, resample
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
-from evaluation.turn_labels import TurnLabels
 from foundation.arrays import Floats
 from foundation.errors import InputError
 

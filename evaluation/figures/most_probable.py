@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evaluation.held_out import Bools, HeldOut
+from evaluation.ground.held_out import Bools, HeldOut
 from foundation.arrays import Floats
 
 EMOTIONS = ("anger", "contempt", "disgust", "fear", "happiness", "neutral", "sadness", "surprise")

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpus.session import EpisodeKey
-from evaluation.bootstrap import Sampled, ratio, resample
-from evaluation.figure import Missing
 from evaluation.figures.global_loss import episode_sums
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.intervals.bootstrap import Sampled, ratio, resample
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 

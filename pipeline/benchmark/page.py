@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from evaluation.evaluation import ComputedAgreement, Evaluation, MethodFigures, PairedDifference
-from evaluation.figure import Estimate
+from evaluation.intervals.figure import Estimate
 from evaluation.table import TITLES, render_markdown
 from foundation.listing import shortened
-from foundation.numbers import NO_FIGURE, fixed
+from foundation.tables.numbers import NO_FIGURE, fixed
 from pipeline.benchmark.session import ShownSession
 
 LOWER_IS_BETTER = frozenset({"global_loss"})

@@ -18,7 +18,7 @@ from corpus.schema import REWARDS
 from corpus.session import Episode
 from evaluation.evaluation import Evaluation, PairedDifference
 from evaluation.table import TITLES, Grid, footnotes, grids, read
-from foundation.numbers import NO_FIGURE
+from foundation.tables.numbers import NO_FIGURE
 from pipeline.report.bars import colour_class
 from pipeline.report.curves import stage_charts
 from pipeline.report.sessions import session_views
@@ -71,7 +71,7 @@ class ReportInputs:
     notes : Sequence of str
         What the reader has to know of the data: that it is synthetic, that replies were recorded.
     audit : mapping or None
-        The fields of ``evaluation.stability_table.StabilityTable``; None where nothing was audited.
+        The fields of ``evaluation.stability.table.StabilityTable``; None where nothing was audited.
     missing : mapping of str to str
         What a reader would look for and the run does not have, and why.
     unfinished : collection of str

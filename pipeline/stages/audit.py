@@ -94,8 +94,8 @@ def _perturbation_of(unit: Unit) -> str:
 
 def _stability(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """All judgements of the audit to how far the order of the turns held."""
-    from evaluation.stability import stability
-    from evaluation.stability_table import stability_table
+    from evaluation.stability.order import stability
+    from evaluation.stability.table import stability_table
 
     given = Counter(_perturbation_of(unit) for unit in inputs.upstream["audit"])
     asked = _asked_sessions(config, {session.session_id: session for session in inputs.sessions})

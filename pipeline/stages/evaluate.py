@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evaluation.figures.sum_residual import Residuals
-    from evaluation.rests import Unjudged
+    from evaluation.ground.rests import Unjudged
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:

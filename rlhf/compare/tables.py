@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.figure import Estimate
+from evaluation.intervals.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from rlhf.compare.win_rate import PolicyReward, WinRate
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluation.bootstrap import estimate, ratio, resample
-from evaluation.figure import Estimate
+from evaluation.intervals.bootstrap import estimate, ratio, resample
+from evaluation.intervals.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.errors import UnitError
 from reward_model.history_windows import history_text, said_in_chat

@@ -4,8 +4,8 @@ from corpus.corpus import Corpus
 from corpus.importers.uss import import_corpus
 from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
-from evaluation.figure import Estimate
 from evaluation.inputs import Evidence, MethodValues
+from evaluation.intervals.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import rewards, splits
 from tests.shared import shared

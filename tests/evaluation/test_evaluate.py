@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from evaluation.evaluation import Evaluation, FaceCounts, MethodFigures
-from evaluation.figure import Estimate, Figure, Missing
+from evaluation.intervals.figure import Estimate, Figure, Missing
 from evaluation.settings import EvaluationSettings
 from foundation.errors import InputError
 from tests.evaluation.made_up import corpus, episode, evaluated, features, labels, rewards, splits

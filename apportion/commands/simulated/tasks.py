@@ -118,7 +118,7 @@ def _knows(knows: Sequence[Mapping[str, str]]) -> str:
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     """Rows under each other; what a terminal would act on is spelled out."""
     from environments.terminal.printable import printable
-    from foundation.columns import columns
+    from foundation.tables.columns import columns
 
     return columns([[printable(cell) for cell in row] for row in rows])
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from foundation.arrays import Floats
-from foundation.resampling import drawn_counts, percentile_interval
+from foundation.intervals.resampling import drawn_counts, percentile_interval
 
 FEWEST_PAIRS = 3
 """With two pairs every correlation is 1 or -1."""

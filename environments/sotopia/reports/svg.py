@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from environments.sotopia.reports.table import SIMULATED
 from environments.terminal.printable import printable
-from foundation.numbers import NO_FIGURE, fixed
+from foundation.tables.numbers import NO_FIGURE, fixed
 
 _STYLE = """
 text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:13px;fill:#1c1f24}

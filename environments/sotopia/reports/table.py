@@ -8,10 +8,10 @@ from typing import Any
 
 from environments.sotopia.reports.statistics import Missing, Value
 from environments.terminal.printable import printable
-from foundation.columns import columns
 from foundation.listing import listed
-from foundation.markdown import escaped, markdown_table
-from foundation.numbers import NO_FIGURE, fixed, p_value
+from foundation.tables.columns import columns
+from foundation.tables.markdown import escaped, markdown_table
+from foundation.tables.numbers import NO_FIGURE, fixed, p_value
 
 SIMULATED = "simulated: no person spoke as themselves"
 """Stands under every title."""

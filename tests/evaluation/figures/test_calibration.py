@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
 
-from evaluation.bootstrap import Sampled, estimate, resample_counts
-from evaluation.figure import Missing
 from evaluation.figures.calibration import NO_LINE, bins, calibration
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.intervals.bootstrap import Sampled, estimate, resample_counts
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from tests.evaluation.made_up import episode

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.figures.global_loss import global_loss, squared_errors
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
 from evaluation.settings import EvaluationSettings
 from tests.evaluation.made_up import episode
 

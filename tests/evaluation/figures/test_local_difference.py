@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.bootstrap import Sampled
-from evaluation.figure import Missing
 from evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.ground.turn_labels import TurnLabels, read_labels
+from evaluation.intervals.bootstrap import Sampled
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
-from evaluation.turn_labels import TurnLabels, read_labels
 from tests.evaluation.made_up import episode, features, labels
 
 SETTINGS = EvaluationSettings()

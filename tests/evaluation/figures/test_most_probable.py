@@ -11,11 +11,11 @@ from hypothesis import given, settings
 
 from corpus.schema import FRAMES
 from corpus.session import Episode, Rating, Turn
-from evaluation.bootstrap import Sampled
-from evaluation.figure import Missing
 from evaluation.figures.local_difference import happy_turns, local_difference
 from evaluation.figures.most_probable import EMOTIONS, most_often
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.intervals.bootstrap import Sampled
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
 from features.names import EMOTION_FEATURES
 from foundation.errors import InputError

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.bootstrap import Sampled
-from evaluation.figure import Missing
 from evaluation.figures.sum_residual import residual_told, sum_residual
-from evaluation.held_out import HeldOut
+from evaluation.ground.held_out import HeldOut
+from evaluation.intervals.bootstrap import Sampled
+from evaluation.intervals.figure import Missing
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from tests.evaluation.made_up import episode

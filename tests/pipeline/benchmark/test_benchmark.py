@@ -12,7 +12,7 @@ from corpus.session import Media, Rating, Session, Turn
 from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings
 from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from evaluation.figure import Estimate, Missing
+from evaluation.intervals.figure import Estimate, Missing
 from foundation.errors import InputError
 from pipeline.assembly import open_engine
 from pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark

@@ -15,7 +15,7 @@ import pytest
 from corpus.schema import DESCRIPTORS, REWARDS
 from corpus.session import Background, Episode, Turn
 from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
-from evaluation.figure import Estimate, Missing
+from evaluation.intervals.figure import Estimate, Missing
 from pipeline.report.bars import colour_class
 from pipeline.report.page import ReportInputs, Sample, render_report
 from pipeline.report.sessions import MethodStrip, session_views

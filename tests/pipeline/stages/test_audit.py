@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.settings import EvaluationSettings
-from evaluation.stability import stability
-from evaluation.stability_table import stability_table
+from evaluation.stability.order import stability
+from evaluation.stability.table import stability_table
 from pipeline.report.page import render_report
 from tests.behaviour.command import apportion, config, in_process
 from tests.behaviour.small import write_small_corpus
-from tests.evaluation.test_stability import CLEAN, SWAPPED, TITLES, TURNED, table
+from tests.evaluation.stability.test_order import CLEAN, SWAPPED, TITLES, TURNED, table
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.pipeline.report_inputs import made_up_inputs
 

@@ -8,13 +8,13 @@ from itertools import combinations
 import pyarrow as pa
 
 from corpus.labellers import computed_labels
-from evaluation import baselines
-from evaluation.bench import Bench, Figures
-from evaluation.bootstrap import Sampled, paired_difference
 from evaluation.evaluation import ComputedAgreement, MethodAgreement, PairedDifference
-from evaluation.figure import Estimate
-from evaluation.held_out import AlignedValues
+from evaluation.ground.held_out import AlignedValues
 from evaluation.inputs import Evidence
+from evaluation.intervals.bootstrap import Sampled, paired_difference
+from evaluation.intervals.figure import Estimate
+from evaluation.methods import baselines
+from evaluation.methods.bench import Bench, Figures
 from evaluation.settings import EvaluationSettings
 
 FIGURES = {"spearman": "computed_spearman", "auc": "computed_auc"}

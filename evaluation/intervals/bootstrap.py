@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.figure import Estimate
+from evaluation.intervals.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
-from foundation.resampling import drawn_counts, percentile_interval
+from foundation.intervals.resampling import drawn_counts, percentile_interval
 
 Statistic = Callable[[Floats], Floats]
 """From sums over sessions [shape=(..., C)] to the figure [shape=(...)]; NaN where it is not defined."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from corpus.power import score_variance_warning
-from evaluation.bench import Figures
-from evaluation.bootstrap import Sampled, estimate, paired_difference
-from evaluation.held_out import AlignedValues, HeldOut
-from evaluation.power import sessions_to_tell
+from evaluation.ground.held_out import AlignedValues, HeldOut
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from evaluation.intervals.power import sessions_to_tell
+from evaluation.methods.bench import Figures
 from evaluation.settings import EvaluationSettings
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluation.figure import Estimate
-from evaluation.stability import FEWEST_TURNS, Row, Stability
-from foundation.columns import padded
-from foundation.numbers import NO_FIGURE, fixed
+from evaluation.intervals.figure import Estimate
+from evaluation.stability.order import FEWEST_TURNS, Row, Stability
+from foundation.tables.columns import padded
+from foundation.tables.numbers import NO_FIGURE, fixed
 
 HEADER = (
     "question",

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from evaluation.evaluation import Evaluation
-from evaluation.figure import Estimate
-from evaluation.rests import RestsOn, rests_on
+from evaluation.ground.rests import RestsOn, rests_on
+from evaluation.intervals.figure import Estimate
 from evaluation.table import render
 from tests.evaluation.made_up import evaluated, rewards
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, inputs, of

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY
 from corpus.session import EpisodeKey
-from evaluation.bootstrap import Sampled, estimate, paired_difference, ratio, resample
-from evaluation.figure import Estimate
 from evaluation.figures.agreement import spearman
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference, ratio, resample
+from evaluation.intervals.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats, Null, filled
-from foundation.numbers import fixed
+from foundation.tables.numbers import fixed
 
 CLEAN, PARAPHRASE = "clean", "paraphrase"
 FEWEST_TURNS = 3

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from evaluation.bootstrap import Sampled
+from evaluation.intervals.bootstrap import Sampled
 from evaluation.settings import EvaluationSettings
 
 MOST = 1_000_000

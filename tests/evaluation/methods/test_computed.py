@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evaluation.evaluation import Evaluation
-from evaluation.figure import Missing
+from evaluation.intervals.figure import Missing
 from evaluation.table import footnotes, grids, render
 from tests.evaluation.made_up import evaluated, labels
 from tests.evaluation.test_evaluate import HIDDEN, inputs, people

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.session import EpisodeKey
-from evaluation.bootstrap import Sampled, estimate
 from evaluation.evaluation import FaceCounts, OneAnnotator
-from evaluation.figure import Figure, Missing
 from evaluation.figures import agreement
 from evaluation.figures.agreement import AgreementCounts
 from evaluation.figures.calibration import Calibration, calibration
 from evaluation.figures.global_loss import global_loss
 from evaluation.figures.local_difference import HappyTurns, happy_turns, local_difference, people_difference
 from evaluation.figures.sum_residual import residual_of, residual_told, sum_residual
-from evaluation.held_out import AlignedValues
+from evaluation.ground.held_out import AlignedValues
+from evaluation.ground.turn_labels import TurnLabels, read_labels
 from evaluation.inputs import Evidence
+from evaluation.intervals.bootstrap import Sampled, estimate
+from evaluation.intervals.figure import Figure, Missing
 from evaluation.settings import EvaluationSettings
-from evaluation.turn_labels import TurnLabels, read_labels
 from foundation.arrays import Floats
 
 NO_EPISODES = Missing("no test episode has values of every method")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from evaluation.bootstrap import Sampled, ratio, resample
-from evaluation.power import sessions_to_tell
+from evaluation.intervals.bootstrap import Sampled, ratio, resample
+from evaluation.intervals.power import sessions_to_tell
 from evaluation.settings import EvaluationSettings
 
 SETTINGS = EvaluationSettings(bootstrap=4000)

@@ -9,8 +9,8 @@ from scipy.stats import spearmanr
 
 from corpus.schema import AUDIT
 from evaluation.settings import EvaluationSettings
-from evaluation.stability import stability
-from evaluation.stability_table import stability_table
+from evaluation.stability.order import stability
+from evaluation.stability.table import stability_table
 
 SETTINGS = EvaluationSettings(bootstrap=200)
 TITLES = {"clean": "as it is", "paraphrase": "other words", "planted-a": "planted a", "planted-b": "planted b"}

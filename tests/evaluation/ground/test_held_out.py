@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.session import Episode, Rating, Turn
-from evaluation.held_out import AlignedValues, HeldOut, align
+from evaluation.ground.held_out import AlignedValues, HeldOut, align
 from foundation.errors import InputError
 from tests.evaluation.made_up import episode, rewards
 
