@@ -15,9 +15,8 @@ from benchmarks.ppo_task import LORA, Meter, Task, serve, tokenizer
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings
+from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings
 
 
 class TextReward:

@@ -19,8 +19,7 @@ from rlhf.policy.loading import (
     load_tokenizer,
     read_config,
 )
-from rlhf.policy_settings import LoraSettings
-from rlhf.settings import AlignSettings
+from rlhf.settings import AlignSettings, LoraSettings
 
 TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj", "up_proj", "v_proj")
 """The linear layers of the LLaMA that `tiny` is."""

@@ -18,8 +18,7 @@ from foundation.errors import UnitError
 from rlhf.policy.contexts import merge_turns
 from rlhf.policy.dialogue_chunks import dialogue_chunks
 from rlhf.policy.loading import Policy, on_device
-from rlhf.policy_settings import TinySettings
-from rlhf.settings import AlignSettings
+from rlhf.settings import AlignSettings, TinySettings
 from rlhf.training.metrics import Metrics
 from rlhf.training.shuffled import Shuffled
 

@@ -6,8 +6,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from foundation.errors import InputError
 from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.policy_settings import LoraSettings
-from rlhf.settings import PAPER
+from rlhf.settings import PAPER, LoraSettings
 from tests.rlhf.toy import small_policy
 
 
