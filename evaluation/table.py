@@ -13,7 +13,7 @@ from evaluation.figures.local_difference import rule_of
 from evaluation.intervals.figure import Estimate, Figure, Missing
 from foundation.tables.columns import columns, padded
 from foundation.tables.markdown import escaped
-from foundation.tables.numbers import NO_FIGURE, fixed
+from foundation.tables.numbers import NO_FIGURE
 
 HUMAN = "Human"
 """The row of people's own labels, as in Table 4 of LLM-GELI."""
@@ -262,12 +262,4 @@ def _decimals(figures: Sequence[Estimate]) -> int:
 
 
 def _cell(figure: Figure, decimals: int) -> str:
-    if isinstance(figure, Missing):
-        return NO_FIGURE
-
-    text = fixed(figure.value, decimals)
-    if figure.seed_sd is not None:
-        text += f" ±{fixed(figure.seed_sd, decimals)}"
-    if figure.low is not None and figure.high is not None:
-        text += f" [{fixed(figure.low, decimals)}, {fixed(figure.high, decimals)}]"
-    return text
+    return NO_FIGURE if isinstance(figure, Missing) else figure.text(decimals)

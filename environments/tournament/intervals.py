@@ -9,19 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from foundation.arrays import Floats
-from foundation.intervals.resampling import drawn_counts, percentile_interval
+from foundation.intervals.estimate import IntervalEstimate
+from foundation.intervals.resampling import Sampling, interval
 from foundation.tables.numbers import NOISE
 
-RESAMPLES, CONFIDENCE, SEED = 2_000, 0.95, 0
+SAMPLING = Sampling()
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(IntervalEstimate):
     """A mean over ``tasks`` with its interval, None where one task cannot tell."""
 
-    value: float
-    low: float | None
-    high: float | None
     tasks: int
 
 
@@ -36,7 +34,7 @@ class PairedTest:
 
 
 def mean_over_tasks(values: Sequence[float]) -> Mean:
-    """The mean of a value a task, with a percentile bootstrap interval of `CONFIDENCE` over tasks.
+    """The mean of a value a task, with a percentile bootstrap interval by `SAMPLING` over tasks.
 
     Parameters
     ----------
@@ -47,10 +45,7 @@ def mean_over_tasks(values: Sequence[float]) -> Mean:
     (3.0, Mean(value=3.0, low=None, high=None, tasks=1))
     """
     data = np.array(values, np.float64)
-    if len(data) < 2:
-        return Mean(float(data[0]), None, None, 1)
-    replicates = drawn_counts(len(data), RESAMPLES, SEED) @ data / len(data)
-    low, high = percentile_interval(replicates, CONFIDENCE)
+    low, high = interval(data, lambda sums: sums / len(data), SAMPLING)
     return Mean(float(data.mean()), low, high, len(data))
 
 

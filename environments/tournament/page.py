@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from environments.tournament.intervals import CONFIDENCE, Mean, PairedTest
+from environments.tournament.intervals import SAMPLING, Mean, PairedTest
 from environments.tournament.standings import AgentRow, PairRow, SeatingRow, Standing, Standings
 from foundation.tables.markdown import escaped, markdown_table
 from foundation.tables.numbers import NO_FIGURE, fixed, p_value
@@ -91,16 +91,13 @@ def _pair(row: PairRow) -> tuple[str, ...]:
 
 
 def _figure(mean: Mean | None) -> str:
-    if mean is None:
-        return NO_FIGURE
-    if mean.low is None or mean.high is None:
-        return fixed(mean.value, 2)
-    return f"{fixed(mean.value, 2)} [{fixed(mean.low, 2)}, {fixed(mean.high, 2)}]"
+    return NO_FIGURE if mean is None else mean.text(2)
 
 
 def _meaning() -> str:
     return (
-        f"In brackets: {CONFIDENCE:.0%} bootstrap intervals over tasks. A task counts once: repeats, then partners, "
-        "then seats are averaged within it. Differences are of the same tasks, seats and partners, by a paired t-test "
-        "over tasks (two-sided, not corrected for the number of tests). Scores of simulated play say nothing of people."
+        f"In brackets: {SAMPLING.confidence:.0%} bootstrap intervals over tasks. A task counts once: repeats, then "
+        "partners, then seats are averaged within it. Differences are of the same tasks, seats and partners, by a "
+        "paired t-test over tasks (two-sided, not corrected for the number of tests). Scores of simulated play say "
+        "nothing of people."
     )

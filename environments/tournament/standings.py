@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from environments.tournament.intervals import CONFIDENCE, RESAMPLES, Mean, PairedTest, mean_over_tasks, paired_test
+from environments.tournament.intervals import SAMPLING, Mean, PairedTest, mean_over_tasks, paired_test
 from environments.tournament.results import Result, Results, seats_of
 
 
@@ -65,7 +65,7 @@ class Standings:
 
     def to_json(self) -> dict[str, Any]:
         """The same for other programs; what is not known is null."""
-        made = f"percentile bootstrap over tasks, {RESAMPLES} resamples, {CONFIDENCE:.0%}"
+        made = f"percentile bootstrap over tasks, {SAMPLING.resamples} resamples, {SAMPLING.confidence:.0%}"
         return {**asdict(self), "interval": made, "test": "paired t-test over tasks, two-sided, not corrected"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +9,7 @@ import numpy as np
 from evaluation.intervals.figure import Estimate
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
-from foundation.intervals.resampling import drawn_counts, percentile_interval
-
-Statistic = Callable[[Floats], Floats]
-"""From sums over sessions [shape=(..., C)] to the figure [shape=(...)]; NaN where it is not defined."""
+from foundation.intervals.resampling import Statistic, drawn_counts, percentile_interval
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,35 +1,29 @@
-"""A reported figure: an estimate with its interval, or the reason why there is none."""
+"""A reported figure: an estimate with its interval over sessions, or the reason why there is none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from foundation.intervals.estimate import IntervalEstimate, Missing
+from foundation.tables.numbers import fixed
+
+__all__ = ["Estimate", "Figure", "Missing"]
+
 
 @dataclass(frozen=True)
-class Estimate:
-    """One figure over S sessions.
+class Estimate(IntervalEstimate):
+    """One figure over S ``sessions``, with its bootstrap interval over them.
 
-    ``low`` and ``high`` are the ends of its bootstrap interval, None where too few sessions vary to give one;
     ``seed_sd`` is the standard deviation (ddof 1) of the figure over training seeds, None with a single seed.
     """
 
-    value: float
-    low: float | None
-    high: float | None
     sessions: int
     seed_sd: float | None = None
 
-    @property
-    def above_zero(self) -> bool:
-        """Whether the whole interval lies above zero."""
-        return self.low is not None and self.low > 0.0
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A figure that cannot be given, and why."""
-
-    reason: str
+    def text(self, decimals: int, *, sign: bool = False) -> str:
+        """Value, spread over seeds and interval."""
+        spread = "" if self.seed_sd is None else f" ±{fixed(self.seed_sd, decimals)}"
+        return f"{fixed(self.value, decimals, sign=sign)}{spread}{self.ends(decimals, sign=sign)}"
 
 
 Figure = Estimate | Missing

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaluation.intervals.figure import Estimate
 from evaluation.stability.order import FEWEST_TURNS, Row, Stability
 from foundation.tables.columns import padded
-from foundation.tables.numbers import NO_FIGURE, fixed
+from foundation.tables.numbers import NO_FIGURE
 
 HEADER = (
     "question",
@@ -72,9 +72,4 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _text(figure: Estimate | None, decimals: int, *, sign: bool = False) -> str:
-    if figure is None:
-        return NO_FIGURE
-    value = fixed(figure.value, decimals, sign=sign)
-    if figure.low is None or figure.high is None:
-        return value
-    return f"{value} [{fixed(figure.low, decimals, sign=sign)}, {fixed(figure.high, decimals, sign=sign)}]"
+    return NO_FIGURE if figure is None else figure.text(decimals, sign=sign)

@@ -1,4 +1,5 @@
 """A figure and how sure it is, whatever was measured.
 
-`resampling`: a bootstrap over any units.
+From the ground up: `estimate` (a figure with its interval, or why there is none) and `resampling` (a bootstrap over any
+units).
 """

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from foundation.arrays import Floats
+
+Statistic = Callable[[Floats], Floats]
+"""From sums over units [shape=(..., C)], or of one column [shape=(...)], to the figure; NaN where it is not defined."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How intervals are made: ``resamples`` of the units by ``seed``, percentiles that hold ``confidence``."""
+
+    resamples: int = 2000
+    seed: int = 0
+    confidence: float = 0.95
 
 
 @lru_cache(maxsize=8)
@@ -43,3 +57,19 @@ def percentile_interval(replicates: Floats, confidence: float) -> tuple[float, f
         return None, None
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
+
+
+def interval(sums: Floats, statistic: Statistic, sampling: Sampling) -> tuple[float, float] | tuple[None, None]:
+    """The interval of a figure that depends on U units through sums; none with a single unit.
+
+    Parameters
+    ----------
+    sums : float64 [shape=(U, C) or (U,)]
+        What each unit contributes.
+    statistic : Statistic
+        The figure, from the sums over all units that were drawn.
+    """
+    if len(sums) < 2:
+        return None, None
+    replicates = statistic(drawn_counts(len(sums), sampling.resamples, sampling.seed) @ sums)
+    return percentile_interval(replicates, sampling.confidence)

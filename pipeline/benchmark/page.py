@@ -94,13 +94,9 @@ def _row(comparison: PairedDifference, group: str, figure: str, best: str) -> tu
     pair = (comparison.method, comparison.against)
     if comparison.among != group or comparison.figure != figure or best not in pair:
         return None
-    sign = 1 if comparison.method == best else -1
-    difference = comparison.difference
-    text = fixed(sign * difference.value, 3, sign=True)
-    if difference.low is not None and difference.high is not None:
-        low, high = sorted(sign * end for end in (difference.low, difference.high))
-        text += f" [{fixed(low, 3)}, {fixed(high, 3)}]"
-    return (pair[1] if sign == 1 else pair[0]), text
+    ours = comparison.method == best
+    difference = comparison.difference if ours else comparison.difference.negated()
+    return (pair[1] if ours else pair[0]), fixed(difference.value, 3, sign=True) + difference.ends(3)
 
 
 def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:

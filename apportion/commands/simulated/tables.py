@@ -56,7 +56,7 @@ def tables_sotopia_command(
     """
     from environments.sotopia.reports.raters import ReportChoice, read_rated
     from environments.sotopia.reports.report import report
-    from environments.sotopia.reports.statistics import Sampling
+    from foundation.intervals.resampling import Sampling
 
     rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
     made = report(rated, Sampling(bootstrap, seed), None if hard is None else _hard(hard))

@@ -11,9 +11,11 @@ import numpy as np
 
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat
-from environments.sotopia.reports.statistics import Figure, Missing, Sampling, Value, mean, pearson
+from environments.sotopia.reports.statistics import Figure, Value, mean, pearson
 from environments.sotopia.reports.svg import histogram
 from environments.sotopia.reports.table import Cell, Table, starred
+from foundation.intervals.estimate import Missing
+from foundation.intervals.resampling import Sampling
 
 ORDER = ("SEC", "KNO", "SOC", "BEL", "REL", "FIN", "GOAL")
 """Of Table 1."""
@@ -148,5 +150,5 @@ def _differences(pairs: Pairs, sampling: Sampling) -> list[Cell]:
     higher = [float(one > spread) for one in differences]
     lower = [float(one < -spread) for one in differences]
     shares = [mean(pairs.episodes, share, sampling) for share in (inside, higher, lower)]
-    sd = Value(spread, len(differences), len(set(pairs.episodes)))
+    sd = Value(spread, None, None, items=len(differences), episodes=len(set(pairs.episodes)))
     return [mean(pairs.episodes, differences, sampling), sd, *shares]

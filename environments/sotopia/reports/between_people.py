@@ -9,9 +9,11 @@ from corpus.sotopia_eval import RANGES
 from environments.sotopia.reports.against_people import NOBODY, ORDER
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat
-from environments.sotopia.reports.statistics import Missing, Sampling, Value, binned, mean, randolph
+from environments.sotopia.reports.statistics import Value, binned, mean, randolph
 from environments.sotopia.reports.svg import Span, spans
 from environments.sotopia.reports.table import Cell, Table
+from foundation.intervals.estimate import Missing
+from foundation.intervals.resampling import Sampling
 
 BINS = 5
 """Of the main text (Appendix E.3); Table E.1 has others, too."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corpus.sotopia_eval import OVERALL_RANGE, RANGES
 from environments.sotopia.reports.against_people import APPENDIX_ORDER, NOBODY
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from environments.sotopia.reports.statistics import Figure, Missing, Sampling, Value, mean, students_t
+from environments.sotopia.reports.statistics import Figure, Value, mean, students_t
 from environments.sotopia.reports.svg import Map, maps
 from environments.sotopia.reports.table import Cell, Table, starred
+from foundation.intervals.estimate import Missing
+from foundation.intervals.resampling import Sampling
 
 SIGNIFICANT = ((0.05, "*"),)
 SCALES = {**RANGES, OVERALL: OVERALL_RANGE}
@@ -117,8 +119,7 @@ def with_test(figure: Figure, ours: Scores, theirs: Scores) -> Cell:
     p = students_t(ours.values, theirs.values)
     if isinstance(figure, Missing) or isinstance(p, Missing):
         return figure
-    tested = Value(figure.value, figure.items, figure.episodes, figure.low, figure.high, p)
-    return starred(tested, p if p < 0.05 else None, SIGNIFICANT)
+    return starred(replace(figure, p=p), p if p < 0.05 else None, SIGNIFICANT)
 
 
 def _number(figure: Figure) -> float:

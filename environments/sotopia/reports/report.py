@@ -12,11 +12,11 @@ from corpus.sotopia_eval import RANGES
 from environments.sotopia.reports import against_people, between_people, models, people_playing
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import TaskId
-from environments.sotopia.reports.statistics import Sampling
 from environments.sotopia.reports.table import SIMULATED, Table, safe
 from environments.terminal.printable import printable
 from foundation.errors import InputError
 from foundation.files import write_atomically
+from foundation.intervals.resampling import Sampling
 from foundation.listing import first_few
 
 HEAD = "Social episodes, rated"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from foundation.arrays import Floats
-from foundation.intervals.resampling import drawn_counts, percentile_interval
+from foundation.intervals.estimate import IntervalEstimate, Missing
+from foundation.intervals.resampling import Sampling, Statistic, interval
 
 FEWEST_PAIRS = 3
 """With two pairs every correlation is 1 or -1."""
@@ -18,44 +19,22 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """How intervals are made: ``resamples`` of the episodes by ``seed``, percentiles that hold ``confidence``."""
-
-    resamples: int = 2000
-    seed: int = 0
-    confidence: float = 0.95
-
-
-@dataclass(frozen=True)
-class Value:
-    """A figure.
+class Value(IntervalEstimate):
+    """A figure with its interval over episodes: none with a single one, or where most resamples give no figure.
 
     Parameters
     ----------
-    value : float
     items : int
         How many scores, pairs of scores or rated persons it is made of.
     episodes : int
         From how many episodes these are.
-    low, high : float, optional
-        Ends of the interval; None with a single episode, or where most resamples give no figure.
     p : float, optional
         Of the test that belongs to it.
     """
 
-    value: float
     items: int
     episodes: int
-    low: float | None = None
-    high: float | None = None
     p: float | None = None
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A figure that is not there, and why."""
-
-    reason: str
 
 
 Figure = Value | Missing
@@ -84,7 +63,7 @@ def pearson(episodes: Sequence[str], x: Sequence[float], y: Sequence[float], sam
     # Deviations from the mean, so that sums of squares lose no digits.
     a, b = a - a.mean(), b - b.mean()
     value = _value(_sums(episodes, np.ones(len(a)), a, b, a * a, b * b, a * b), _correlation, len(a), sampling)
-    return Value(value.value, value.items, value.episodes, value.low, value.high, p)
+    return replace(value, p=p)
 
 
 def students_t(x: Sequence[float], y: Sequence[float]) -> float | Missing:
@@ -142,7 +121,7 @@ def randolph(rated: Sequence[tuple[str, Sequence[int]]], bins: int, sampling: Sa
         return None if value is None else (value - chance) / (1 - chance)
 
     kappa = (agreed.value - chance) / (1 - chance)
-    return agreed, Value(kappa, agreed.items, agreed.episodes, beyond(agreed.low), beyond(agreed.high))
+    return agreed, replace(agreed, value=kappa, low=beyond(agreed.low), high=beyond(agreed.high))
 
 
 def _correlation(sums: Floats) -> Floats:
@@ -159,11 +138,7 @@ def _sums(episodes: Sequence[str], *columns: Floats) -> Floats:
     return np.stack([np.bincount(place, weights=column, minlength=len(names)) for column in columns], axis=-1)
 
 
-def _value(sums: Floats, statistic: Callable[[Floats], Floats], items: int, sampling: Sampling) -> Value:
-    episodes = len(sums)
+def _value(sums: Floats, statistic: Statistic, items: int, sampling: Sampling) -> Value:
     value = float(statistic(sums.sum(axis=0)))
-    low = high = None
-    if episodes > 1:
-        replicates = statistic(drawn_counts(episodes, sampling.resamples, sampling.seed) @ sums)
-        low, high = percentile_interval(replicates, sampling.confidence)
-    return Value(value, items, episodes, low, high)
+    low, high = interval(sums, statistic, sampling)
+    return Value(value, low, high, items, len(sums))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.sotopia.reports.statistics import Missing, Value
+from environments.sotopia.reports.statistics import Value
 from environments.terminal.printable import printable
+from foundation.intervals.estimate import Missing
 from foundation.listing import listed
 from foundation.tables.columns import columns
 from foundation.tables.markdown import escaped, markdown_table
@@ -130,7 +131,7 @@ def _reason_of_all(cells: Sequence[Cell]) -> str | None:
 def shown(cell: Cell, decimals: int) -> str:
     """A cell as a person reads it: value, interval, count.
 
-    >>> shown(Value(0.714, 60, 30, 0.5, 0.83), 2), shown(Missing("nobody rated it"), 2), shown(-3, 2)
+    >>> shown(Value(0.714, 0.5, 0.83, items=60, episodes=30), 2), shown(Missing("nobody rated it"), 2), shown(-3, 2)
     ('0.71 [0.50, 0.83] n=60', '–', '-3')
     """
     if isinstance(cell, Marked):
@@ -139,13 +140,8 @@ def shown(cell: Cell, decimals: int) -> str:
     if isinstance(cell, Missing):
         return NO_FIGURE
     if isinstance(cell, Value):
-        ends = (
-            ""
-            if cell.low is None or cell.high is None
-            else f" [{fixed(cell.low, decimals)}, {fixed(cell.high, decimals)}]"
-        )
         p = "" if cell.p is None else f" {p_value(cell.p, named=True)}"
-        return f"{fixed(cell.value, decimals)}{ends} n={cell.items:,}{p}"
+        return f"{cell.text(decimals)} n={cell.items:,}{p}"
     if isinstance(cell, float):
         return fixed(cell, decimals)
     return f"{cell:,}" if isinstance(cell, int) else cell

@@ -10,7 +10,7 @@ from corpus.rows import CorpusRows
 from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import RANGES
 from environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
-from environments.sotopia.reports.statistics import Sampling
+from foundation.intervals.resampling import Sampling
 
 SAMPLING = Sampling(resamples=200)
 NAMES = ("Ann", "Bob")

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from environments.sotopia.reports.statistics import (
-    Missing,
-    Sampling,
     Value,
     agreeing,
     binned,
@@ -19,6 +17,8 @@ from environments.sotopia.reports.statistics import (
     randolph,
     students_t,
 )
+from foundation.intervals.estimate import Missing
+from foundation.intervals.resampling import Sampling
 
 SAMPLING = Sampling(resamples=200)
 scores = st.integers(0, 10)
@@ -123,5 +123,5 @@ def test_an_interval_draws_whole_episodes() -> None:
 
 def test_one_episode_has_no_interval_and_no_scores_no_mean() -> None:
     alone = mean(["a", "a"], [1.0, 3.0], SAMPLING)
-    assert alone == Value(2.0, 2, 1)
+    assert alone == Value(2.0, None, None, items=2, episodes=1)
     assert mean([], [], SAMPLING) == Missing("nobody rated it")
