@@ -15,8 +15,9 @@ from benchmarks.ppo_task import LORA, Meter, Task, serve, tokenizer
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import attach_adapter, trained_weights
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings
+from rlhf.settings import AlarmSettings, AlignSettings
 
 
 class TextReward:

@@ -31,8 +31,9 @@ import torch
 from benchmarks.measure import tell
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings
+from rlhf.settings import AlarmSettings, AlignSettings
 from tests.rlhf.toy import small_policy, token_contexts
 
 Arm = Literal["turn", "response"]

@@ -23,6 +23,17 @@ PRESETS: Mapping[str, Preset] = {
         "geli": {
             "weight": Published(0.5, "section 5.2, GELI (Lee et al., 2024): equal parts in its code"),
         },
-    }
+    },
+    "savoir": {
+        "methods": Published(("savoir-paper",), "algorithm 1; section 3.5 learns its values, from 0 to 10"),
+        "savoir": {
+            "rollouts": Published(2, "appendix D: J = 2"),
+            "weights": Published(
+                {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}, "appendix D: w_d; a judge has to score all three"
+            ),
+            "scaled": Published(False, "Eq. 3: on the ranges of the dimensions"),
+        },
+    },
 }
-"""LLM-GELI. The language model takes no temperature (o3-mini has none); appendix J names one, of 1, for its check."""
+"""LLM-GELI. The language model takes no temperature (o3-mini has none); appendix J names one, of 1, for its check.
+SAVOIR's number of coalitions, min(12n + 2, 200), is what `decompose.savoir.budget` is where nothing is set."""

@@ -228,8 +228,10 @@ class DecomposeSettings(PresetSettings):
     model_config = ConfigDict(extra="allow")
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
-    preset: Literal["paper"] | None = Field(
-        default=None, description="settings by name, which the other keys go before: paper is LLM-GELI's (section 4.1)"
+    preset: Literal["paper", "savoir"] | None = Field(
+        default=None,
+        description="settings by name, which the other keys go before: paper is LLM-GELI's (section 4.1), savoir is "
+        "SAVOIR's (appendix D)",
     )
     methods: tuple[str, ...] = Field(
         default=("uniform", "sentiment", "rrd"),

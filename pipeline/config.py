@@ -30,7 +30,7 @@ from rlhf.anchoring import shown as shown_choices
 from rlhf.policy.loading import is_folder_name
 from rlhf.settings import AlignSettings
 
-PresetName = Literal["paper"]
+PresetName = Literal["paper", "savoir"]
 PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
 """The presets of a whole configuration; a section may have more of its own."""
 AUDITED_SESSIONS = 20
@@ -88,7 +88,7 @@ class Config(Settings):
     preset: PresetName | None = Field(
         None,
         description="settings by name, in every section that has that preset, below all keys that are given: paper is "
-        "LLM-GELI as published",
+        "LLM-GELI as published, savoir is SAVOIR",
     )
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of everything that is trained")
     notes: tuple[str, ...] = Field((), description="sentences that the report shows, e.g. that the data is synthetic")

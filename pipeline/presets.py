@@ -1,17 +1,23 @@
 """What a preset has brought, and what stands in the place of what it names.
 
-`python -m pipeline.presets` prints the table of docs/paper_preset.md.
+`python -m pipeline.presets` prints the table of docs/paper_preset.md, with another preset's name behind it that one's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from foundation.listing import listed
 from foundation.presets import PresetSettings, items
 from pipeline.config import Config, sections_with
 from reward_model.settings import MINILM
+
+NO_PRESET = "None"
+_SHORT = {"paper": "BART", "savoir": "Qwen2.5-7B"}
+_POLICIES = {"paper": "LLaMA-2-7B", "savoir": "Qwen2.5-7B"}
+"""What stands in each preset for the reward model's backbone, and for the policy."""
 
 
 def preset_notes(config: Config, *, aligns: bool = True) -> tuple[str, ...]:
@@ -20,11 +26,11 @@ def preset_notes(config: Config, *, aligns: bool = True) -> tuple[str, ...]:
     ``aligns`` is False where no policy is spoken of.
     """
     aligns = aligns and config.align.enabled
-    named: dict[str, PresetSettings] = {section: getattr(config, section) for section in sections_with("paper")}
-    chosen = {
+    sections = {name: getattr(config, name) for name in type(config).model_fields}
+    chosen: dict[str, PresetSettings] = {
         section: settings
-        for section, settings in named.items()
-        if getattr(settings, "preset", None) and (aligns or section != "align")
+        for section, settings in sections.items()
+        if isinstance(settings, PresetSettings) and _preset(settings) != NO_PRESET and (aligns or section != "align")
     }
     if not chosen:
         return ()
@@ -34,11 +40,12 @@ def preset_notes(config: Config, *, aligns: bool = True) -> tuple[str, ...]:
         published = dict(items(train.PRESETS[train.preset]))["backbone"].value
         how = "frozen" if train.freeze_backbone else "trained"
         notes.append(
-            f"The embedded MiniLM ({how}) stands in the place of BART ({published}), with its own training settings: "
-            "what is published for training BART is not used."
+            f"The embedded MiniLM ({how}) stands in the place of {_SHORT[train.preset]} ({published}), with its own "
+            f"training settings: what is published for training {_SHORT[train.preset]} is not used."
         )
     if "align" in chosen and config.align.policy == "tiny":
-        notes.append("The small policy `tiny` stands in LLaMA-2-7B's place, with its own learning rate.")
+        stands_for = _POLICIES[str(config.align.preset).partition("-")[0]]
+        notes.append(f"The small policy `tiny` stands in {stands_for}'s place, with its own learning rate.")
     departed = list(_departures(chosen))
     if departed:
         notes.append(f"Keys that went before the preset: {listed(departed, 12)}.")
@@ -51,11 +58,11 @@ def _departures(chosen: dict[str, PresetSettings]) -> Iterator[str]:
             yield f"{section}.{name} = {_shown(value)} (published: {_shown(published.value)})"
 
 
-def table() -> list[str]:
-    """Every value of the preset `paper` with its source, as the Markdown table of its page."""
+def table(preset: str = "paper") -> list[str]:
+    """Every value of a preset with its source, as the Markdown table of its page."""
     lines = ["| key | value | where it is from |", "|---|---|---|"]
-    for section, kind in sections_with("paper").items():
-        for name, published in items(kind.PRESETS["paper"]):
+    for section, kind in sections_with(preset).items():
+        for name, published in items(kind.PRESETS[preset]):
             lines.append(f"| `{section}.{name}` | `{_shown(published.value)}` | {published.source} |")
     return lines
 
@@ -69,8 +76,10 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_shown(one)}' for name, one in value.items())} }}"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":
-    print("\n".join(table()))
+    print("\n".join(table(*sys.argv[1:2])))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from foundation.presets import Preset, Published
 
 _E = "appendix E, reward function training"
+_D = "appendix D, reward model training"
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
@@ -31,9 +32,35 @@ PRESETS: Mapping[str, Preset] = {
         "gradient_checkpointing": Published(
             True, "not in the paper: the same bits, and 160 histories fit into the memory of one card"
         ),
-    }
+    },
+    "savoir": {
+        "objective": Published("distilled", "section 3.5: the values of utterances are learned, by MSE"),
+        "backbone": Published(
+            "Qwen/Qwen2.5-7B-Instruct",
+            "section 3.5 and appendix D: a regression head on top of the base model, which is named for the policy",
+        ),
+        "freeze_backbone": Published(False, "section 3.5: R(c, a) = MLP(LLM([c; a])), both with parameters theta"),
+        "trained_layers": Published(0, "not in the paper: the whole of it"),
+        "scoring": Published(
+            "one_pass", "section 3.5: context and utterance in one text, read once; the head reads its last state here"
+        ),
+        "max_tokens": Published(2048, "appendix D, of the SFT stage"),
+        "batch_turns": Published(16, f"{_D}: batches of 16; the instances are utterances"),
+        "epochs": Published(5, _D),
+        "patience": Published(5, "not in the paper: no end before the last epoch"),
+        "lr": Published(1e-5, _D),
+        "lr_backbone": Published(1e-5, _D),
+        "gradient_checkpointing": Published(True, "not in the paper: the same bits in less memory"),
+    },
 }
-"""LLM-GELI. AdamW (appendix E) is what this package trains by; the paper gives neither epochs nor weight decay."""
+"""LLM-GELI. AdamW (appendix E) is what this package trains by; the paper gives neither epochs nor weight decay.
 
-OF_THE_BACKBONE = frozenset(PRESETS["paper"]) - {"objective", "backbone", "scoring"}
-"""What is said of training the published backbone, and of nothing else."""
+SAVOIR gives neither weight decay nor the width of its MLP.
+"""
+
+BESIDE_MINILM: Mapping[str, frozenset[str]] = {
+    "paper": frozenset({"objective", "backbone", "scoring"}),
+    "savoir": frozenset({"objective", "backbone"}),
+}
+"""What of a preset is taken beside a backbone that is another's stand-in: nothing that is said of training the
+published one, and of SAVOIR not how it is read, which takes a causal model."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from foundation.presets import Preset, PresetSettings
-from reward_model.presets import OF_THE_BACKBONE, PRESETS
+from reward_model.presets import BESIDE_MINILM, PRESETS
 
 Scoring = Literal["windowed", "one_pass"]
 MINILM = "minilm"
@@ -20,10 +20,10 @@ class RewardModelSettings(PresetSettings):
 
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
-    preset: Literal["paper"] | None = Field(
+    preset: Literal["paper", "savoir"] | None = Field(
         None,
-        description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E); beside "
-        "backbone = 'minilm' the training stays MiniLM's own",
+        description="settings by name, which the other keys go before: paper is LLM-GELI's (appendix E), savoir is "
+        "SAVOIR's (section 3.5); beside backbone = 'minilm' the training stays MiniLM's own",
     )
     objective: Literal["distilled", "direct", "both"] = Field(
         "distilled",
@@ -137,4 +137,4 @@ class RewardModelSettings(PresetSettings):
         """
         if values.get("backbone") != MINILM:
             return preset
-        return {name: given for name, given in preset.items() if name not in OF_THE_BACKBONE}
+        return {name: given for name, given in preset.items() if name in BESIDE_MINILM[str(values["preset"])]}

@@ -3,7 +3,8 @@
 From the ground up, each importing only from those before it:
 
 - `algorithms`, `alarm_settings`, `named` (rewards and partners by name), `presets` (published settings)
-- `settings`: how a policy is made, fine-tuned and sampled
+- `policy_settings` (what a policy reads, where it runs, its adapters), `settings`: how one is made, fine-tuned and
+  sampled
 - `policy/`: what a policy is: its contexts, how it is loaded, opened, sharded and written
 - `training/`: what every algorithm shares: the job, the run, the reward, metrics, alarms, checkpoints
 - `sampling/`: replies, one turn or several, and the other side
@@ -25,7 +26,8 @@ from typing import TYPE_CHECKING
 from foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rlhf.settings import PAPER, AlignSettings, Placement, Window
+    from rlhf.policy_settings import Placement, Window
+    from rlhf.settings import PAPER, AlignSettings
     from rlhf.training.job import Job
     from rlhf.training.reward import ModelReward, Reward
 
@@ -34,8 +36,8 @@ __all__ = ["PAPER", "AlignSettings", "Job", "ModelReward", "Placement", "Reward"
 _HOMES = {
     "AlignSettings": "rlhf.settings",
     "PAPER": "rlhf.settings",
-    "Placement": "rlhf.settings",
-    "Window": "rlhf.settings",
+    "Placement": "rlhf.policy_settings",
+    "Window": "rlhf.policy_settings",
     "Job": "rlhf.training.job",
     "ModelReward": "rlhf.training.reward",
     "Reward": "rlhf.training.reward",

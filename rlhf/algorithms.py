@@ -22,6 +22,7 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     "partner_settings": ("ppo", "grpo"),
     "reward_at": ("ppo", "grpo"),
     "alarms": _SAMPLING,
+    "epochs": ("sft",),
     "group": ("grpo", "rloo"),
     "generation": ("grpo", "rloo"),
     **dict.fromkeys(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 import torch
@@ -80,6 +82,7 @@ def align_here(
             raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
         unseen = _contexts(parts["test"], policy, reward.history, settings)
         shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
+        run = replace(run, settings=in_steps(settings, contexts.contexts, answered))
         base_weights = policy.model.num_parameters()
         with _partner(job, answered, reward.history) as partner:
             model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
@@ -91,12 +94,31 @@ def align_here(
             seed=job.seed,
             contexts=contexts,
             first=run.metrics.at(1),
-            last=run.metrics.at(settings.steps),
+            last=run.metrics.at(run.settings.steps),
         )
         if run.processes.rank == 0:
-            write_policy(job.out, policy, model, policy_card(facts, settings))
+            write_policy(job.out, policy, model, policy_card(facts, run.settings))
             write_window(job.out, settings.window)
     return run.metrics.table(), samples
+
+
+def in_steps(
+    settings: AlignSettings, contexts: Sequence[DialogueContext], episodes: Sequence[Episode]
+) -> AlignSettings:
+    """``settings`` with as many steps as ``epochs`` passes over the ``contexts`` of ``episodes`` are, for ``sft``.
+
+    The last step takes the first turns of another pass where a pass is no whole number of batches.
+    """
+    if settings.algorithm != "sft" or settings.epochs is None:
+        return settings
+    said = {
+        (episode.session_id, episode.turns[position].turn)
+        for episode in episodes
+        for position in episode.target_positions
+        if episode.turns[position].text.strip()
+    }
+    learned = sum((context.session_id, context.turn) in said for context in contexts)
+    return settings.model_copy(update={"steps": max(1, math.ceil(settings.epochs * learned / settings.batch))})
 
 
 def _train(

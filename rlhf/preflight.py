@@ -19,7 +19,8 @@ from rlhf.policy.loading import (
     load_tokenizer,
     read_config,
 )
-from rlhf.settings import AlignSettings, LoraSettings
+from rlhf.policy_settings import LoraSettings
+from rlhf.settings import AlignSettings
 
 TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj", "up_proj", "v_proj")
 """The linear layers of the LLaMA that `tiny` is."""

@@ -51,7 +51,45 @@ _PPO: dict[str, Published | Mapping[str, Published]] = {
     },
 }
 
+_D = "appendix D"
+_QWEN = Published("Qwen/Qwen2.5-7B-Instruct", "section 4, implementation")
+_LONG = "appendix D: sequences of at most 2,048 tokens in the SFT stage, of which a reply has 128 here"
+_SAVOIR: dict[str, Published | Mapping[str, Published]] = {
+    "policy": _QWEN,
+    "context_turns": Published(20, "appendix D: episodes of 10 to 20 turns, read whole"),
+    "max_context_tokens": Published(1920, _LONG),
+    "max_new_tokens": Published(128, _LONG),
+    "gradient_checkpointing": Published(True, "not in the paper: a matter of memory alone"),
+}
+
 PRESETS: Mapping[str, Preset] = {
+    "savoir": {
+        **_SAVOIR,
+        "algorithm": Published("grpo", "section 4 and appendix D: GRPO (Shao et al., 2024)"),
+        "batch": Published(64, f"{_D}: 64 rollout episodes an iteration"),
+        "minibatch": Published(8, f"{_D}: 8 episodes an update"),
+        "micro_batch": Published(1, "not in the paper: a matter of memory alone"),
+        "group": Published(8, "not in the paper: TRL's default; a group is 8 episodes of one task and seat"),
+        "inner_epochs": Published(1, "not in the paper: TRL's default, every episode is learned from once"),
+        "steps": Published(250, f"{_D}: 2,000 training steps, read as updates, of which an iteration has 64 / 8"),
+        "lr": Published(5e-7, _D),
+        "lr_schedule": Published("linear", "not in the paper, which has the warm-up alone: TRL's default"),
+        "warmup": Published(500, f"{_D}: linear, 500 steps, read as updates like the 2,000"),
+        "kl_coefficient": Published(0.05, _D),
+        "temperature": Published(0.7, _D),
+        "reward_at": Published("turn", "section 3.5: utterance-level feedback"),
+    },
+    "savoir-sft": {
+        **_SAVOIR,
+        "algorithm": Published("sft", f"{_D}, supervised fine-tuning"),
+        "epochs": Published(3, f"{_D}, supervised fine-tuning"),
+        "lr": Published(2e-5, f"{_D}, supervised fine-tuning"),
+        "lr_schedule": Published("cosine", f"{_D}, supervised fine-tuning"),
+        "batch": Published(32, f"{_D}, supervised fine-tuning"),
+        "minibatch": Published(32, "not read by sft: as large as the batch, which is divided by it otherwise"),
+        "micro_batch": Published(1, "not in the paper: a matter of memory alone"),
+        "temperature": Published(0.7, f"{_D}: of the stage that follows"),
+    },
     "paper": {
         **_PPO,
         "gamma": Published(0.05, "appendix E, gamma = 0.05, read as TRL's `gamma`, the discount"),
@@ -63,7 +101,7 @@ PRESETS: Mapping[str, Preset] = {
         "kl_coefficient": Published(PAPER_KL, "appendix E, gamma = 0.05, read as Eq. 1's gamma, the weight of the KL"),
     },
 }
-"""LLM-GELI in the two readings of "gamma = 0.05".
+"""LLM-GELI in the two readings of "gamma = 0.05", and SAVOIR's two stages.
 
 Appendix E lists it between a learning rate and `use score norm`, which are names of TRL's PPOConfig from 0.6 to 0.11;
 there ``gamma`` is the discount from token to token (default 1), and the weight of the divergence is ``init_kl_coef``
@@ -72,4 +110,7 @@ with a twentieth of its size, and hardly the one before that. Eq. 1 calls the we
 ``paper-kl`` has that reading, with TRL's discount. The 0.05 that later versions of TRL have as a KL weight is no
 reason for it: they came with another configuration, which has no score norm. Which of the two was run, the paper does
 not say; nor whether `use_score_norm`, which TRL reads with `use_score_scaling` alone, came with it. Here it is on.
+
+`savoir` and `savoir-sft` are SAVOIR's two stages (section 4, appendix D). The adapters are LLM-GELI's, which are the
+defaults: whether all weights or adapters are trained, the paper does not say.
 """

@@ -4,84 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
 from foundation.presets import Preset, PresetSettings
-from foundation.settings import Settings
 from rlhf.alarm_settings import AlarmSettings
 from rlhf.algorithms import READ_BY, Algorithm
 from rlhf.named import PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
+from rlhf.policy_settings import (
+    ContextTurns,
+    Device,
+    Dtype,
+    LoraSettings,
+    MaxContextTokens,
+    MaxNewTokens,
+    Placement,
+    Temperature,
+    TinySettings,
+    Window,
+)
 from rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
 
 TINY_LR = 3e-3
 TINY_KL = 0.3
 
-ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
-MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
-MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens")]
-Temperature = Annotated[float, Field(ge=0.001, le=5, description="sampling temperature, in the log-probabilities too")]
-Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
-Dtype = Annotated[
-    Literal["float32", "bfloat16"],
-    Field(description="number format of the frozen weights; adapters stay in float32"),
-]
-
-
-class Window(Settings):
-    """What a policy reads of a dialogue, and how its replies are sampled."""
-
-    context_turns: ContextTurns = 3
-    max_context_tokens: MaxContextTokens = 192
-    max_new_tokens: MaxNewTokens = 32
-    temperature: Temperature = 0.7
-
-    @property
-    def tokens(self) -> int:
-        """The most tokens that the policy reads at once: prompt and reply."""
-        return self.max_context_tokens + self.max_new_tokens
-
-
-class Placement(Settings):
-    """Where a policy runs, and in what number format its frozen weights are."""
-
-    device: Device = "cpu"
-    dtype: Dtype = "float32"
-
-
-class LoraSettings(Settings):
-    """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
-
-    r: int = Field(default=24, ge=1, description="rank of an adapter")
-    alpha: int = Field(default=48, ge=1, description="an adapter's output is scaled by alpha / r")
-    dropout: float = Field(
-        default=0.05,
-        ge=0,
-        lt=1,
-        description="sft: dropout before an adapter; others compare log-probabilities, and have none",
-    )
-    targets: tuple[str, ...] = Field(
-        default=("q_proj", "v_proj"), min_length=1, description="names of the linear layers that get an adapter"
-    )
-
-
-class TinySettings(Settings):
-    """The small LLaMA that is built on the spot from the corpus' own text."""
-
-    hidden: int = Field(default=128, ge=32, multiple_of=32, description="width; one attention head for every 32")
-    layers: int = Field(default=2, ge=1, le=48, description="transformer layers")
-    vocabulary: int = Field(default=2048, ge=300, description="largest number of byte-level BPE tokens")
-    warmup_steps: int = Field(
-        default=200, ge=1, description="supervised steps on the dialogues, test sessions left out"
-    )
-    warmup_batch: int = Field(default=6, ge=1, description="dialogue windows a supervised step")
-    warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
-
-
-CHOSEN = ("reward", "reward_settings", "partner", "partner_settings", "prompts")
-"""What is chosen by name: it enters the key by what it is, and only where it is not what it always was."""
+CHOSEN = ("reward", "reward_settings", "partner", "partner_settings", "prompts", "epochs", "warmup")
+"""What enters the key by what it is, and only where it is not what it always was."""
 
 
 class AlignSettings(PresetSettings):
@@ -91,10 +41,11 @@ class AlignSettings(PresetSettings):
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
-    preset: Literal["paper", "paper-kl"] | None = Field(
+    preset: Literal["paper", "paper-kl", "savoir", "savoir-sft"] | None = Field(
         default=None,
         description="settings by name, which the other keys go before: paper is LLM-GELI's, with the gamma of its "
-        "appendix E as the discount; paper-kl has it as the weight of the divergence",
+        "appendix E as the discount; paper-kl has it as the weight of the divergence; savoir is SAVOIR's GRPO "
+        "(appendix D), savoir-sft what goes before it",
     )
     algorithm: Algorithm = Field(
         default="ppo",
@@ -134,6 +85,9 @@ class AlignSettings(PresetSettings):
         default="transformers", description="what samples the replies of grpo and rloo; vllm is an extra, for GPUs"
     )
     steps: int = Field(default=25, ge=1, description="rounds of sampling and updates; of sft, updates")
+    epochs: int | None = Field(
+        default=None, ge=1, description="sft: passes over what the target said, in place of steps; none takes steps"
+    )
     batch: int = Field(default=24, ge=2, description="replies sampled a step; of sft, turns learned from a step")
     group: int = Field(
         default=8, ge=2, description="grpo and rloo: replies to one context that are compared; batch holds whole groups"
@@ -156,8 +110,14 @@ class AlignSettings(PresetSettings):
         default=None, gt=0, description=f"learning rate; none takes {PAPER_LR:g}, and {TINY_LR:g} for tiny"
     )
     value_lr: float | None = Field(default=None, gt=0, description="learning rate of the value head; none takes lr")
-    lr_schedule: Literal["linear", "constant"] = Field(
-        default="linear", description="linear lowers the learning rates from step to step, to 0 after the last"
+    lr_schedule: Literal["linear", "cosine", "constant"] = Field(
+        default="linear",
+        description="linear and cosine lower the learning rates to 0 after the last update, cosine slowly at both ends",
+    )
+    warmup: int | None = Field(
+        default=None,
+        ge=0,
+        description="updates (of ppo: steps) in which the learning rates rise from 0 before that; none is 0",
     )
     clip: float = Field(default=0.2, gt=0, lt=1, description="clip range of the probability ratio")
     value_clip: float = Field(default=0.2, gt=0, description="clip range of a value around its old one")
@@ -241,8 +201,9 @@ class AlignSettings(PresetSettings):
 
     @classmethod
     def preset_beside(cls, preset: Preset, values: Mapping[str, Any]) -> Preset:
-        """Beside `tiny`, a stand-in of a ten-thousandth of the size, not the learning rate: it takes its own."""
-        return {name: given for name, given in preset.items() if values.get("policy") != "tiny" or name != "lr"}
+        """Beside `tiny`, a stand-in of a ten-thousandth of the size, not the learning rate nor its rise: own ones."""
+        left = ("lr", "warmup") if values.get("policy") == "tiny" else ()
+        return {name: given for name, given in preset.items() if name not in left}
 
     @model_validator(mode="after")
     def _minibatch_fits(self) -> AlignSettings:
@@ -329,7 +290,7 @@ class AlignSettings(PresetSettings):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """Reward, partner and prompts by what they are, for a key or a card; those that are as always are left out."""
+        """What of `CHOSEN` is not as always, by what it is, for a key or a card."""
         chosen: dict[str, Any] = {}
         if self.reward != REWARD_MODEL:
             chosen["reward"] = self.reward_by.identity(self.reward_settings)
@@ -337,7 +298,7 @@ class AlignSettings(PresetSettings):
             chosen["partner"] = self.partner_by.identity(self.partner_settings)
         if self.prompts is not None:
             chosen["prompts"] = self.prompts.name
-        return chosen
+        return {**chosen, **{name: value for name in ("epochs", "warmup") if (value := getattr(self, name))}}
 
     @property
     def window(self) -> Window:

@@ -30,7 +30,7 @@ from rlhf.compare.shared_contexts import SharedContexts, share_contexts
 from rlhf.policy.loading import check_device
 from rlhf.policy.opening import check_policy, open_tokenizer
 from rlhf.policy.window_file import read_window, window_path
-from rlhf.settings import Placement, Window
+from rlhf.policy_settings import Placement, Window
 from rlhf.training.isolation import quiet_transformers
 
 ALL = "all"

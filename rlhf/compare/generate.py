@@ -25,8 +25,8 @@ from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
 from rlhf.policy.opening import open_policy, policy_digest
 from rlhf.policy.out_of_memory import memory_advice
+from rlhf.policy_settings import Placement, Window
 from rlhf.sampling.rollout import sample_replies
-from rlhf.settings import Placement, Window
 from rlhf.training.isolation import quiet_transformers
 
 

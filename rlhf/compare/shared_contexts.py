@@ -17,7 +17,7 @@ from rlhf.policy.contexts import (
     opening_window,
     speaker_messages,
 )
-from rlhf.settings import Window
+from rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

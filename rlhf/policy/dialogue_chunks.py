@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rlhf.policy.contexts import Said, render
-from rlhf.settings import Window
+from rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -13,7 +13,7 @@ from foundation.errors import InputError
 from foundation.files import check_path
 from rlhf.policy.dropout import without_dropout
 from rlhf.policy.out_of_memory import is_allocation
-from rlhf.settings import Placement, Window
+from rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

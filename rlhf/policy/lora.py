@@ -9,7 +9,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 
 from foundation.errors import InputError
-from rlhf.settings import LoraSettings
+from rlhf.policy_settings import LoraSettings
 
 
 def attach_adapter(model: Any, settings: LoraSettings) -> PeftModel:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from foundation.errors import InputError
 from foundation.files import remembered_digest
 from rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
-from rlhf.settings import Placement, Window
+from rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from foundation.errors import UnitError
-from rlhf.settings import Placement
+from rlhf.policy_settings import Placement
 
 
 @contextmanager

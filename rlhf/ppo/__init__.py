@@ -8,6 +8,7 @@ From the ground up:
 - `advantages`: generalised advantage estimation
 - `kl_control`: how much a nat of divergence costs
 - `losses`: the clipped objective
+- `learning_rate`: what of it a step has
 - `checkpoints`: what a killed training goes on from
 - `update`: the optimizer steps of one step
 - `ppo`: the step and the training

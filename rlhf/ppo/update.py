@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from foundation.errors import UnitError
 from foundation.processes import Processes
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.ppo.experience import Experience, micro_batches, minibatches
+from rlhf.ppo.learning_rate import share_of_lr
 from rlhf.ppo.losses import PPOLoss, ppo_loss, sampled_divergence
 from rlhf.sampling.rollout import Rollout
 from rlhf.settings import AlignSettings
@@ -58,10 +60,7 @@ class PPOUpdate:
             ],
             weight_decay=0.0,
         )
-        falling = settings.lr_schedule == "linear"
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda done: 1 - done / settings.steps if falling else 1.0
-        )
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, partial(share_of_lr, settings))
         self.dialogue_order = Shuffled(len(dialogues))
 
     def __call__(self, number: int, experience: Experience) -> dict[str, float]:

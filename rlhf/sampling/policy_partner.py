@@ -15,9 +15,9 @@ from foundation.errors import UnitError
 from foundation.files import canonical_json
 from rlhf.policy.contexts import DialogueContext, HistoryText, window_of
 from rlhf.policy.opening import open_policy, policy_digest
+from rlhf.policy_settings import Placement, Window
 from rlhf.sampling.live_partner import Dialogue, LivePartner
 from rlhf.sampling.rollout import finite_probabilities, sample_replies
-from rlhf.settings import Placement, Window
 
 if TYPE_CHECKING:
     from rlhf.policy.loading import Policy

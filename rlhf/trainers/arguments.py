@@ -71,7 +71,8 @@ def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
         "per_device_train_batch_size": settings.at_once,
         "gradient_accumulation_steps": minibatch // (settings.at_once * settings.processes),
         "learning_rate": settings.learning_rate,
-        "lr_scheduler_type": settings.lr_schedule,
+        "lr_scheduler_type": _schedule(settings),
+        "warmup_steps": settings.warmup or 0,
         "weight_decay": 0.0,
         "max_grad_norm": settings.max_gradient_norm,
         "optim": "adamw_torch",
@@ -90,3 +91,8 @@ def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
         "disable_tqdm": True,
         "remove_unused_columns": False,
     }
+
+
+def _schedule(settings: AlignSettings) -> str:
+    # Their constant one has no warm-up.
+    return "constant_with_warmup" if settings.warmup and settings.lr_schedule == "constant" else settings.lr_schedule

@@ -12,7 +12,7 @@ from foundation.errors import UnitError
 from reward_model.history_windows import reply_text
 from reward_model.model import RewardModel
 from rlhf.policy.contexts import DialogueContext
-from rlhf.settings import Device
+from rlhf.policy_settings import Device
 
 if TYPE_CHECKING:
     from foundation.settings import Settings

@@ -18,7 +18,8 @@ from foundation.errors import UnitError
 from rlhf.policy.contexts import merge_turns
 from rlhf.policy.dialogue_chunks import dialogue_chunks
 from rlhf.policy.loading import Policy, on_device
-from rlhf.settings import AlignSettings, TinySettings
+from rlhf.policy_settings import TinySettings
+from rlhf.settings import AlignSettings
 from rlhf.training.metrics import Metrics
 from rlhf.training.shuffled import Shuffled
 

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings, TinySettings
 from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlarmSettings, AlignSettings, LoraSettings, TinySettings
+from rlhf.settings import AlarmSettings, AlignSettings
 from rlhf.trainers.groups import train_groups
 from rlhf.training.metrics import Metrics
 from rlhf.training.run import Run

@@ -18,8 +18,8 @@ from reward_model.network.tokens import PairTokenizer
 from rlhf.compare.shared_contexts import share_contexts
 from rlhf.compare.win_rate import history_of
 from rlhf.policy.contexts import as_chat, make_contexts
+from rlhf.policy_settings import Window
 from rlhf.sampling.partner import RecordedPartner
-from rlhf.settings import Window
 from rlhf.training.tiny_policy import train_tokenizer
 from tests.reward_model.tiny import tokenizer as small_tokenizer
 

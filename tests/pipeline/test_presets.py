@@ -17,6 +17,7 @@ from tests.pipeline.stages.planned import BY_NAME
 from tests.reward_model.tiny import save_tiny
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "paper_preset.md"
+SAVOIR = PAGE.with_name("savoir_training.md")
 DEMO = Path(__file__).resolve().parents[2] / "demo" / "demo.toml"
 
 
@@ -76,10 +77,10 @@ def test_a_preset_that_is_asked_for_goes_before_the_file_s(tmp_path):
     assert (config.preset, config.align.steps, config.align.batch) == ("paper", 7, 24)
     path.write_text('corpus = "c"\npreset = "papr"\n')
     assert load_config(path, "paper").preset == "paper"
-    with pytest.raises(InputError, match=r"preset = 'papr': Input should be 'paper'"):
+    with pytest.raises(InputError, match=r"preset = 'papr': Input should be 'paper' or 'savoir'"):
         load_config(path)
     path.write_text('corpus = "c"\n[train_reward]\npreset = "papr"\n')
-    with pytest.raises(InputError, match=r"train_reward.preset = 'papr': Input should be 'paper'"):
+    with pytest.raises(InputError, match=r"train_reward.preset = 'papr': Input should be 'paper' or 'savoir'"):
         load_config(path)
     path.write_text('corpus = "c"\npreset = "paper"\nalign = 3\n')
     with pytest.raises(InputError, match="align = 3"):
@@ -148,12 +149,23 @@ def test_a_backbone_that_cannot_be_had_stops_a_run_before_anything_is_asked(tmp_
     checked("train-reward", "uniform", backbone=str(save_tiny(tmp_path / "bert")), max_tokens=32)
 
 
-def test_the_page_has_every_value_and_its_source():
-    page = PAGE.read_text(encoding="utf-8")
-    assert "\n".join(table()) in page
-    assert all(
-        published.source for kind in sections_with("paper").values() for _, published in items(kind.PRESETS["paper"])
-    )
+@pytest.mark.parametrize(("name", "page"), [("paper", PAGE), ("savoir", SAVOIR), ("savoir-sft", SAVOIR)])
+def test_the_page_has_every_value_and_its_source(name, page):
+    assert "\n".join(table(name)) in page.read_text(encoding="utf-8")
+    assert all(published.source for kind in sections_with(name).values() for _, published in items(kind.PRESETS[name]))
+
+
+def test_savoir_by_one_key():
+    config = made(preset="savoir", align={"preset": "savoir-sft"})
+    assert sections_with("savoir").keys() == {"decompose", "train_reward", "align"}
+    assert (config.decompose.methods, config.decompose.savoir.rollouts) == (("savoir-paper",), 2)
+    assert config.decompose.savoir.weights == {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}
+    assert (config.train_reward.preset, config.align.preset) == ("savoir", "savoir-sft")
+    notes = preset_notes(made(preset="savoir", train_reward={"backbone": "minilm"}, align={"policy": "tiny"}))
+    assert notes[0] == "Settings by preset: decompose (savoir), train_reward (savoir), align (savoir)."
+    assert "stands in the place of Qwen2.5-7B" in notes[1] and "`tiny` stands in Qwen2.5-7B's place" in notes[2]
+    only_sft = preset_notes(made(align={"preset": "savoir-sft", "policy": "tiny"}))
+    assert only_sft[0] == "Settings by preset: align (savoir-sft)." and "Qwen2.5-7B's place" in only_sft[1]
 
 
 def test_the_preset_is_in_the_configuration_that_a_report_shows():

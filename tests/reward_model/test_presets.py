@@ -15,11 +15,12 @@ from foundation.errors import InputError
 from foundation.processes import Processes
 from reward_model.learning.dataset import Dataset, read_turns
 from reward_model.learning.loop import Training, _Run, _steps
+from reward_model.learning.training import train
 from reward_model.learning.turn_mse import TurnMSE
 from reward_model.model import RewardModel
 from reward_model.network.backbones import check_backbone
 from reward_model.settings import RewardModelSettings
-from tests.reward_model.tiny import CONFIGS, planted, save_tiny, signal_embeddings, small, tokenizer, values_of
+from tests.reward_model.tiny import CONFIGS, ignore, planted, save_tiny, signal_embeddings, small, tokenizer, values_of
 
 PAPER = RewardModelSettings(preset="paper")
 
@@ -35,8 +36,31 @@ def test_minilm_stands_in_with_its_own_training_and_any_other_backbone_with_that
     bart = RewardModelSettings(preset="paper", backbone="/models/bart-large")
     assert bart == PAPER.model_copy(update={"backbone": "/models/bart-large"})
     assert RewardModelSettings(preset="paper", backbone="minilm", lr=0.1).lr == 0.1
-    with pytest.raises(ValidationError, match="Input should be 'paper'"):
+    with pytest.raises(ValidationError, match="Input should be 'paper' or 'savoir'"):
         RewardModelSettings.model_validate({"preset": "papers"})
+
+
+def test_savoirs_reward_model_is_any_causal_model_that_learns_rewards_of_utterances(tmp_path):
+    savoir = RewardModelSettings(preset="savoir")
+    assert (savoir.lr, savoir.lr_backbone, savoir.batch_turns, savoir.epochs) == (1e-5, 1e-5, 16, 5)
+    assert (savoir.freeze_backbone, savoir.scoring, savoir.objective) == (False, "one_pass", "distilled")
+    # MiniLM reads both ways, and trains in its own way.
+    beside = RewardModelSettings(preset="savoir", backbone="minilm")
+    assert beside == RewardModelSettings().model_copy(update={"preset": "savoir"})
+    causal = RewardModelSettings(
+        preset="savoir", backbone=str(save_tiny(tmp_path / "llama", "llama")), max_tokens=64, lr=0.01, lr_backbone=0.01
+    )
+    episodes = planted(16)
+    encoded = read_turns(episodes, None, causal)
+    values = torch.tensor(values_of(episodes), dtype=torch.float64)
+    data = Dataset(encoded.history_windows, encoded.inputs, turn_rewards=values)
+    assert encoded.backbone is not None
+    before = [weight.detach().clone() for weight in encoded.backbone.parameters()]
+    model = RewardModel.new(causal, encoded.width, 0, encoded.backbone)
+    epochs = train(Training(model, TurnMSE(), data, (range(12), range(12, 16)), causal, 0), ignore)
+    assert len(epochs) == causal.epochs and epochs[-1].train_loss < epochs[0].train_loss
+    # Not the head alone.
+    assert any(not torch.equal(old, new) for old, new in zip(before, encoded.backbone.parameters(), strict=True))
 
 
 def test_a_batch_of_ones_own_goes_before_the_turns_of_the_preset():

@@ -14,10 +14,10 @@ from safetensors.torch import save_file
 from foundation.processes import Processes
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.checkpoints import Checkpoints
 from rlhf.ppo.ppo import PPO
 from rlhf.sampling.rollout import Rollout
-from rlhf.settings import LoraSettings
 from rlhf.training.metrics import Metrics
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 

@@ -5,8 +5,9 @@ import math
 import pytest
 from pydantic import ValidationError
 
+from rlhf.policy_settings import LoraSettings, Placement, Window
 from rlhf.ppo.kl_control import KLControl
-from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings, LoraSettings, Placement, Window
+from rlhf.settings import PAPER, READ_BY, AlarmSettings, AlignSettings
 
 
 def test_the_papers_settings():
@@ -24,6 +25,30 @@ def test_the_two_readings_of_gamma_differ_in_the_discount_and_the_weight_of_the_
     same = {"preset", "gamma", "kl_coefficient"}
     assert PAPER.model_dump(exclude=same) == other.model_dump(exclude=same)
     assert PAPER.kl_controller == other.kl_controller == "adaptive"
+
+
+def test_savoir_s_settings_are_two_stages():
+    grpo, sft = AlignSettings(preset="savoir"), AlignSettings(preset="savoir-sft")
+    assert (grpo.algorithm, grpo.lr, grpo.warmup, grpo.kl_coefficient, grpo.temperature) == (
+        "grpo",
+        5e-7,
+        500,
+        0.05,
+        0.7,
+    )
+    # 64 episodes an iteration, 8 an update, 2,000 updates.
+    assert (grpo.batch, grpo.minibatch) == (64, 8) and grpo.steps * grpo.inner_epochs * 64 // 8 == 2000
+    assert (sft.algorithm, sft.epochs, sft.lr, sft.batch, sft.lr_schedule) == ("sft", 3, 2e-5, 32, "cosine")
+    assert sft.window.tokens == grpo.window.tokens == 2048
+    assert not grpo.unread and not sft.unread
+    stand_in = AlignSettings(preset="savoir", policy="tiny")
+    assert (stand_in.lr, stand_in.warmup, stand_in.batch) == (None, None, 64)
+
+
+def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_them():
+    assert AlignSettings().chosen == {}
+    assert AlignSettings(algorithm="sft", epochs=2, warmup=3).chosen == {"epochs": 2, "warmup": 3}
+    assert AlignSettings(epochs=2).unread == ("epochs",)
 
 
 def test_the_learning_rate_suits_the_policy_unless_it_is_set():
@@ -63,7 +88,7 @@ def test_the_preset_is_the_paper_and_explicit_keys_go_before_it():
     assert (changed.policy, changed.batch, changed.lora.r) == ("tiny", 12, 8)
     assert (changed.clip, changed.lora.alpha, changed.temperature) == (0.2, 48, 1.0)
     assert AlignSettings(preset="paper", lora=LoraSettings(r=2)).lora == LoraSettings(r=2)
-    with pytest.raises(ValidationError, match="Input should be 'paper' or 'paper-kl'"):
+    with pytest.raises(ValidationError, match="Input should be 'paper', 'paper-kl', 'savoir' or 'savoir-sft'"):
         AlignSettings.model_validate({"preset": "papers"})
     # Written out and read again, as for another algorithm, it is the same.
     again = AlignSettings.model_validate({**changed.model_dump(exclude_unset=True), "algorithm": "grpo", "group": 4})

@@ -12,7 +12,8 @@ from corpus.schema import SPLITS
 from corpus.session import Episode, Rating, Turn
 from rlhf.policy.contexts import DialogueContext, make_contexts
 from rlhf.policy.loading import Policy
-from rlhf.settings import AlignSettings, LoraSettings, TinySettings
+from rlhf.policy_settings import LoraSettings, TinySettings
+from rlhf.settings import AlignSettings
 from rlhf.training.tiny_policy import train_tokenizer
 
 QUESTIONS = ("where is the train", "when does it leave", "is it late again", "may I take a dog along")

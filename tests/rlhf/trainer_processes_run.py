@@ -13,9 +13,10 @@ from safetensors.torch import save_file
 
 from foundation.processes import Processes
 from rlhf.policy.sharding import claim_accelerate_flags, is_sharded, sharding_asked
+from rlhf.policy_settings import LoraSettings
 from rlhf.sampling import several_turns as dialogue
 from rlhf.sampling.partner import RecordedPartner
-from rlhf.settings import AlignSettings, LoraSettings
+from rlhf.settings import AlignSettings
 from rlhf.trainers import groups as group_training
 from rlhf.trainers import running as trainer_run
 from rlhf.trainers.groups import train_groups

@@ -15,8 +15,8 @@ from rlhf.policy.loading import Policy
 from rlhf.policy.lora import attach_adapter
 from rlhf.policy.sharding import claim_accelerate_flags, is_sharded
 from rlhf.policy.zero import shard
+from rlhf.policy_settings import LoraSettings
 from rlhf.sampling.rollout import sample_replies
-from rlhf.settings import LoraSettings
 from tests.rlhf.toy import contexts, small_policy
 
 LORA = LoraSettings(r=4, alpha=8, dropout=0.0)

@@ -12,7 +12,7 @@ from transformers import T5Config, T5Model
 
 from foundation.errors import InputError
 from rlhf.policy.loading import Policy, cannot_load, check_device, check_whole, load_policy
-from rlhf.settings import Placement
+from rlhf.policy_settings import Placement
 from tests.rlhf.hub import hub
 from tests.rlhf.toy import SMALL, small_policy
 
@@ -118,7 +118,7 @@ import sys
 from huggingface_hub import constants
 from foundation.errors import InputError
 from rlhf.policy.loading import cannot_load, load_policy
-from rlhf.settings import Placement, Window
+from rlhf.policy_settings import Placement, Window
 for name in sys.argv[1:]:
     constants.HF_HUB_OFFLINE = name == sys.argv[-1]
     try:

@@ -6,7 +6,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from foundation.errors import InputError
 from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.settings import PAPER, LoraSettings
+from rlhf.policy_settings import LoraSettings
+from rlhf.settings import PAPER
 from tests.rlhf.toy import small_policy
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rlhf.policy.window_file import read_window, write_window
-from rlhf.settings import Window
+from rlhf.policy_settings import Window
 from tests.rlhf.toy import SMALL
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.sampling.rollout import sample_replies
-from rlhf.settings import LoraSettings
 from tests.rlhf.toy import contexts, dropping_policy, small_policy
 
 

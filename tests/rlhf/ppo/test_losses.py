@@ -9,11 +9,11 @@ import torch
 from peft import PeftModel
 
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.ppo.advantages import estimate_advantages
 from rlhf.ppo.losses import policy_loss, ppo_loss, value_loss
 from rlhf.sampling.rollout import Rollout
-from rlhf.settings import LoraSettings
 from tests.rlhf.toy import small_policy
 
 ONES = torch.ones(1, 1, dtype=torch.bool)

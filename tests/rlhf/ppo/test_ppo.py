@@ -9,9 +9,10 @@ import torch
 from foundation.errors import UnitError
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings, TinySettings
 from rlhf.ppo.ppo import PPO
 from rlhf.ppo.token_rewards import token_rewards
-from rlhf.settings import AlarmSettings, LoraSettings, TinySettings
+from rlhf.settings import AlarmSettings
 from rlhf.training.metrics import Metrics
 from rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import SMALL, chats, contexts, quiet, small_policy

@@ -17,12 +17,12 @@ from safetensors import safe_open
 from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassification
 
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.actor_critic import ActorCritic, ReplyStats
 from rlhf.ppo.advantages import estimate_advantages, whiten
 from rlhf.ppo.losses import policy_loss, value_loss
 from rlhf.ppo.token_rewards import token_rewards
 from rlhf.sampling.rollout import Rollout
-from rlhf.settings import LoraSettings
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "trl_1_12_0_ppo.safetensors"
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.ppo.actor_critic import ActorCritic
 from rlhf.sampling.rollout import Rollout, join_rollouts, pad_prompts, reply_mask, sample_replies
-from rlhf.settings import LoraSettings
 from tests.rlhf.toy import contexts, small_policy
 
 

@@ -6,8 +6,8 @@ import torch
 from foundation.errors import InputError
 from rlhf.policy.contexts import Said, render
 from rlhf.policy.lora import attach_adapter
+from rlhf.policy_settings import LoraSettings
 from rlhf.sampling.several_turns import interjection, sample_dialogues
-from rlhf.settings import LoraSettings
 from tests.rlhf.toy import SMALL, contexts, small_policy
 
 

@@ -33,6 +33,29 @@ def test_the_papers_settings_reach_the_trainer(tmp_path):
     assert PAPER.batch % PAPER.group == 0
 
 
+@pytest.mark.parametrize(
+    ("chosen", "schedule"),
+    [
+        ({}, ("linear", 0)),
+        ({"lr_schedule": "cosine", "warmup": 3}, ("cosine", 3)),
+        ({"lr_schedule": "constant"}, ("constant", 0)),
+        # TRL's constant schedule has no rise.
+        ({"lr_schedule": "constant", "warmup": 3}, ("constant_with_warmup", 3)),
+    ],
+)
+def test_the_learning_rate_s_rise_and_fall_are_handed_on(tmp_path, chosen, schedule):
+    found = group_arguments(Run(settings(**chosen), 0), tmp_path)
+    assert (found.lr_scheduler_type.value, found.warmup_steps) == schedule
+
+
+def test_savoirs_settings_reach_the_trainer(tmp_path):
+    chosen = AlignSettings.model_validate({"preset": "savoir"})
+    found = group_arguments(Run(chosen, 0), tmp_path)
+    assert (found.max_steps, found.generation_batch_size, found.num_generations) == (2000, 64, 8)
+    assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 8
+    assert (found.learning_rate, found.warmup_steps, found.beta, found.temperature) == (5e-7, 500, 0.05, 0.7)
+
+
 def test_generation_by_vllm_is_handed_on(tmp_path):
     named = {"policy": "some/model", "device": "cuda"}
     found = group_arguments(Run(settings(**named, generation="vllm"), 0), tmp_path)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from foundation.errors import InputError, UnitError
+from rlhf.alignment import in_steps
 from rlhf.policy.contexts import make_contexts
 from rlhf.trainers.supervised import IGNORED, supervised_examples, train_supervised
 from rlhf.training.run import Run
@@ -112,3 +114,26 @@ def test_a_run_learns_from_all_sessions_but_the_test_ones(tmp_path):
     assert "Contexts: 9 contexts" in card and "sessions outside the `test` split" in card
     with pytest.raises(UnitError, match=r"0 contexts.* outside the test sessions"):
         run(tmp_path / "b", algorithm="sft", max_context_tokens=4)
+
+
+def test_epochs_are_as_many_steps_as_the_turns_with_words_fill():
+    chats_of = chats(3)
+    policy = small_policy()
+    asked = contexts(policy, 3)
+    sft = SMALL.model_copy(update={"algorithm": "sft", "epochs": 3, "batch": 4})
+    # Nine turns, three passes of 27: seven batches of four.
+    assert len(asked) == 9 and in_steps(sft, asked, chats_of).steps == 7
+    silent = [
+        replace(one, turns=tuple(replace(t, text=" ") if t.turn == 1 else t for t in one.turns)) for one in chats_of
+    ]
+    assert in_steps(sft, asked, silent).steps == 5
+    assert in_steps(sft.model_copy(update={"epochs": None}), asked, chats_of) == sft.model_copy(update={"epochs": None})
+    ppo = SMALL.model_copy(update={"epochs": 3})
+    assert in_steps(ppo, asked, chats_of) == ppo
+
+
+def test_a_run_of_epochs_measures_and_tells_all_of_its_steps(tmp_path):
+    history, _ = run(tmp_path, algorithm="sft", epochs=2, batch=4, minibatch=4)
+    steps = {row["step"] for row in history.to_pylist() if row["metric"] == "loss"}
+    assert steps == set(range(1, max(steps) + 1)) and len(steps) > SMALL.steps
+    assert f"last step ({max(steps)})" in (tmp_path / "README.md").read_text()

@@ -11,7 +11,8 @@ from transformers import BartConfig, BartModel, LlamaConfig, LlamaForCausalLM
 
 from reward_model.network.backbones import frozen_backbone
 from rlhf.policy.lora import attach_adapter, trained_weights
-from rlhf.settings import PAPER, AlignSettings, LoraSettings
+from rlhf.policy_settings import LoraSettings
+from rlhf.settings import PAPER, AlignSettings
 from rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, MINILM, Shape, estimate, table
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "align.md"
@@ -30,7 +31,8 @@ from rlhf.policy.lora import attach_adapter
 from rlhf.training.memory_estimate import Shape, estimate
 from rlhf.policy.loading import Policy
 from rlhf.ppo.ppo import PPO
-from rlhf.settings import AlignSettings, LoraSettings
+from rlhf.policy_settings import LoraSettings
+from rlhf.settings import AlignSettings
 from tests.rlhf.toy import small_policy
 
 def held(name):

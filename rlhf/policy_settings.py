@@ -1,0 +1,69 @@
+"""What a policy reads, where it runs, and what of it is trained: the settings that others than an alignment ask for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from foundation.settings import Settings
+
+ContextTurns = Annotated[int, Field(ge=1, description="most turns of history that the policy sees")]
+MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
+MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens")]
+Temperature = Annotated[float, Field(ge=0.001, le=5, description="sampling temperature, in the log-probabilities too")]
+Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
+Dtype = Annotated[
+    Literal["float32", "bfloat16"],
+    Field(description="number format of the frozen weights; adapters stay in float32"),
+]
+
+
+class Window(Settings):
+    """What a policy reads of a dialogue, and how its replies are sampled."""
+
+    context_turns: ContextTurns = 3
+    max_context_tokens: MaxContextTokens = 192
+    max_new_tokens: MaxNewTokens = 32
+    temperature: Temperature = 0.7
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens that the policy reads at once: prompt and reply."""
+        return self.max_context_tokens + self.max_new_tokens
+
+
+class Placement(Settings):
+    """Where a policy runs, and in what number format its frozen weights are."""
+
+    device: Device = "cpu"
+    dtype: Dtype = "float32"
+
+
+class LoraSettings(Settings):
+    """Low-rank adapters (Hu et al., 2021); the defaults are LLM-GELI's, appendix E."""
+
+    r: int = Field(default=24, ge=1, description="rank of an adapter")
+    alpha: int = Field(default=48, ge=1, description="an adapter's output is scaled by alpha / r")
+    dropout: float = Field(
+        default=0.05,
+        ge=0,
+        lt=1,
+        description="sft: dropout before an adapter; others compare log-probabilities, and have none",
+    )
+    targets: tuple[str, ...] = Field(
+        default=("q_proj", "v_proj"), min_length=1, description="names of the linear layers that get an adapter"
+    )
+
+
+class TinySettings(Settings):
+    """The small LLaMA that is built on the spot from the corpus' own text."""
+
+    hidden: int = Field(default=128, ge=32, multiple_of=32, description="width; one attention head for every 32")
+    layers: int = Field(default=2, ge=1, le=48, description="transformer layers")
+    vocabulary: int = Field(default=2048, ge=300, description="largest number of byte-level BPE tokens")
+    warmup_steps: int = Field(
+        default=200, ge=1, description="supervised steps on the dialogues, test sessions left out"
+    )
+    warmup_batch: int = Field(default=6, ge=1, description="dialogue windows a supervised step")
+    warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
