@@ -83,6 +83,11 @@ class Environment(ABC):
 
     kind: ClassVar[str]
     """What it is called, as in ``apportion simulate KIND``."""
+    unheard_acts_stay: ClassVar[bool] = True
+    """Whether acts that nobody hears are kept in a history of which heard ones are left out; else they are done anew.
+
+    Acts of chance or of a moderator stay; choices that follow from what was said do not.
+    """
 
     def __init__(self, agents: Iterable[str]) -> None:
         self.agents = tuple(agents)

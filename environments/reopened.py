@@ -133,7 +133,9 @@ class Reopened:
             Whose acts are the players.
         kept : collection of int
             The coalition S: turns of ``target``. Everything before its first turn is kept; a turn that is left out
-            takes what others say before its next turn along. Acts that nobody hears stay where the rules allow them.
+            takes what others say before its next turn along. Acts that nobody hears stay where the rules allow them,
+            unless the environment says that they follow from what was heard (`Environment.unheard_acts_stay`): these
+            are left to whoever plays on.
 
         Raises
         ------
@@ -144,10 +146,12 @@ class Reopened:
         for turn in sorted(set(kept) - set(own)):
             raise UnitError(f"session {self.session_id}: turn {turn} is none of {target!r}; it has {own}")
         begin = {self.places[turn].step: turn in kept for turn in own}
+        unheard_stay = self.begun.unheard_acts_stay or all(begin.values())
         placed, dropped, keeping = self.begun.clone(), 0, True
         for number, moves in enumerate(self.steps):
             keeping = begin.get(number, keeping)
-            if not keeping and any(placed.said(move) is not None for move in moves):
+            heard = any(placed.said(move) is not None for move in moves)
+            if not (keeping if heard else unheard_stay):
                 continue
             try:
                 placed.step(dict(moves))

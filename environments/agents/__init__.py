@@ -1,5 +1,6 @@
 """Who acts in an environment.
 
 `agent` (the protocol, scripts made of a function, one that draws), `recorded` (does again what a log holds),
-`language_model` (asks for each act by one of `prompts/`, once, or for a draft and then for its revision).
+`language_model` (asks for each act by one of `prompts/`, once, or for a draft and then for its revision), `roster` (all
+of them by name).
 """

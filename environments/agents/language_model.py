@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,35 @@ _LONGEST_THOUGHT = 2_000
 
 
 @dataclass(frozen=True)
+class ActForm:
+    """How one environment's acts are asked for and written by a language model: ``act``, ``text``, and what else.
+
+    Parameters
+    ----------
+    prompts : PromptKind
+        The prompts, with the blanks ``situation`` and ``legal``, and ``draft`` where one revises.
+    styles : tuple of str
+        Names of our own among them.
+    fields : callable
+        By name, what an act has besides its kind and its words, as JSON schemas; of a view.
+    data : callable
+        The act's data from these fields; raises `ReplyMistakeError`. None where there are none.
+    record : callable
+        The fields of an act, for a draft that is shown.
+    """
+
+    prompts: PromptKind
+    styles: tuple[str, ...]
+    fields: Callable[[View], Mapping[str, Any]] = lambda view: {}
+    data: Callable[[str, Mapping[str, Any], View], Any] = lambda kind, fields, view: None
+    record: Callable[[Act, View], Mapping[str, Any]] = lambda act, view: {}
+
+
+WORDS = ActForm(PROMPTS, STYLES)
+"""Acts that are a kind and words."""
+
+
+@dataclass(frozen=True)
 class LanguageModelAgent:
     """Asks a model for each act, or for its draft and then its revision; every reply is kept before it is used.
 
@@ -53,6 +83,8 @@ class LanguageModelAgent:
         The model; its temperature is used as it is.
     complete : callable
         Asks it (`llm_client.asker.Asker.complete`).
+    form : ActForm
+        How acts are asked for.
     """
 
     called: str
@@ -60,6 +92,7 @@ class LanguageModelAgent:
     settings: LLMSettings
     complete: Complete
     paid: bool = True
+    form: ActForm = WORDS
 
     def act(self, view: View) -> Act:
         """What the model does; after `ATTEMPTS` replies that cannot be used the silent act, with the mistake as data.
@@ -81,7 +114,7 @@ class LanguageModelAgent:
             if SILENT not in view.legal:
                 raise
             return Act(SILENT, "", {UNUSABLE: error.replies[-1].mistake})
-        if revised(self.style) is None:
+        if revised(self.style, self.form.prompts) is None:
             return act
         try:
             return self._asked(self.revision(view, act), view)
@@ -96,34 +129,36 @@ class LanguageModelAgent:
         InputError
             The prompt cannot be used.
         """
-        return self._request(revised(self.style) or self.style, view)
+        return self._request(revised(self.style, self.form.prompts) or self.style, view)
 
     def revision(self, view: View, draft: Act) -> ChatRequest:
         """What is asked when there is a draft; raises as `request`."""
-        return self._request(self.style, view, data_json({"act": draft.kind, "text": draft.text}))
+        return self._request(
+            self.style, view, data_json({"act": draft.kind, **self.form.record(draft, view), "text": draft.text})
+        )
 
     @property
     def requests_an_act(self) -> int:
         """How often it is asked for one act, where every reply can be used."""
-        return 1 if revised(self.style) is None else 2
+        return 1 if revised(self.style, self.form.prompts) is None else 2
 
     def _asked(self, request: ChatRequest, view: View) -> Act:
-        return ask_until_usable(self.complete, request, lambda reply: read_act(reply, view), ATTEMPTS)
+        return ask_until_usable(self.complete, request, lambda reply: read_act(reply, view, self.form), ATTEMPTS)
 
     def _request(self, style: str, view: View, draft: str = "") -> ChatRequest:
         blanks = {"situation": view.text, "legal": ", ".join(view.legal), "draft": draft}
-        messages = PROMPTS.messages(style, blanks)
+        messages = self.form.prompts.messages(style, blanks)
         return ChatRequest(
             **self.settings.asking,
             messages=messages,
-            schema=_schema(view.legal, "thought" in messages[0].content),
+            schema=_schema(view.legal, "thought" in messages[0].content, self.form.fields(view)),
             # Two episodes of one task begin with the same words; each has a reply of its own.
             sample=view.number,
             subject=f"{self.called} as {view.agent!r}, step {view.step}",
         )
 
 
-def revised(style: str) -> str | None:
+def revised(style: str, prompts: PromptKind = PROMPTS) -> str | None:
     """The prompt by which a style is asked for a draft first (its header's ``revises``); None: it acts at once.
 
     Raises
@@ -131,15 +166,15 @@ def revised(style: str) -> str | None:
     InputError
         There is no such prompt, it cannot be used, or what it revises is itself a revision.
     """
-    draft = PROMPTS.header_of(style).get("revises")
-    if draft is not None and "revises" in PROMPTS.header_of(draft):
-        raise PROMPTS.unusable(
-            PROMPTS.find(style), f"revises {draft!r}, which revises a draft itself; name one that acts"
+    draft = prompts.header_of(style).get("revises")
+    if draft is not None and "revises" in prompts.header_of(draft):
+        raise prompts.unusable(
+            prompts.find(style), f"revises {draft!r}, which revises a draft itself; name one that acts"
         )
     return draft
 
 
-def read_act(reply: ChatReply, view: View) -> Act:
+def read_act(reply: ChatReply, view: View, form: ActForm = WORDS) -> Act:
     """The act of a reply; a thought is dropped.
 
     Raises
@@ -149,21 +184,23 @@ def read_act(reply: ChatReply, view: View) -> Act:
     """
     check_finished(reply, "say less")
     document = strict_json(reply.text)
-    if not isinstance(document, dict) or not {"act", "text"} <= document.keys() <= {"thought", "act", "text"}:
-        raise ReplyMistakeError('the reply is not an object with "act" and "text"')
+    needed = ("act", *form.fields(view), "text")
+    if not isinstance(document, dict) or not {*needed} <= document.keys() <= {"thought", *needed}:
+        named = ", ".join(f'"{name}"' for name in needed[:-1])
+        raise ReplyMistakeError(f'the reply is not an object with {named} and "text"')
     kind, text = document["act"], document["text"]
     if not isinstance(kind, str) or kind not in view.legal:
         raise ReplyMistakeError(f'"act" is {short_json(kind)}; allowed are {", ".join(view.legal)}')
     if text is not None and not isinstance(text, str):
         raise ReplyMistakeError(f'"text" is {short_json(text)}; give a text')
-    act = Act(kind, (text or "").strip())
+    act = Act(kind, (text or "").strip(), form.data(kind, document, view))
     problem = view.problem(act)
     if problem is not None:
         raise ReplyMistakeError(problem)
     return act
 
 
-def _schema(legal: tuple[str, ...], thinks: bool) -> dict[str, Any]:
+def _schema(legal: tuple[str, ...], thinks: bool, fields: Mapping[str, Any]) -> dict[str, Any]:
     thought = {"thought": {"type": "string", "maxLength": _LONGEST_THOUGHT}} if thinks else {}
-    properties = {**thought, "act": {"type": "string", "enum": list(legal)}, "text": {"type": "string"}}
+    properties = {**thought, "act": {"type": "string", "enum": list(legal)}, **fields, "text": {"type": "string"}}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -1,6 +1,10 @@
 """Two seats share out books, hats and balls by a dialogue (Kwon et al., 2021; Deal or No Deal, Lewis et al., 2017).
 
-From the ground up: `contexts` (what is shared, what it is worth to each), `codes` (an act as a number), `solver`
-(every deal, exactly), `rules` (what is legal when, and the points), `batched` (the same rules on arrays, many games at
-once), `sentences` (acts in words), `parser` (words to acts), `real_games` (people's negotiations as acts).
+From the ground up:
+
+- `contexts` (what is shared, what it is worth to each), `codes` (an act as a number), `solver` (every deal, exactly),
+- `rules` (what is legal when, and the points), `batched` (the same rules on arrays, many games at once),
+- `sentences` (acts in words), `parser` (words to acts), `real_games` (people's negotiations as acts),
+- `observation` (what a seat reads), `game` (the environment),
+- `scripts`, `language_model` and `agents` (who can play).
 """

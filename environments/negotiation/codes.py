@@ -23,6 +23,7 @@ KINDS = ("propose", "insist", "agree", "disagree", "end")
 WITH_SPLIT = KINDS[:2]
 SPLIT_OF: tuple[Counts, ...] = tuple((code // 25, code // 5 % 5, code % 5) for code in range(SPLITS))
 """By number, the split."""
+_CODE_OF = {split: code for code, split in enumerate(SPLIT_OF)}
 
 
 class CodeError(UnitError):
@@ -40,9 +41,10 @@ def split_code(split: Counts) -> int:
     >>> split_code((1, 0, 2)), SPLIT_OF[27]
     (27, (1, 0, 2))
     """
-    if len(split) != 3 or not all(isinstance(kept, int) and 0 <= kept <= MOST_KEPT for kept in split):
+    code = _CODE_OF.get(split) if all(type(kept) is int for kept in split) else None
+    if code is None:
         raise CodeError(f"split {split!r}: it is how many of each of three items are kept, each 0 to {MOST_KEPT}")
-    return 25 * split[0] + 5 * split[1] + split[2]
+    return code
 
 
 def act_code(kind: str, split: Counts | None = None) -> int:

@@ -62,6 +62,7 @@ class Context:
             raise InputError(f"context {self.counts}, {self.values}: {problem}")
 
 
+@lru_cache(maxsize=8192)
 def broken(context: Context) -> str | None:
     """The first constraint that a context breaks, in words; None: none."""
     counts, values = context.counts, context.values

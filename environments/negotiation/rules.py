@@ -167,6 +167,10 @@ class Game:
     def _where(self) -> str:
         return f"act {len(self.acts)}: seat {self.seat}"
 
+    def can_take(self, split: int) -> bool:
+        """Whether a split is one of the pool, which a seat may take at the end."""
+        return 0 <= split < SPLITS and self._allowed[OPENING][split] == 1
+
     def meant(self, seat: int) -> int | None:
         """What a seat takes by the words of a game that is over: its part of what was agreed on; None: nothing was.
 
@@ -189,7 +193,7 @@ class Game:
             raise RuleError(f"seat {seat} selects after {len(self.acts)} acts; it is not over yet")
         if self.taken[seat] >= 0:
             raise RuleError(f"seat {seat} selects twice")
-        if not 0 <= split < SPLITS or not self._allowed[OPENING][split]:
+        if not self.can_take(split):
             kept = SPLIT_OF[split] if 0 <= split < SPLITS else split
             raise RuleError(f"seat {seat} takes {kept} of {self.context.counts}; no item more than there is")
         self.taken[seat] = split

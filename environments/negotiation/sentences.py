@@ -5,6 +5,8 @@ Every sentence here is read back by `parser` as the act that it words.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from environments.negotiation.codes import AGREE, INSIST, SPLIT_OF, SPLITS, act_of, rest
 from environments.negotiation.contexts import ITEMS, Counts
 
@@ -57,6 +59,7 @@ def sentence(act: int, counts: Counts, wording: int = 0) -> str:
     return templates[wording % len(templates)].format(kept=kept, left=left)
 
 
+@lru_cache(maxsize=256)
 def in_words(items: Counts) -> str:
     """Items by their counts; those that there are none of are left out.
 

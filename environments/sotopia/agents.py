@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-
-from environments.agents.agent import Agent
-from environments.agents.language_model import PROMPTS, STYLES, TEMPERATURE, LanguageModelAgent, revised
-from foundation.errors import InputError
+from environments.agents.roster import Roster
 from foundation.registry import Registry
-from llm_client.asker import Asker
-from llm_client.chosen import Called, ChosenModel
-from llm_client.prompts.prompt_file import is_path
-from llm_client.styled import StyledModel, style_and_model
 
 AGENTS = Registry(
     what="agent",
@@ -27,94 +17,7 @@ AGENTS = Registry(
         "recorded": "environments.agents.recorded:Recorded",
     },
 )
-TOO_LONG = "Lower the number of acts, or use a model with a longer context."
-
-
-def asked_by(
-    name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
-) -> StyledModel | None:
-    """The language model that an agent's name means (``STYLE`` or ``STYLE@MODEL``); None: the name is no such agent.
-
-    Raises
-    ------
-    InputError
-        It is, and no model was chosen; or a setting cannot be used.
-    """
-    style, model = style_and_model(name)
-    if model is None and name in AGENTS.names():
-        return None
-    if style not in PROMPTS.names() and not is_path(style):
-        return None
-    return StyledModel.of("agent", name, chosen, called, temperature)
-
-
-@contextmanager
-def agents_of(
-    names: Sequence[str], chosen: ChosenModel, cache: Path, called: Called = str, temperature: float = TEMPERATURE
-) -> Iterator[Mapping[str, Agent]]:
-    """The agents of these names, each made once; clients are closed at the end.
-
-    Parameters
-    ----------
-    names : sequence of str
-        ``conceding``, ``random``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
-        ``refine``, ``base@MODEL``.
-    chosen : ChosenModel
-        The model, its server and limits, for those that are language models.
-    cache : Path
-        Where replies are kept.
-    called : callable
-        What a caller calls the fields of ``chosen``, for errors.
-    temperature : float
-        Of language models.
-
-    Raises
-    ------
-    InputError
-        There is none of a name, or its model cannot be asked: no consent, no key, a file that cannot be read.
-    """
-    with ExitStack() as stack:
-        found: dict[str, Agent] = {}
-        askers: dict[str, Asker] = {}
-        for name in names:
-            asked = asked_by(name, chosen, called, temperature)
-            if asked is None:
-                found[name] = scripted(name)
-                continue
-            revised(asked.style)
-            model = asked.settings.model
-            if model not in askers:
-                askers[model] = stack.enter_context(chosen.asker(asked.settings, cache, called, TOO_LONG))
-                askers[model].check()
-            found[name] = LanguageModelAgent(asked.called, asked.style, asked.settings, askers[model].complete)
-        yield found
-
-
-def called_as(name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE) -> str:
-    """What an agent of this name is called in logs: with its model, or with the episode that it plays again."""
-    asked = asked_by(name, chosen, called, temperature)
-    if asked is not None:
-        return asked.called
-    return scripted(name).called if "@" in name else name
-
-
-def scripted(name: str) -> Agent:
-    """The agent of a name that is no language model's; what stands behind an @ is what it is made of.
-
-    Raises
-    ------
-    InputError
-        There is none of this name, or what stands behind it is missing, too much or cannot be used.
-    """
-    plain, at, made_of = (name, "", "") if name in AGENTS.names() else name.partition("@")
-    problem = AGENTS.unknown(plain)
-    if problem is not None:
-        raise InputError(f"{problem} Language models: {', '.join(STYLES)}, each also as NAME@MODEL.")
-    agent = AGENTS.find(plain)
-    of: Callable[[str], Agent] | None = getattr(agent, "of", None)
-    if of is None and at:
-        raise InputError(f"agent {name!r}: {plain!r} takes nothing behind an @; write {plain}")
-    if of is not None and not made_of:
-        raise InputError(f"agent {name!r} needs what it is made of behind an @, as recorded@LOG#EPISODE")
-    made: Agent = of(made_of) if of is not None else agent() if isinstance(agent, type) else agent
-    return made
+ROSTER = Roster(AGENTS)
+"""``conceding``, ``random``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
+``refine``, ``base@MODEL``."""
+asked_by, agents_of, called_as, scripted = ROSTER.asked_by, ROSTER.agents_of, ROSTER.called_as, ROSTER.scripted

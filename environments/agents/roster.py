@@ -1,0 +1,130 @@
+"""Who can play an environment, by name: scripts, a package's agents, and language models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from environments.agents.agent import Agent
+from environments.agents.language_model import TEMPERATURE, WORDS, ActForm, LanguageModelAgent, revised
+from foundation.errors import InputError
+from foundation.registry import Registry
+from llm_client.asker import Asker, Complete
+from llm_client.chosen import Called, ChosenModel
+from llm_client.prompts.prompt_file import is_path
+from llm_client.styled import StyledModel, style_and_model
+
+TOO_LONG = "Lower the number of acts, or use a model with a longer context."
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The agents of one environment.
+
+    Parameters
+    ----------
+    registry : Registry
+        Those that are no language models.
+    form : ActForm
+        How language models are asked.
+    """
+
+    registry: Registry
+    form: ActForm = WORDS
+
+    def asked_by(
+        self, name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
+    ) -> StyledModel | None:
+        """The language model that an agent's name means (``STYLE`` or ``STYLE@MODEL``); None: it is no such agent.
+
+        Raises
+        ------
+        InputError
+            It is, and no model was chosen; or a setting cannot be used.
+        """
+        style, model = style_and_model(name)
+        if model is None and name in self.registry.names():
+            return None
+        if style not in self.form.prompts.names() and not is_path(style):
+            return None
+        return StyledModel.of("agent", name, chosen, called, temperature)
+
+    def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
+        """The agent of a name that asks a language model; ``asked`` as `asked_by` gave it."""
+        return LanguageModelAgent(asked.called, asked.style, asked.settings, complete, form=self.form)
+
+    @contextmanager
+    def agents_of(
+        self,
+        names: Sequence[str],
+        chosen: ChosenModel,
+        cache: Path,
+        called: Called = str,
+        temperature: float = TEMPERATURE,
+    ) -> Iterator[Mapping[str, Agent]]:
+        """The agents of these names, each made once; clients are closed at the end.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the registry, with what they are made of behind an @ where they need it; or a language model's:
+            ``STYLE``, ``STYLE@MODEL``.
+        chosen : ChosenModel
+            The model, its server and limits, for those that are language models.
+        cache : Path
+            Where replies are kept.
+        called : callable
+            What a caller calls the fields of ``chosen``, for errors.
+        temperature : float
+            Of language models.
+
+        Raises
+        ------
+        InputError
+            There is none of a name, or its model cannot be asked: no consent, no key, a file that cannot be read.
+        """
+        with ExitStack() as stack:
+            found: dict[str, Agent] = {}
+            askers: dict[str, Asker] = {}
+            for name in names:
+                asked = self.asked_by(name, chosen, called, temperature)
+                if asked is None:
+                    found[name] = self.scripted(name)
+                    continue
+                revised(asked.style, self.form.prompts)
+                model = asked.settings.model
+                if model not in askers:
+                    askers[model] = stack.enter_context(chosen.asker(asked.settings, cache, called, TOO_LONG))
+                    askers[model].check()
+                found[name] = self.asking(name, asked, askers[model].complete)
+            yield found
+
+    def called_as(self, name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE) -> str:
+        """What an agent of this name is called in logs: with its model, or with the episode that it plays again."""
+        asked = self.asked_by(name, chosen, called, temperature)
+        if asked is not None:
+            return asked.called
+        return self.scripted(name).called if "@" in name else name
+
+    def scripted(self, name: str) -> Agent:
+        """The agent of a name that is no language model's; what stands behind an @ is what it is made of.
+
+        Raises
+        ------
+        InputError
+            There is none of this name, or what stands behind it is missing, too much or cannot be used.
+        """
+        plain, at, made_of = (name, "", "") if name in self.registry.names() else name.partition("@")
+        problem = self.registry.unknown(plain)
+        if problem is not None:
+            raise InputError(f"{problem} Language models: {', '.join(self.form.styles)}, each also as NAME@MODEL.")
+        agent = self.registry.find(plain)
+        of: Callable[[str], Agent] | None = getattr(agent, "of", None)
+        if of is None and at:
+            raise InputError(f"agent {name!r}: {plain!r} takes nothing behind an @; write {plain}")
+        if of is not None and not made_of:
+            raise InputError(f"agent {name!r} needs what it is made of behind an @, as recorded@LOG#EPISODE")
+        made: Agent = of(made_of) if of is not None else agent() if isinstance(agent, type) else agent
+        return made

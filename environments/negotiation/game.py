@@ -1,0 +1,191 @@
+"""A negotiation as an environment: two agents share out a pool by turns, then both select (section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import ClassVar
+
+from environments.core import Act, ActError, Environment, Move, Step
+from environments.negotiation.codes import AGREE, SPLITS, CodeError, act_code, act_of, rest, split_code
+from environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
+from environments.negotiation.observation import SELECT, Facts, Part, in_text, rules_in_words, values_in_words
+from environments.negotiation.parser import parse
+from environments.negotiation.rules import MOST_ACTS, Game
+from environments.negotiation.sentences import in_words, sentence
+from environments.negotiation.solver import solve
+from foundation.errors import InputError
+
+NAMES = ("Alice", "Bob")
+"""Seat 0 and seat 1, as in the paper."""
+MOST_WORDS = 2_000
+"""Characters of one act: what is longer is no sentence of a negotiation."""
+
+
+class Negotiation(Environment):
+    """One game. An act's ``data`` is the split that its speaker keeps (propose, insist, select), else None.
+
+    What counts is ``kind`` and ``data``; the words of an act are heard and bind nobody. An act without words has a
+    sentence of `sentences`. Who starts is drawn; at the end both `SELECT` in one step, unseen by each other.
+
+    Parameters
+    ----------
+    context : Context
+        The pool, and the values of seat 0 and seat 1.
+    most_acts : int
+        After which both select.
+    names : sequence of str
+        Who sits in seat 0 and in seat 1.
+
+    Raises
+    ------
+    InputError
+        A context that breaks a constraint, no act at all, or names that cannot be used.
+    """
+
+    kind: ClassVar[str] = "negotiation"
+    unheard_acts_stay: ClassVar[bool] = False
+    """Selections follow from what was said: in a history without some acts they are made anew."""
+
+    def __init__(self, context: Context, most_acts: int = MOST_ACTS, names: Sequence[str] = NAMES) -> None:
+        context.check()
+        self.context, self.most_acts = context, most_acts
+        self.heard: list[tuple[int, Act]] = []
+        super().__init__(names)
+        if len(self.agents) != SEATS:
+            raise InputError(f"{self.kind}: {len(self.agents)} agents; {SEATS} negotiate")
+
+    def acting(self) -> tuple[str, ...]:
+        """One after the other; both at once when they select."""
+        if not self.game.over:
+            return (self.agents[self.game.seat],)
+        return () if self.game.done else self.agents
+
+    @property
+    def most_steps(self) -> int:
+        """The acts, and both selections in one."""
+        return self.most_acts + 1
+
+    def legal(self, agent: str) -> tuple[str, ...]:
+        """What the rules allow when it is the agent's turn (`rules`), and `SELECT` at the end."""
+        if self.game.over:
+            return () if self.game.done or agent not in self.agents else (SELECT,)
+        return self.game.kinds() if agent == self.agents[self.game.seat] else ()
+
+    def observe(self, agent: str) -> str:
+        """The rules, the agent's own values, and what was done."""
+        return in_text(self.part(agent), self.heard, self.legal(agent))
+
+    def part(self, agent: str) -> Part:
+        """What an agent knows from before the first act."""
+        seat = self.agents.index(agent)
+        return Part(
+            seat, (self.agents[0], self.agents[1]), self.context.counts, self.context.values[seat], self.most_acts
+        )
+
+    def facts(self, agent: str) -> Facts:
+        """The same as data."""
+        game, seat = self.game, self.agents.index(agent)
+        return Facts(
+            seat, self.context.counts, self.context.values[seat], game.acts, self.starter, game.standing, game.by,
+            game.settled, game.legal() if seat == game.seat else (), game.over, game.meant(seat) if game.over else None,
+            self.tone * (2 * len(game.acts) + 1) >> 8,
+        )  # fmt: skip
+
+    def outcome(self) -> dict[str, dict[str, float | None]]:
+        """By agent its ``points``, and its ``advantage``: its points less the other's (section 6).
+
+        Before both have selected: of what is settled so far, as if both took that; nothing is settled: 0.
+        """
+        points = self._points()
+        return {
+            name: {"points": float(points[seat]), "advantage": float(points[seat] - points[1 - seat])}
+            for seat, name in enumerate(self.agents)
+        }
+
+    def scales(self) -> dict[str, tuple[float, float]]:
+        """Points from 0 to 10."""
+        return {"points": (0.0, float(WORTH)), "advantage": (-float(WORTH), float(WORTH))}
+
+    def said(self, move: Move) -> str | None:
+        """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
+        if move.act.kind == SELECT:
+            return None
+        return _utterance(self._code(move.act), move.act.text.strip(), self.context.counts)
+
+    def backgrounds(self) -> list[tuple[str | None, str, str]]:
+        """The rules and the pool for both; what things are worth to it for each agent alone."""
+        names = (self.agents[0], self.agents[1])
+        rows: list[tuple[str | None, str, str]] = [
+            (None, "rules", rules_in_words(names, self.context.counts, self.most_acts))
+        ]
+        for name, values in zip(self.agents, self.context.values, strict=True):
+            rows.append((name, "goal", f"As many points as possible: to {name}, {values_in_words(values)}."))
+        return rows
+
+    def _begin(self) -> None:
+        self.starter = self.chance.draws.randrange(SEATS)
+        self.tone = self.chance.draws.getrandbits(31)
+        self.game = Game(self.context, self.starter, self.most_acts)
+        self.heard = []
+
+    def _own(self) -> None:
+        self.game = self.game.copy()
+        self.heard = self.heard.copy()
+
+    def _check(self, agent: str, act: Act) -> None:
+        if len(act.text) > MOST_WORDS:
+            raise ActError(f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act")
+        code = self._code(act)
+        if not (self.game.can_take(code) if act.kind == SELECT else self.game.allows(code)):
+            raise ActError(
+                f"step {len(self.steps)}: {agent!r} {act.kind}s {act.data} of {list(self.context.counts)} "
+                f"({in_words(self.context.counts)}); no item more than there is"
+            )
+
+    def _apply(self, moves: Step) -> None:
+        if self.game.over:
+            for move in moves:
+                self.game.select(self.agents.index(move.agent), self._code(move.act))
+            return
+        (move,) = moves
+        self.heard.append((self.game.seat, move.act))
+        self.game.do(self._code(move.act))
+
+    def _points(self) -> tuple[int, int]:
+        game = self.game
+        if game.over or not game.settled:
+            return game.points
+        deal = game.standing if game.by == 0 else rest(self.context.counts, game.standing)
+        return solve(self.context).points[deal]
+
+    def _code(self, act: Act) -> int:
+        """The number of an act, or of what is selected.
+
+        Raises
+        ------
+        ActError
+            Its data is no split, or is missing, or should be.
+        """
+        data = act.data
+        try:
+            if act.kind == SELECT:
+                return split_code(_split(data))
+            return act_code(act.kind, None if data is None else _split(data))
+        except CodeError as error:
+            raise ActError(f"step {len(self.steps)}: {error} (data: how many {', '.join(ITEMS)}s are kept)") from None
+
+
+def _split(data: object) -> Counts:
+    """The split of an act's data; what is none is told by `split_code`."""
+    return tuple(data) if isinstance(data, list | tuple) else (data,)
+
+
+@lru_cache(maxsize=4096)
+def _utterance(code: int, words: str, counts: Counts) -> str:
+    plain = sentence(code, counts)
+    if not words:
+        return plain
+    kind, split = parse(words, counts)
+    said = (kind, split) == (act_of(code)[0], code % SPLITS if code < AGREE else None)
+    return words if said else f"{words} [{plain}]"

@@ -1,0 +1,64 @@
+"""How a language model negotiates: what it is asked, and how its answer is an act with a split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from environments.agents.language_model import ActForm
+from environments.core import Act, View
+from environments.negotiation.codes import WITH_SPLIT
+from environments.negotiation.contexts import ITEMS, MOST
+from environments.negotiation.observation import SELECT
+from llm_client.prompts.prompt_file import PromptKind
+from llm_client.prompts.strict_json import ReplyMistakeError, short_json
+
+KEEP = "keep"
+"""The field in which a model writes a split."""
+PROMPTS = PromptKind(
+    folder=Path(__file__).parent / "prompts",
+    entry_points="apportion.negotiation_prompts",
+    setting="agent",
+    header=("title", "revises"),
+    blanks=frozenset({"situation", "legal", "draft"}),
+    needed=("situation", "legal"),
+    form="A prompt is a header (title, revises), then [system] and [user]; see docs/negotiation.md",
+)
+_COUNTS = {
+    "type": ["object", "null"],
+    "properties": {item: {"type": "integer", "minimum": 0, "maximum": MOST} for item in ITEMS},
+    "required": list(ITEMS),
+    "additionalProperties": False,
+}
+
+
+def fields(view: View) -> Mapping[str, Any]:
+    """`KEEP`: how many of each item the model keeps, null for acts that keep nothing."""
+    return {KEEP: _COUNTS}
+
+
+def split_in(kind: str, document: Mapping[str, Any], view: View) -> list[int] | None:
+    """The split of a reply.
+
+    Raises
+    ------
+    ReplyMistakeError
+        It is missing, no split, or more than there is.
+    """
+    keep = document[KEEP]
+    if kind not in (*WITH_SPLIT, SELECT):
+        return None
+    if not isinstance(keep, dict) or set(keep) != set(ITEMS) or not all(type(n) is int for n in keep.values()):
+        raise ReplyMistakeError(
+            f'"{KEEP}" is {short_json(keep)}; "{kind}" needs how many you keep of each: {", ".join(ITEMS)}'
+        )
+    return [keep[item] for item in ITEMS]
+
+
+def record(act: Act, view: View) -> Mapping[str, Any]:
+    """The split of an act, as the model writes it."""
+    return {KEEP: None if act.data is None else dict(zip(ITEMS, act.data, strict=True))}
+
+
+FORM = ActForm(PROMPTS, ("base", "react"), fields, split_in, record)

@@ -1,0 +1,136 @@
+"""What one seat of a negotiation knows: the pool, its own values, what was done; nothing of the other's values.
+
+What somebody else said stands as JSON text, so that no word of it can end its place or pose as an instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from environments.acts import Act
+from environments.negotiation.codes import SPLIT_OF, rest
+from environments.negotiation.contexts import ITEMS, WORTH, Counts
+from environments.negotiation.sentences import in_words
+from llm_client.prompts.data import data_json
+
+SELECT = "select"
+"""The kind of act by which one takes one's items at the end, unseen by the other."""
+
+
+class Facts(NamedTuple):
+    """What a seat knows, as data.
+
+    ``values`` are its own; ``acts`` are numbers (`codes`), the first of seat ``starter``; ``standing`` is the split
+    that ``by`` keeps by the last proposal (-1: none), ``settled`` whether it was agreed to; ``legal`` are the acts that
+    the seat may do now; ``over`` says that it has to select, and ``meant`` which split was then agreed on for it;
+    ``wording`` is a number of this step of this episode, by which scripts choose their words.
+    """
+
+    seat: int
+    counts: Counts
+    values: tuple[int, ...]
+    acts: Sequence[int]
+    starter: int
+    standing: int
+    by: int
+    settled: bool
+    legal: tuple[int, ...]
+    over: bool
+    meant: int | None
+    wording: int
+
+    def worth(self, split: int) -> int:
+        """Points of a split to this seat."""
+        kept = SPLIT_OF[split]
+        return self.values[0] * kept[0] + self.values[1] * kept[1] + self.values[2] * kept[2]
+
+    @property
+    def offered(self) -> int:
+        """What the standing proposal leaves or gives to this seat, by its number; -1: nothing is proposed."""
+        if self.standing < 0 or self.by == self.seat:
+            return self.standing
+        return rest(self.counts, self.standing)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a seat knows from before the first act: names by seat, the pool, its own values, acts at most."""
+
+    seat: int
+    names: tuple[str, str]
+    counts: Counts
+    values: tuple[int, ...]
+    most_acts: int
+
+    @property
+    def other(self) -> str:
+        """Who the other is."""
+        return self.names[1 - self.seat]
+
+
+def rules_in_words(names: tuple[str, str], counts: Counts, most_acts: int) -> str:
+    """The task, as both know it."""
+    return (
+        f"{names[0]} and {names[1]} share out {in_words(counts)}. What an item is worth differs between them; all "
+        f"items together are worth {WORTH} points to each, and nobody knows the other's values. By turns, one proposes "
+        "what to keep (the rest is the other's), insists on it, agrees, disagrees or ends the talk. After the end, or "
+        f"after {most_acts} acts, both take items without seeing what the other takes: if that adds up to all items, "
+        "each has the points of what was taken, else both have 0 points."
+    )
+
+
+def values_in_words(values: Sequence[int]) -> str:
+    """What single items are worth to one seat.
+
+    >>> values_in_words((3, 1, 0))
+    'a book is worth 3 points, a hat 1 point, a ball nothing'
+    """
+    worth = ["nothing" if value == 0 else f"{value} point{'s' if value > 1 else ''}" for value in values]
+    verbs = ("is worth ", "", "")
+    return ", ".join(f"a {item} {verb}{points}" for item, verb, points in zip(ITEMS, verbs, worth, strict=True))
+
+
+def in_text(part: Part, acts: Sequence[tuple[int, Act]], legal: Sequence[str]) -> str:
+    """The observation of a seat.
+
+    Parameters
+    ----------
+    part : Part
+        What it knew before.
+    acts : sequence of (int, Act)
+        What was done and heard so far, each with the seat that did it.
+    legal : sequence of str
+        The kinds of acts that the seat may do now; empty when it is not its turn.
+    """
+    lines = [
+        rules_in_words(part.names, part.counts, part.most_acts),
+        f"You are {part.names[part.seat]}. To you, {values_in_words(part.values)}.",
+        "What was done so far:",
+    ]
+    for number, (seat, act) in enumerate(acts, 1):
+        words = f" and said: {data_json(act.text)}" if act.text else ""
+        lines.append(f"#{number} {'You' if seat == part.seat else part.names[seat]} {done(act, part, seat)}{words}")
+    if not acts:
+        lines.append("nothing yet")
+    if SELECT in legal:
+        lines.append(f"The talk is over. Take your items now; {part.other} does the same, unseen.")
+    elif legal:
+        lines.append(f"It is your turn (act {len(acts) + 1} of {part.most_acts} at most). You may: {', '.join(legal)}.")
+    return "\n".join(lines)
+
+
+def done(act: Act, part: Part, seat: int) -> str:
+    """An act in words, as the seat of ``part`` reads it, ``seat`` being who did it.
+
+    >>> done(Act("insist", "", [0, 2, 1]), Part(0, ("Alice", "Bob"), (1, 3, 1), (3, 1, 4), 20), 1)
+    'insisted on keeping 2 hats and 1 ball (which leaves 1 book and 1 hat to you)'
+    """
+    if act.data is None:
+        return {"agree": "agreed", "disagree": "disagreed", "end": "ended the talk"}[act.kind]
+    a, b, c = act.data
+    left = (part.counts[0] - a, part.counts[1] - b, part.counts[2] - c)
+    to = part.other if seat == part.seat else "you"
+    does = "proposed to keep" if act.kind == "propose" else "insisted on keeping"
+    return f"{does} {in_words((a, b, c))} (which leaves {in_words(left)} to {to})"

@@ -1,0 +1,149 @@
+"""Scripted negotiators, for tests, baselines and corpora without a language model.
+
+Each knows its own values alone. What it takes at the end is what was agreed on; where nothing was, what it proposed
+last, or everything.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import ClassVar
+
+from environments.core import Act, View
+from environments.negotiation.codes import AGREE, END, INSIST, SPLIT_OF, SPLITS, act_of, rest, splits_of
+from environments.negotiation.contexts import WORTH, Counts
+from environments.negotiation.observation import SELECT, Facts
+from environments.negotiation.sentences import sentence
+
+LEAST = 4
+"""Points below which nobody here concedes."""
+
+
+class Script(ABC):
+    """A negotiator that decides by numbers; `code` is what differs between scripts."""
+
+    called: ClassVar[str]
+    paid: ClassVar[bool] = False
+
+    def act(self, view: View) -> Act:
+        """The next act, or what it takes."""
+        facts: Facts = view.facts
+        return selection(facts) if facts.over else worded(self.code(facts, view), facts)
+
+    @abstractmethod
+    def code(self, facts: Facts, view: View) -> int:
+        """The act's number, one of ``facts.legal``."""
+
+
+class Random(Script):
+    """Any allowed kind of act with the same chance each, and any split of the pool."""
+
+    called = "random"
+
+    def code(self, facts: Facts, view: View) -> int:
+        """An act at random."""
+        draws = view.draws
+        kind = draws.choice(view.legal)
+        return draws.choice([code for code in facts.legal if act_of(code)[0] == kind])
+
+
+class Asking(Script):
+    """Wants so many points, asks for them, insists where it wants no less than before, agrees to as much, then ends."""
+
+    @abstractmethod
+    def wanted(self, facts: Facts) -> int:
+        """How many points it would be content with now."""
+
+    def code(self, facts: Facts, view: View) -> int:
+        """The act's number."""
+        if facts.settled:
+            return END
+        wanted = self.wanted(facts)
+        if facts.by == 1 - facts.seat and facts.worth(facts.offered) >= wanted:
+            return AGREE
+        asked = asking_for(facts.counts, facts.values, wanted)
+        own = own_proposals(facts)
+        return INSIST + asked if own and own[-1] == asked else asked
+
+
+class Greedy(Asking):
+    """Wants all 10 points, from the first act to the last."""
+
+    called = "greedy"
+
+    def wanted(self, facts: Facts) -> int:
+        """Everything."""
+        return WORTH
+
+
+class Fair(Asking):
+    """Wants half of the points."""
+
+    called = "fair"
+
+    def wanted(self, facts: Facts) -> int:
+        """Half of them."""
+        return WORTH // 2
+
+
+class Conceding(Asking):
+    """Wants all points first, and a point less after each of its proposals, down to `LEAST`."""
+
+    called = "conceding"
+
+    def wanted(self, facts: Facts) -> int:
+        """Less and less."""
+        return max(WORTH - len(own_proposals(facts)), LEAST)
+
+
+class TitForTat(Asking):
+    """Wants all points first, one less once, and from then on gives as many points as the other has given.
+
+    The other has given what its best offer is worth beyond its first: to this seat, which knows its own values alone.
+    """
+
+    called = "tit-for-tat"
+
+    def wanted(self, facts: Facts) -> int:
+        """As the other does."""
+        own, others = own_proposals(facts), proposals(facts, 1 - facts.seat)
+        offers = [facts.worth(rest(facts.counts, split)) for split in others]
+        given = max(offers) - offers[0] if offers else 0
+        return max(WORTH - bool(own) - given, LEAST)
+
+
+def worded(code: int, facts: Facts) -> Act:
+    """An act by its number, in the wording that the episode's seed draws for this step."""
+    kind, kept = act_of(code)
+    return Act(kind, sentence(code, facts.counts, facts.wording), None if kept is None else list(kept))
+
+
+def selection(facts: Facts) -> Act:
+    """What was agreed on; where nothing was, what one proposed last, or everything."""
+    taken = facts.meant
+    if taken is None:
+        taken = [splits_of(facts.counts)[-1], *own_proposals(facts)][-1]
+    return Act(SELECT, "", list(SPLIT_OF[taken]))
+
+
+def own_proposals(facts: Facts) -> list[int]:
+    """What this seat has proposed and insisted on to keep, in order."""
+    return proposals(facts, facts.seat)
+
+
+def proposals(facts: Facts, seat: int) -> list[int]:
+    """What a seat has proposed and insisted on to keep, in order."""
+    return [act % SPLITS for act in facts.acts[seat != facts.starter :: 2] if act < AGREE]
+
+
+@lru_cache(maxsize=4096)
+def asking_for(counts: Counts, values: tuple[int, ...], wanted: int) -> int:
+    """The split that is worth ``wanted`` points, or as little more as there is, with the fewest items.
+
+    What is worth nothing to oneself is left to the other, who may want it.
+    """
+
+    worth = {split: sum(n * v for n, v in zip(SPLIT_OF[split], values, strict=True)) for split in splits_of(counts)}
+    enough = [split for split in worth if worth[split] >= wanted]
+    return min(enough, key=lambda split: (worth[split], sum(SPLIT_OF[split]), split))
