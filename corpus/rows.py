@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpus.schema import CORPUS_TABLES
+from foundation.characters import IN_TABLES, whole_text
 
 COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
 
@@ -131,5 +132,4 @@ def _column(values: tuple[Any, ...], field: pa.Field) -> pa.Array:
     try:
         return pa.array(values, field.type)
     except UnicodeEncodeError:
-        # JSON may hold halves of surrogate pairs, which no UTF-8 file can.
-        return pa.array([v if v is None else v.encode("utf-8", "replace").decode() for v in values], field.type)
+        return pa.array([v if v is None else whole_text(v, IN_TABLES) for v in values], field.type)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+from foundation.characters import whole_text
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,6 @@ class ChatRequest:
         """
         text = json.dumps(self.document(), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-def whole_text(text: str) -> str:
-    """``text`` with half a surrogate pair, which no file and no request can hold, as U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def json_line(values: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.parts.options import json_option
 from apportion.commands.presets import PRESET_OPTION
 
 
@@ -30,7 +31,7 @@ from apportion.commands.presets import PRESET_OPTION
 @click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions.")
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core.")
 @click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+@json_option(quiet=True)
 def benchmark_command(
     corpus: Path,
     output: Path | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import model_options, option_names, with_options
+from apportion.commands.parts.options import json_option, model_options, option_names, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.parts.progress import shown_progress
 from foundation.errors import InputError
@@ -47,7 +47,7 @@ JUDGE_OPTIONS = (
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that compute.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+@json_option(quiet=True)
 def compare_command(
     responses: Path,
     key: Path | None,

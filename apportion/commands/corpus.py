@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.parts.options import json_option
 from apportion.commands.parts.places import tell_corpus
 
 KIND = "apportion.import.kind"
@@ -41,7 +42,7 @@ class ImportCommand(click.Command):
 @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option("--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="An option of the KIND.")
 @click.option("--overwrite", is_flag=True, help="Replace a corpus that is already there.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def import_command(
     kind: str, source: Path, out: Path, options: tuple[str, ...], overwrite: bool, as_json: bool
 ) -> None:
@@ -69,7 +70,7 @@ def import_command(
 
 @click.command("inspect")
 @click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option("the figures")
 def inspect_command(corpus: Path, as_json: bool) -> None:
     """Count what CORPUS holds, draw its scores, and say what is missing or odd."""
     from corpus.corpus import Corpus

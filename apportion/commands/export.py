@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.parts.options import json_option
+
 
 @click.command("export")
 @click.argument("source", metavar="RUN_OR_CONFIG", type=click.Path(path_type=Path))
@@ -25,7 +27,7 @@ import click
     "--corpus", type=click.Path(path_type=Path), help="The run's corpus, where RUN_OR_CONFIG is a run folder."
 )
 @click.option("--force", is_flag=True, help="Replace files that are there and differ.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+@json_option(quiet=True)
 def export_command(
     source: Path,
     kind: str,

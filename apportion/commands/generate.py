@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import option_names, with_options
+from apportion.commands.parts.options import json_option, option_names, with_options
 from apportion.commands.parts.places import check_place, unwritable
 from apportion.commands.parts.progress import shown_progress
 from corpus.splitting.settings import SPLITS
@@ -77,7 +77,7 @@ CONTEXT_OPTIONS = (
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Contexts at once.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that compute.")
 @click.option("--force", is_flag=True, help="Replace the table if it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+@json_option(quiet=True)
 def generate_command(
     policy: str,
     corpus: Path,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from apportion.commands.parts.options import json_option
+
 if TYPE_CHECKING:
     from llm_client.kept.inspection import Contents
 
@@ -22,7 +24,7 @@ def llm_cache_group() -> None:
 
 @llm_cache_group.command("check")
 @_place
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def check_command(place: Path, as_json: bool) -> int:
     """Count the replies that can be read and those that cannot. Changes nothing; the file may be in use.
 

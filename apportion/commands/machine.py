@@ -6,9 +6,11 @@ import json
 
 import click
 
+from apportion.commands.parts.options import json_option
+
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option("the findings")
 def doctor_command(as_json: bool) -> None:
     """Tell what this machine has: cores, memory, disk, torch, GPU, models, keys (set or not, never their value)."""
     from pipeline.doctor import examine

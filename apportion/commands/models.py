@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.parts.meter import Meter
+from apportion.commands.parts.options import json_option
 from apportion.commands.train_model import train_command
 
 
@@ -17,7 +18,7 @@ def models_group() -> None:
 
 
 @models_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print the models as JSON.")
+@json_option("the models")
 def list_command(as_json: bool) -> None:
     """The published models that can be fetched, and which of them are here."""
     from features.emotion_model.published import EMOTION, MODELS, TERMS, find

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import option_names, with_options
+from apportion.commands.parts.options import json_option, option_names, with_options
 from apportion.commands.parts.places import check_place, unwritable, write
 from apportion.commands.parts.progress import shown_progress
 from foundation.errors import InputError
@@ -37,9 +37,7 @@ SETTINGS_OPTIONS = (
 @click.argument("media", type=click.Path(path_type=Path))
 @click.option("--start", "start_s", type=float, default=0.0, metavar="S", help="Report from this second on.")
 @click.option("--end", "end_s", type=float, metavar="S", help="Report up to this second.  [default: the file's end]")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the figures as JSON and no progress; a picture only with --png."
-)
+@json_option("the figures", quiet=True, more="; a picture only with --png")
 @click.option(
     "--png", type=click.Path(path_type=Path), metavar="FILE", help="The picture.  [default: NAME.probe.png here]"
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import option_names
+from apportion.commands.parts.options import json_option, option_names
 from apportion.commands.parts.places import check_place, unwritable
 from apportion.commands.parts.progress import shown_progress
 from foundation.errors import InputError
@@ -42,7 +42,7 @@ SUFFIXES = (".parquet", ".jsonl")
 @click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that compute.")
 @click.option("--force", is_flag=True, help="Replace the table if it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+@json_option(quiet=True)
 def score_command(
     model: Path,
     corpus: Path,

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from apportion.commands.parts.meter import Meter
+from apportion.commands.parts.options import json_option
 
 
 @click.command("train")
 @click.argument("name", type=click.Choice(["intensity"]))
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("intensity-model"), show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+@json_option(quiet=True)
 def train_command(name: str, folder: Path, output: Path, as_json: bool) -> None:
     """Train the model `intensity` on the labelled speech in FOLDER, in RAVDESS's layout, and say how good it is.
 

@@ -14,6 +14,7 @@ import re
 import reprlib
 from typing import Any, TypeGuard
 
+from foundation.characters import IN_TABLES, whole_text
 from foundation.errors import UnitError
 
 MOST_DIGITS = 300
@@ -149,7 +150,7 @@ def _check_depth(value: Any) -> None:
 
 def _whole_characters(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return whole_text(value, IN_TABLES)
     if isinstance(value, list):
         return [_whole_characters(item) for item in value]
     if isinstance(value, dict):

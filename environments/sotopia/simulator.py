@@ -41,6 +41,7 @@ from environments.sotopia.sources.record import bundled_task, task_of, task_reco
 from environments.sotopia.tasks import Task
 from environments.to_corpus import RULES, heard_in
 from environments.verdict import BY_RULES, Judge
+from foundation.characters import IN_TABLES, whole_text
 from foundation.errors import ApportionError, InputError, UnitError
 from foundation.files import canonical_json
 from llm_client.asker import Complete
@@ -190,7 +191,7 @@ def _named(name: str, complete: Complete, temperature: float) -> Agent:
 def _check_words(session: Session, reopened: Reopened) -> None:
     heard = heard_in(reopened.begun, reopened.steps)
     for turn, (told, logged) in enumerate(zip(session.turns, heard, strict=False)):
-        if (told.speaker, told.text) != (logged[0], logged[1].encode("utf-8", "replace").decode()):
+        if (told.speaker, told.text) != (logged[0], whole_text(logged[1], IN_TABLES)):
             raise UnitError(
                 f"session {session.session_id}, turn {turn}: the log has other words than the corpus, so that what "
                 "would be played on is not what would be credited. Simulate the corpus again"

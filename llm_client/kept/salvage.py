@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foundation.characters import whole_text
 from foundation.files import place_file, sync
 from llm_client.errors import SetupError
 from llm_client.kept.inspection import (
@@ -25,7 +26,6 @@ from llm_client.kept.inspection import (
     read_by_sql,
 )
 from llm_client.kept.schema import bring_up_to_date
-from llm_client.request import whole_text
 
 _PIECE = 2**20
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from foundation.characters import whole_text
 from llm_client.live.body import Answer
-from llm_client.request import ChatReply, whole_text
+from llm_client.request import ChatReply
 
 _MOST_TOKENS = 10**12
 """More is no count of tokens."""

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from llm_client.request import whole_text
+from foundation.characters import whole_text
 
 _BRACKET_MARK = re.compile(r"\[(?=/?[A-Z][A-Z_ ]*\])")
 

@@ -10,12 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from foundation.characters import whole_text
 from foundation.errors import UnitError
 from foundation.progress import Progress
 from llm_client.asker import Complete, NoUsableReplyError, ask_until_usable
 from llm_client.prompts.data import data_json
 from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from llm_client.request import ChatMessage, ChatReply, ChatRequest, whole_text
+from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from rlhf.compare.disguise import Disguised
 from rlhf.compare.pairs import Pair

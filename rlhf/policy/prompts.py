@@ -9,8 +9,8 @@ from typing import Any
 
 from corpus.session import Episode, Session, Turn
 from corpus.targets import unrated_episode
+from foundation.characters import whole_text
 from foundation.errors import InputError
-from llm_client.request import whole_text
 
 USER, ASSISTANT = "user", "assistant"
 FORM = 'give {"prompt": "…"}, or {"messages": [{"role": "user", "content": "…"}, …]} that "user" ends'

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any] | click.Command)
 
 
 def with_options(options: Sequence[Any], command: Any) -> Any:
@@ -16,6 +18,12 @@ def with_options(options: Sequence[Any], command: Any) -> Any:
     for option in options if isinstance(command, click.Command) else reversed(options):
         command = option(command)
     return command
+
+
+def json_option(printed: str = "the result", *, quiet: bool = False, more: str = "") -> Callable[[_Command], _Command]:
+    """``--json``: what it prints in place of text, whether progress goes with the text, and what else is to be said."""
+    progress = " and no progress" if quiet else ""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {printed} as JSON{progress}{more}.")
 
 
 class JSONObject(click.ParamType[Any]):

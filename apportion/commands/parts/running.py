@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import with_options
+from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.presets import PRESET_OPTION
 from foundation.errors import InputError
 
@@ -37,7 +37,7 @@ RUN_OPTIONS = (
         help="Ask the language model K times; mean and spread are kept. Goes before decompose.llm.samples.",
     ),
     click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress."),
+    json_option(quiet=True),
 )
 LLM_OPTIONS = (
     click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.parts.options import option_names, with_options
+from apportion.commands.parts.options import json_option, option_names, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.tables import RATED_OPTIONS
 from apportion.commands.simulated.task_file import FORCE_OPTION, next_step
@@ -32,7 +32,7 @@ DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
     help="Where tasks are that no log holds: a file (TOML) or published profiles.  [default: the bundled ones]",
 )  # fmt: skip
 @FORCE_OPTION
-@click.option("--json", "as_json", is_flag=True, help="Print the choice as JSON.")
+@json_option("the choice")
 def hard_command(
     corpora: tuple[Path, ...],
     target: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import LOOK_OPTIONS, model_options, option_names, with_options
+from apportion.commands.parts.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
 from apportion.commands.parts.places import beside
 from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
@@ -36,7 +36,7 @@ MODEL_OPTIONS = (
 )
 @click.option("--without", multiple=True, metavar="NAME", help="Leave out the ratings by NAME, such as rules.")
 @click.option("--overwrite", is_flag=True, help="Replace another corpus in --out; replies that it has kept stay.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def judge_command(
     corpus: Path,
     out: Path | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import LOOK_OPTIONS, model_options, option_names
+from apportion.commands.parts.options import LOOK_OPTIONS, json_option, model_options, option_names
 from apportion.commands.parts.progress import shown_progress
 from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
@@ -35,7 +35,7 @@ EPISODE_OPTIONS = (
     click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn."),
     *RULE_OPTIONS,
     click.option("--overwrite", is_flag=True, help="Replace a corpus, with its log, that is already there."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    json_option(),
     *SOURCE_OPTIONS,
     *model_options("--model", "what agents know and say", 1000, "replies.sqlite in CORPUS"),
     click.option("--temperature", type=float, default=1.0, show_default=True, help="Of language models."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.parts.options import option_names, with_options
+from apportion.commands.parts.options import json_option, option_names, with_options
 
 if TYPE_CHECKING:
     from environments.sotopia.reports.scored import TaskId
@@ -37,7 +37,7 @@ def tables_group() -> None:
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="Write text, Markdown, JSON, SVG.")
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
-@click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
+@json_option("the tables")
 def tables_sotopia_command(
     corpora: tuple[Path, ...],
     people: tuple[str, ...],

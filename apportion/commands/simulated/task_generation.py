@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import LOOK_OPTIONS, model_options, option_names, with_options
+from apportion.commands.parts.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.task_file import BUNDLED, FORCE_OPTION, next_step
 
@@ -33,7 +33,7 @@ MODEL_OPTIONS = (
 @click.option("--tasks", type=_PATH, metavar="PLACE", help=f"What they are for.  {BUNDLED}")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws; another one asks for other replies.")
 @click.option("--force", is_flag=True, help="Replace a list that is there, with what was decided in it.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option()
 def generate_command(
     kind: Any,
     out: Path,

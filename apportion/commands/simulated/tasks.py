@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.parts.options import with_options
+from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.hard import hard_command
 from apportion.commands.simulated.task_file import BUNDLED, FORCE_OPTION, next_step
@@ -40,7 +40,7 @@ def sotopia_tasks() -> None:
 
 @sotopia_tasks.command("list")
 @click.option("--sets", is_flag=True, help="The named sets instead, and what each of them needs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("the list")
 def list_command(sets: bool, as_json: bool, place: Path | None, named: str | None) -> None:
     """List scenarios and characters: who knows whom, constraints, what rules can check; no goals, no secrets."""
     from environments.sotopia.sources.sets import SETS, chosen_space, overview

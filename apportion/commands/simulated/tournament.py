@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.parts.options import with_options
+from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
 from foundation.errors import InputError
@@ -63,7 +63,7 @@ def sotopia_command(
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--by", "judge", default="rules", show_default=True, metavar="NAME", help="Whose scores: an annotator.")
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it (.md or .json), too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@json_option("the table")
 def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
     """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.
 

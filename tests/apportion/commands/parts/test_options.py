@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from apportion.commands.parts.options import JSONObject, option_names, with_options
+from apportion.commands.parts.options import JSONObject, json_option, option_names, with_options
 
 
 def test_a_parameter_is_called_by_its_option_and_others_as_they_are():
@@ -16,6 +16,17 @@ def test_a_parameter_is_called_by_its_option_and_others_as_they_are():
         click.echo(" ".join(called(name) for name in ("model", "max_tokens", "else")))
 
     assert CliRunner().invoke(command).output == "--judge --max-tokens else\n"
+
+
+def test_json_is_one_option_that_says_what_it_prints_and_what_not():
+    @click.command()
+    @json_option("the figures", quiet=True, more="; a picture only with --png")
+    def command(as_json: bool) -> None:
+        click.echo(as_json)
+
+    (option,) = command.params
+    assert option.help == "Print the figures as JSON and no progress; a picture only with --png."
+    assert CliRunner().invoke(command, ["--json"]).output == "True\n"
 
 
 def test_a_group_of_options_stands_below_the_commands_own():
