@@ -22,6 +22,7 @@ from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands.parts.in_order import CommandsInOrder
+from apportion.commands.simulated import annotate as annotate_commands
 from apportion.commands.simulated import judge as judge_commands
 from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
@@ -58,6 +59,7 @@ cli.add_section(
         tasks_commands.tasks_group,
         simulate_commands.simulate_group,
         play_commands.play_group,
+        annotate_commands.annotate_group,
         tournament_commands.tournament_group,
         judge_commands.judge_command,
         corpus_commands.inspect_command,

@@ -6,5 +6,6 @@ From the ground up:
 - `rules` (what is legal when, and the points), `batched` (the same rules on arrays, many games at once),
 - `sentences` (acts in words), `parser` (words to acts), `real_games` (people's negotiations as acts),
 - `observation` (what a seat reads), `game` (the environment),
-- `scripts`, `language_model` and `agents` (who can play).
+- `scripts`, `language_model` and `agents` (who can play), `person` (one at a terminal),
+- `annotating` (people answer what a learner asks).
 """

@@ -89,7 +89,7 @@ class Negotiation(Environment):
         return Facts(
             seat, self.context.counts, self.context.values[seat], game.acts, self.starter, game.standing, game.by,
             game.settled, game.legal() if seat == game.seat else (), game.over, game.meant(seat) if game.over else None,
-            self.tone * (2 * len(game.acts) + 1) >> 8,
+            self.tone * (2 * len(game.acts) + 1) >> 8, self.heard, self.most_acts,
         )  # fmt: skip
 
     def outcome(self) -> dict[str, dict[str, float | None]]:

@@ -25,7 +25,8 @@ class Facts(NamedTuple):
     ``values`` are its own; ``acts`` are numbers (`codes`), the first of seat ``starter``; ``standing`` is the split
     that ``by`` keeps by the last proposal (-1: none), ``settled`` whether it was agreed to; ``legal`` are the acts that
     the seat may do now; ``over`` says that it has to select, and ``meant`` which split was then agreed on for it;
-    ``wording`` is a number of this step of this episode, by which scripts choose their words.
+    ``wording`` is a number of this step of this episode, by which scripts choose their words; ``heard`` are the acts
+    with their words, each with the seat that did it.
     """
 
     seat: int
@@ -40,6 +41,8 @@ class Facts(NamedTuple):
     over: bool
     meant: int | None
     wording: int
+    heard: Sequence[tuple[int, Act]]
+    most_acts: int
 
     def worth(self, split: int) -> int:
         """Points of a split to this seat."""

@@ -47,6 +47,8 @@ class Person:
             commands, plain = self._telling.commands(view), self._telling.plain(view)
             try:
                 meant = read_line(self._screen.ask(self._telling.prompt(view)), commands, plain)
+                if isinstance(meant, Act):
+                    meant = self._telling.understood(view, meant)
             except LineError as error:
                 self._screen.show("! ", str(error))
                 continue

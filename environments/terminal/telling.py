@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from environments.core import View
+from environments.core import Act, View
 from environments.terminal.commands import Command
 
 
@@ -39,6 +39,9 @@ class Telling(Protocol):
     def plain(self, view: View) -> str | None:
         """The command that a line without a name means; None: there is none."""
 
+    def understood(self, view: View, act: Act) -> Act:
+        """The act that a command and its words mean here; raises LineError where they mean none."""
+
 
 class PlainTelling:
     """Any environment: its observation as it is, and a command for each kind of act."""
@@ -64,3 +67,7 @@ class PlainTelling:
         """The only kind there is."""
         (only, *others) = self.commands(view)
         return None if others else only
+
+    def understood(self, view: View, act: Act) -> Act:
+        """The act as it is."""
+        return act

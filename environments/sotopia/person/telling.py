@@ -55,6 +55,10 @@ class SotopiaTelling:
         """Words are said."""
         return SAY
 
+    def understood(self, view: View, act: Act) -> Act:
+        """The act as it is: words are free."""
+        return act
+
     def _opening(self, part: Part) -> Iterator[Told]:
         yield Told("Scenario: ", part.context)
         yield Told(f"You are {printable(part.called[part.seat])}.")

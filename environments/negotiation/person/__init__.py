@@ -1,0 +1,1 @@
+"""A person who negotiates in a terminal: `telling` (what is shown, and what can be typed)."""
