@@ -15,6 +15,8 @@ from foundation.registry import load_brought, load_named, points_of
 from foundation.settings import Settings
 
 ENTRY_POINTS = "apportion.methods"
+PLAYING = "savoir"
+"""The section of the methods that play on as [decompose.savoir] says."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Method:
     in as a batch, and have many sessions wait for the server at once. ``simulates`` says that it plays sessions on in
     the environment that made them: it is called with the session opened for that, as
     `decompose.judging.sessions.SimulatingJudge` has it, and ``requests`` too, where what is played asks a model.
+    ``plays_on`` false says that it only has histories scored as they stand. Where the simulator says which models its
+    agents and its judge ask (`environments.simulator.Recastable`), a method need not name any ``requests``.
     ``reward_units`` says that its values are shares of the score already, so that no scale has to be found;
     ``attribution`` that they are amounts of contribution from 0 to ``highest``, blind to the score, and how they share
     it out (``decompose.projection``); ``unprojected`` that its values are rewards as they come, in units of their own,
@@ -59,6 +63,7 @@ class Method:
     uses_reactions: bool = False
     requests: str | None = None
     simulates: bool = False
+    plays_on: bool = True
     reward_units: bool = False
     attribution: Literal["share", "fraction"] | None = None
     unprojected: bool = False
@@ -175,7 +180,7 @@ def _signal(name: str, title: str, load: str, **declared: Any) -> tuple[Method, 
 def _played(name: str, title: str, function: str | None = None, **declared: Any) -> Method:
     """A credit by playing on (SAVOIR), in the units of its utility."""
     load = f"decompose.judging.savoir:{function or name.replace('-', '_')}"
-    return Method(name, "judge", title, load, simulates=True, unprojected=True, section="savoir", **declared)
+    return Method(name, "judge", title, load, simulates=True, unprojected=True, section=PLAYING, **declared)
 
 
 def _rrd(name: str, title: str, **fixed: Any) -> Method:
@@ -212,7 +217,7 @@ _OURS = (
     _played("savoir", "SAVOIR: Shapley values of acts, played on"),
     _played("savoir-paper", "SAVOIR as published: appendix D's coalitions, from 0 to 10", "savoir_paper", min_max=True),
     _played("savoir-paper-raw", "SAVOIR as published, before it is brought to 0 to 10", "savoir_paper"),
-    _played("shapley-hindsight", "Shapley values of acts, not played on"),
+    _played("shapley-hindsight", "Shapley values of acts, not played on", plays_on=False),
     _played("expected-utility", "Expected utility after each act less that before"),
     _played("leave-one-out", "Expected utility of all acts less that without one"),
     Method(

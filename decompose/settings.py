@@ -19,6 +19,8 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from decompose.methods import METHODS, Method, section_classes, unknown_method
 from decompose.presets import PRESETS
+from environments.cast import SELF
+from environments.verdict import BY_RULES
 from foundation.errors import InputError
 from foundation.presets import Preset, PresetSettings
 from foundation.settings import Settings
@@ -104,8 +106,34 @@ class LLMMethodSettings(LLMSettings):
     )
 
 
+class PlayersSettings(Settings):
+    """Who plays on: an agent by its name (conceding, base, base@MODEL, …), or self."""
+
+    target: str = Field(
+        default=SELF,
+        min_length=1,
+        description="in the seat whose acts are credited; self is who made the session. base, react and refine ask the "
+        "model of decompose.llm, base@MODEL another one of its server",
+    )
+    partner: str = Field(default=SELF, min_length=1, description="in every other seat; a fixed partner, or self")
+
+
 class SavoirSettings(Settings):
     """Credit by playing on (SAVOIR): sessions of simulated dialogues, of whose acts some are left out."""
+
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"agents", "judge", "temperature"})
+    """Who plays on and who scores: they enter the key with the environment that makes them (`environments.cast`)."""
+
+    agents: PlayersSettings = PlayersSettings()
+    judge: str = Field(
+        default=BY_RULES.called,
+        min_length=1,
+        description="who scores each play: rules, or a language model by the name of its prompt: paper (SOTOPIA-EVAL), "
+        "paper@MODEL",
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="of agents that are language models; none is that of the corpus (1)"
+    )
 
     rollouts: int = Field(
         default=2, ge=1, le=1000, description="J: times that each history is played on to its end (SAVOIR's is 2)"

@@ -116,6 +116,11 @@ class Environment(ABC):
     def acting(self) -> tuple[str, ...]:
         """Who acts in this step, in the order of the seats; several act at once, nobody: it is over."""
 
+    @property
+    def most_steps(self) -> int | None:
+        """Steps after which it is over whatever is done; None: the rules do not say."""
+        return None
+
     @abstractmethod
     def legal(self, agent: str) -> tuple[str, ...]:
         """The kinds of acts that ``agent`` may do now; empty when it is not its turn."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from environments.agents.agent import Agent
+from environments.ahead import Ahead, AsksForVerdicts, NotKeptError, Prompt, prompts_of
 from environments.core import Act, ActError, Environment, Step, View
 from environments.play import play
 from environments.simulator import Ending
@@ -60,6 +61,8 @@ class Reopened:
         By the environment's agents, who plays on.
     judge : Judge
         Who scores.
+    others : mapping of str to mapping
+        By the target that is credited, who plays on in place of ``agents`` then, by the environment's agents.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class Reopened:
     steps: tuple[Step, ...]
     agents: Mapping[str, Agent]
     judge: Judge = BY_RULES
+    others: Mapping[str, Mapping[str, Agent]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         assert len(self._after) == len(self.steps) + 1  # Played again now, so that a damaged log is told at once.
@@ -124,6 +128,16 @@ class Reopened:
             self.turns_of(name)
         return replace(self, agents={**self.agents, **agents})
 
+    def players(self, target: str) -> Mapping[str, Agent]:
+        """By the environment's agents, who plays on where ``target``'s acts are credited."""
+        return {**self.agents, **self.others.get(target, {})}
+
+    @property
+    def waits(self) -> bool:
+        """Whether playing on waits for others (a server, a person), so that plays are better done side by side."""
+        players = (agent for target in self.begun.agents for agent in self.players(target).values())
+        return getattr(self.judge, "paid", False) or any(agent.paid for agent in players)
+
     def history(self, target: str, kept: Collection[int]) -> tuple[Environment, int]:
         """H(S) of SAVOIR, section 3.2, and how many acts the rules did not allow in it.
 
@@ -168,7 +182,7 @@ class Reopened:
         for seed in seeds:
             played = placed.clone()
             played.reseed(seed)
-            play(played, self.agents)
+            play(played, self.players(target))
             acts = sum(len(moves) for moves in played.steps[len(placed.steps) :])
             endings.append(self._ending(played, target, acts, dropped))
         return endings
@@ -177,6 +191,32 @@ class Reopened:
         """As `Playable.as_it_stands`."""
         placed, dropped = self.history(target, kept)
         return self._ending(placed, target, 0, dropped)
+
+    def ahead(self, target: str, kept: Collection[int], seed: int | None) -> Ahead:
+        """As `environments.ahead.Foretold.ahead`, where agents and judge ask `environments.ahead.kept_alone`."""
+        played, _ = self.history(target, kept)
+        begun, asked = len(played.steps), None
+        try:
+            if seed is not None and not played.over:
+                played.reseed(seed)
+                play(played, self.players(target))
+            self.judge.verdict(played)
+        except NotKeptError as next_:
+            asked = next_.request
+        over = played.over or seed is None
+        return Ahead(begun, len(played.steps), over, asked, self.begun.most_steps)
+
+    def prompts(self, target: str) -> list[list[Prompt]]:
+        """As `environments.ahead.Foretold.prompts`."""
+        players = self.players(target)
+        return [
+            [prompt for move in moves for prompt in prompts_of(players[move.agent], self._after[number], move.agent)]
+            for number, moves in enumerate(self.steps)
+        ]
+
+    def judged(self) -> list[Prompt]:
+        """As `environments.ahead.Foretold.judged`."""
+        return list(self.judge.prompts(self._after[-1])) if isinstance(self.judge, AsksForVerdicts) else []
 
     def _ending(self, environment: Environment, target: str, acts: int, dropped: int) -> Ending:
         verdict = self.judge.verdict(environment)

@@ -7,6 +7,7 @@ How to use it::
     rollouts = Rollouts(reopened, "Ann Lee", turns, Utility({"GOAL": 1.0}), rollouts=2)
     rollouts.played_on(frozenset({0, 2}))                        # with her first and third act: two utilities
     shapley_values(rollouts.played_on, len(turns))               # decompose.shapley.values
+    shapley_values(Together(rollouts.all_played_on), len(turns)) # the same beside each other: decompose.shapley.worth
 
 The histories H(S) themselves are `environments.reopened`'s.
 """
@@ -14,10 +15,12 @@ The histories H(S) themselves are `environments.reopened`'s.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeVar
 
+from environments.side_by_side import side_by_side
 from environments.simulator import Ending, Playable
 from foundation.errors import InputError, UnitError
 from foundation.nearest import did_you_mean
@@ -26,6 +29,8 @@ PAPER_WEIGHTS: Mapping[str, float] = {"GOAL": 0.5, "REL": 0.3, "KNO": 0.2}
 """Of SAVOIR's utility (Appendix D)."""
 HIGHEST = 10.0
 """Of a dimension that is ``scaled``."""
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,9 @@ class Rollouts:
     same_seeds : bool
         Whether play j of every coalition draws by the same seed, so that what differs between coalitions is what was
         left out and not luck.
+    at_once : int
+        Plays beside each other, where many coalitions are asked for and playing on waits for a server; the worths do
+        not depend on it.
 
     Raises
     ------
@@ -142,6 +150,7 @@ class Rollouts:
     rollouts: int = 2
     seed: int | str = 0
     same_seeds: bool = True
+    at_once: int = 1
     so_far: Played = field(default_factory=Played)
 
     def __post_init__(self) -> None:
@@ -160,19 +169,7 @@ class Rollouts:
         UnitError
             It cannot be played on, or a utility is missing or not finite.
         """
-        endings = self.played.play_on(self.target, self._kept(coalition), self._seeds(coalition))
-        if len(endings) != self.rollouts:
-            raise UnitError(
-                f"{self._where(coalition)}: {len(endings)} endings of {self.rollouts} plays. The environment's code "
-                "must be corrected."
-            )
-        going = [ending.acts for ending in endings if ending.acts]
-        self.so_far.coalitions += 1
-        self.so_far.ended += not going
-        self.so_far.plays += len(going)
-        self.so_far.acts += sum(going)
-        self.so_far.dropped += endings[0].dropped
-        return [self._utility(coalition, ending) for ending in endings]
+        return self._worth(coalition, self._play_on(coalition, self._seeds(coalition)))
 
     def as_it_stands(self, coalition: frozenset[int]) -> float:
         """The utility of H(S) when nobody goes on: what the acts contributed to what was, and not to what may come.
@@ -182,7 +179,61 @@ class Rollouts:
         UnitError
             As `played_on`.
         """
-        ending = self.played.as_it_stands(self.target, self._kept(coalition))
+        return self._standing(coalition, self._stand(coalition))
+
+    def all_played_on(self, coalitions: Sequence[frozenset[int]]) -> list[list[float]]:
+        """`played_on` of each (K coalitions, J utilities), beside each other where that saves waiting; raises as it.
+
+        The first coalition that fails is told, after all have been played: what was paid is kept for the next time.
+        """
+        if not self._beside:
+            return [self.played_on(coalition) for coalition in coalitions]
+        plays = [(coalition, seed) for coalition in coalitions for seed in self._seeds(coalition)]
+        ended = iter(self._done(lambda play: self._play_on(play[0], [play[1]]), plays, lambda play: len(play[0])))
+        endings = [[next(ended) for _ in range(self.rollouts)] for _ in coalitions]
+        return [
+            self._worth(coalition, [ending for one in of_one for ending in _raised(one)])
+            for coalition, of_one in zip(coalitions, endings, strict=True)
+        ]
+
+    def all_as_they_stand(self, coalitions: Sequence[frozenset[int]]) -> list[list[float]]:
+        """`as_it_stands` of each, (K, 1); raises as `all_played_on`."""
+        if not self._beside:
+            return [[self.as_it_stands(coalition)] for coalition in coalitions]
+        ended = self._done(self._stand, coalitions, len)
+        return [[self._standing(c, _raised(ending))] for c, ending in zip(coalitions, ended, strict=True)]
+
+    @property
+    def _beside(self) -> bool:
+        return bool(getattr(self.played, "waits", False))
+
+    def _done(
+        self, work: Callable[[_Given], _Result], given: Sequence[_Given], first: Callable[[_Given], float]
+    ) -> list[_Result | UnitError]:
+        return side_by_side(work, given, self.at_once, first)  # The fewer acts are kept, the more are to be played.
+
+    def _play_on(self, coalition: frozenset[int], seeds: Sequence[int]) -> Sequence[Ending]:
+        endings = self.played.play_on(self.target, self._kept(coalition), seeds)
+        if len(endings) != len(seeds):
+            raise UnitError(
+                f"{self._where(coalition)}: {len(endings)} endings of {len(seeds)} plays. The environment's code "
+                "must be corrected."
+            )
+        return endings
+
+    def _stand(self, coalition: frozenset[int]) -> Ending:
+        return self.played.as_it_stands(self.target, self._kept(coalition))
+
+    def _worth(self, coalition: frozenset[int], endings: Sequence[Ending]) -> list[float]:
+        going = [ending.acts for ending in endings if ending.acts]
+        self.so_far.coalitions += 1
+        self.so_far.ended += not going
+        self.so_far.plays += len(going)
+        self.so_far.acts += sum(going)
+        self.so_far.dropped += endings[0].dropped
+        return [self._utility(coalition, ending) for ending in endings]
+
+    def _standing(self, coalition: frozenset[int], ending: Ending) -> float:
         self.so_far.coalitions += 1
         self.so_far.dropped += ending.dropped
         return self._utility(coalition, ending)
@@ -209,3 +260,9 @@ class Rollouts:
 
     def _where(self, coalition: frozenset[int]) -> str:
         return f"{self.target}'s turns {sorted(self._kept(coalition))} alone"
+
+
+def _raised(result: _Result | UnitError) -> _Result:
+    if isinstance(result, UnitError):
+        raise result
+    return result

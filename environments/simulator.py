@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from corpus.session import Session
+from environments.cast import Cast
 from llm_client.asker import Complete
+from llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
@@ -77,5 +79,27 @@ class Simulator(Protocol):
         ------
         UnitError
             What the environment kept of the session cannot be read.
+        """
+        ...
+
+
+@runtime_checkable
+class Recastable(Simulator, Protocol):
+    """A simulator whose sessions others can play on, and other judges score; the run lends it its language model."""
+
+    def recast(self, cast: Cast) -> Self:
+        """The same, whose `identity` and `open` mean sessions played on and scored by ``cast``.
+
+        Raises
+        ------
+        InputError
+            There is no such agent or judge.
+        """
+        ...
+
+    def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
+        """The language models that playing ``session`` on may ask, each once; none where scripts play and rules score.
+
+        A session that cannot be opened asks none.
         """
         ...

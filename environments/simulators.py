@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
-from environments.simulator import Playable, Simulator
+from environments.cast import Cast
+from environments.simulator import Playable, Recastable, Simulator
 from foundation.errors import InputError
 from foundation.registry import Registry
 from llm_client.asker import Complete
+from llm_client.settings import LLMSettings
 
 SIMULATORS = Registry(
     what="simulator",
@@ -22,13 +24,24 @@ SIMULATORS = Registry(
 )
 
 
-def maker_of(session: Session, corpus: Path) -> tuple[str, Simulator, Mapping[str, Any]] | None:
+def maker_of(
+    session: Session, corpus: Path, cast: Cast | None = None
+) -> tuple[str, Simulator, Mapping[str, Any]] | None:
     """The name of the simulator that made ``session``, the simulator, and its identity; None where none did.
+
+    Parameters
+    ----------
+    session : Session
+        One of the corpus.
+    corpus : Path
+        The corpus' folder.
+    cast : Cast, optional
+        Who plays on and scores; None: who made the session, and its own judge.
 
     Raises
     ------
     InputError
-        Two of them say that they made it, or a package's cannot be loaded.
+        Two of them say that they made it, a package's cannot be loaded, or it cannot be played on by ``cast``.
     """
     claims = []
     for name in SIMULATORS.names():
@@ -41,24 +54,41 @@ def maker_of(session: Session, corpus: Path) -> tuple[str, Simulator, Mapping[st
             f"session {session.session_id}: {' and '.join(repr(name) for name, _, _ in claims)} both say that they "
             f"made it (source {session.source!r}). One of the packages must be corrected or removed."
         )
-    return claims[0] if claims else None
+    if not claims or cast is None:
+        return claims[0] if claims else None
+    name, made_by, identity = claims[0]
+    if isinstance(made_by, Recastable):
+        recast = made_by.recast(cast)
+        return name, recast, recast.identity(session, corpus) or identity
+    if cast.changes:
+        raise InputError(
+            f"session {session.session_id}: simulator {name!r} plays on with who made the session, and scores as it "
+            "does. Name no other agents, temperature or judge for its sessions."
+        )
+    return claims[0]
 
 
-def identity_of(session: Session, corpus: Path) -> Mapping[str, Any] | None:
+def identity_of(session: Session, corpus: Path, cast: Cast | None = None) -> Mapping[str, Any] | None:
     """What decides how ``session`` plays on, with its simulator's name; None where no environment made it."""
-    maker = maker_of(session, corpus)
+    maker = maker_of(session, corpus, cast)
     return None if maker is None else {"simulator": maker[0], "identity": dict(maker[2])}
 
 
-def open_session(session: Session, corpus: Path, complete: Complete) -> Playable | None:
+def asked_of(session: Session, corpus: Path, cast: Cast) -> tuple[LLMSettings, ...]:
+    """The language models that playing ``session`` on may ask; none where no environment made it, or none is known."""
+    maker = maker_of(session, corpus, cast)
+    return maker[1].asked(session, corpus) if maker is not None and isinstance(maker[1], Recastable) else ()
+
+
+def open_session(session: Session, corpus: Path, complete: Complete, cast: Cast | None = None) -> Playable | None:
     """``session`` ready to be played on; None where no environment made it.
 
     Raises
     ------
     InputError
-        Two simulators claim the session, or a package's cannot be loaded.
+        Two simulators claim the session, a package's cannot be loaded, or it cannot be played on by ``cast``.
     UnitError
         What the environment kept of the session cannot be read.
     """
-    maker = maker_of(session, corpus)
+    maker = maker_of(session, corpus, cast)
     return None if maker is None else maker[1].open(session, corpus, complete)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,12 +34,13 @@ ANSWER_AGAIN = "Answer again with one JSON object of the given form."
 
 
 class Asker:
-    """Lends a language model; safe to use from many threads at once.
+    """Lends a language model, and others of its server to requests that name them; safe to use from many threads.
 
     Parameters
     ----------
     llm : LLMSettings
-        Which model answers, and where it is.
+        Which model answers, and where it is. A request for another one is sent to the same server, and paid at that
+        model's price.
     cache : Path, optional
         The SQLite file that keeps every reply; none keeps nothing.
     recorded : Path, optional
@@ -72,29 +73,34 @@ class Asker:
         self._called, self._too_long = called, too_long
         self._files = {"cache": cache, "recorded": recorded, "record": record, "prices": prices}
         self._budget_usd = budget_usd
-        self._client: Client | None = None
+        self._clients: dict[str, Client] = {}
         self._lock = threading.Lock()
 
-    def check(self, *, looks_only: bool = False) -> None:
+    def check(self, *, looks_only: bool = False, models: Collection[str] = ()) -> None:
         """Find out before any work whether requests can be made at all: key, consent, files. Sends nothing.
 
-        Where it ``looks_only``, no file is made that was not there.
+        Where it ``looks_only``, no file is made that was not there. ``models`` are those that will be asked; none: the
+        one that is configured.
 
         Raises
         ------
         InputError
             What is missing, and how to give it.
         """
-        if not looks_only:
-            self._open()
-            return
+        for model in models or (self._llm.model,):
+            if looks_only:
+                self._look(model)
+            else:
+                self._open(model)
+
+    def _look(self, model: str) -> None:
         from llm_client.client import Client
 
         with TemporaryDirectory() as folder, prefixed(self._called):
             files = {**self._files, "record": None}
             if files["cache"] is not None and not files["cache"].exists():
                 files["cache"] = Path(folder) / "cache.sqlite"
-            Client(self._llm, **files, budget_usd=self._budget_usd).close()
+            Client(self._of(model), **files, budget_usd=self._budget_usd).close()
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """The model's reply.
@@ -108,7 +114,7 @@ class Asker:
         UnitError
             This request failed after all retries.
         """
-        client = self._open()
+        client = self._open(request.model)
         with prefixed(self._called), prefixed(request.subject, RequestError):
             try:
                 return client.complete(request)
@@ -116,10 +122,10 @@ class Asker:
                 raise ContextLengthError(f"{error} {self._too_long}".rstrip(), error.evidence) from None
 
     def close(self) -> None:
-        """Let go of the client; a later request makes a new one."""
+        """Let go of the clients; a later request makes a new one."""
         with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
+            clients, self._clients = self._clients, {}
+        for client in clients.values():
             client.close()
 
     def __enter__(self) -> Asker:
@@ -130,14 +136,17 @@ class Asker:
     ) -> None:
         self.close()
 
-    def _open(self) -> Client:
+    def _of(self, model: str) -> LLMSettings:
+        return self._llm if model == self._llm.model else self._llm.model_copy(update={"model": model})
+
+    def _open(self, model: str) -> Client:
         from llm_client.client import Client
 
         with self._lock:
-            if self._client is None:
+            if model not in self._clients:
                 with prefixed(self._called):
-                    self._client = Client(self._llm, **self._files, budget_usd=self._budget_usd)
-            return self._client
+                    self._clients[model] = Client(self._of(model), **self._files, budget_usd=self._budget_usd)
+            return self._clients[model]
 
 
 Complete = Callable[[ChatRequest], ChatReply]

@@ -15,6 +15,7 @@ from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings, SavoirSettings
 from decompose.shapley import marginal
 from decompose.shapley.values import IndistinctError, Sampling, ShapleyValues, default_budget, shapley_values
+from decompose.shapley.worth import Together
 from environments.rollout import Rollouts, Utility
 from environments.simulator import Playable
 from foundation.errors import UnitError
@@ -30,8 +31,8 @@ class _Credited:
     rollouts: Rollouts
 
     @classmethod
-    def of(cls, episode: Episode, settings: SavoirSettings, played: Playable) -> _Credited:
-        rating = episode.rating
+    def of(cls, episode: Episode, chosen: DecomposeSettings, played: Playable) -> _Credited:
+        settings, rating = chosen.savoir, episode.rating
         # Where a low score is the good end, an act that lowers it has earned credit.
         weights = settings.weights or {rating.name: 1.0 if rating.higher_is_better else -1.0}
         rollouts = Rollouts(
@@ -42,6 +43,7 @@ class _Credited:
             rollouts=settings.rollouts,
             seed=f"{settings.seed}/{episode.session_id}",
             same_seeds=settings.same_seeds,
+            at_once=chosen.llm.concurrency,
         )
         return cls(episode, settings, rollouts)
 
@@ -55,7 +57,7 @@ class _Credited:
         settings = self.settings
         self.check_budget()
         return shapley_values(
-            self.rollouts.as_it_stands if hindsight else self.rollouts.played_on,
+            Together(self.rollouts.all_as_they_stand if hindsight else self.rollouts.all_played_on),
             self.acts,
             budget=settings.budget,
             sampling=sampling,
@@ -92,7 +94,8 @@ class _Credited:
         try:
             found = compute()
         except (UnitError, IndistinctError) as error:  # An unlucky draw is no reason to stop a run either.
-            raise UnitError(f"session {self.episode.session_id}: {error}") from None
+            evidence = getattr(error, "evidence", None)
+            raise UnitError(f"session {self.episode.session_id}: {error}", evidence) from None
         rests_on = self._told(found)
         spread = found.standard_errors
         known = self.rollouts.so_far.plays == 0 or self.settings.rollouts > 1
@@ -117,7 +120,7 @@ def savoir(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker, played: Playable
 ) -> list[Judgement]:
     """Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 6), else the paired estimator."""
-    credited = _Credited.of(episode, settings.savoir, played)
+    credited = _Credited.of(episode, settings, played)
     return credited.judgements(lambda: credited.shapley("paired"))
 
 
@@ -125,7 +128,7 @@ def savoir_paper(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker, played: Playable
 ) -> list[Judgement]:
     """Algorithm 1 with appendix D's coalitions, before its last step, which is `Method.min_max`."""
-    credited = _Credited.of(episode, settings.savoir, played)
+    credited = _Credited.of(episode, settings, played)
     return credited.judgements(lambda: credited.shapley("appendix-d"))
 
 
@@ -133,7 +136,7 @@ def shapley_hindsight(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker, played: Playable
 ) -> list[Judgement]:
     """Shapley values of the same histories scored as they stand: fair shares of what was, without what may come."""
-    credited = _Credited.of(episode, settings.savoir, played)
+    credited = _Credited.of(episode, settings, played)
     return credited.judgements(lambda: credited.shapley("paired", hindsight=True))
 
 
@@ -141,8 +144,8 @@ def expected_utility(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker, played: Playable
 ) -> list[Judgement]:
     """Expected utility after each act less that before it: prospective, and no Shapley value."""
-    credited = _Credited.of(episode, settings.savoir, played)
-    value = credited.rollouts.played_on
+    credited = _Credited.of(episode, settings, played)
+    value = Together(credited.rollouts.all_played_on)
     return credited.judgements(lambda: marginal.by_prefix(value, credited.acts, drawn_alike=settings.savoir.same_seeds))
 
 
@@ -150,8 +153,8 @@ def leave_one_out(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker, played: Playable
 ) -> list[Judgement]:
     """Expected utility of the whole history less that without the act."""
-    credited = _Credited.of(episode, settings.savoir, played)
-    value = credited.rollouts.played_on
+    credited = _Credited.of(episode, settings, played)
+    value = Together(credited.rollouts.all_played_on)
     return credited.judgements(
         lambda: marginal.leave_one_out(value, credited.acts, drawn_alike=settings.savoir.same_seeds)
     )

@@ -15,6 +15,17 @@ Value = Callable[[frozenset[int]], float | Sequence[float]]
 """What a coalition is worth: players 0 to n - 1 in, one number out, or the utilities of its J rollouts (Eq. 2)."""
 
 
+@dataclass(frozen=True)
+class Together:
+    """A `Value` whose coalitions are asked for all at once, K of them in and K numbers or rows of J numbers out."""
+
+    of_all: Callable[[Sequence[frozenset[int]]], Sequence[float | Sequence[float]]]
+
+    def __call__(self, coalition: frozenset[int]) -> float | Sequence[float]:
+        """What one is worth."""
+        return self.of_all([coalition])[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Worth:
     """v of K coalitions.
@@ -64,13 +75,11 @@ def ask(value: Value, members: Bools, *, drawn_alike: bool = False) -> Worth:
     UnitError
         A coalition's value is not finite, or no value at all; or they differ in number and are said to draw alike.
     """
-    asked: dict[frozenset[int], Floats] = {}
-    rows = []
-    for member in members:
-        coalition = frozenset(int(player) for player in np.flatnonzero(member))
-        if coalition not in asked:
-            asked[coalition] = _utilities(value, coalition)
-        rows.append(asked[coalition])
+    coalitions = [frozenset(int(player) for player in np.flatnonzero(member)) for member in members]
+    distinct = list(dict.fromkeys(coalitions))
+    found = value.of_all(distinct) if isinstance(value, Together) else map(value, distinct)
+    asked = {coalition: _utilities(coalition, worth) for coalition, worth in zip(distinct, found, strict=True)}
+    rows = [asked[coalition] for coalition in coalitions]
     means = np.array([utilities.mean() for utilities in rows])  # Eq. 2, SAVOIR
     variances = np.array([u.var(ddof=1) / u.size if u.size > 1 else 0.0 for u in rows])
     sizes = {utilities.size for utilities in rows}
@@ -80,8 +89,8 @@ def ask(value: Value, members: Bools, *, drawn_alike: bool = False) -> Worth:
     return Worth(means, variances, len(asked), np.stack(rows) if alike else None)
 
 
-def _utilities(value: Value, coalition: frozenset[int]) -> Floats:
-    utilities = np.atleast_1d(np.asarray(value(coalition), dtype=np.float64))
+def _utilities(coalition: frozenset[int], worth: float | Sequence[float]) -> Floats:
+    utilities = np.atleast_1d(np.asarray(worth, dtype=np.float64))
     if utilities.ndim != 1 or not utilities.size or not np.isfinite(utilities).all():
         raise UnitError(
             f"coalition {sorted(coalition)}: its value is {utilities.tolist()}; it must be one finite number, or "

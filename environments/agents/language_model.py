@@ -142,6 +142,11 @@ class LanguageModelAgent:
         """How often it is asked for one act, where every reply can be used."""
         return 1 if revised(self.style, self.form.prompts) is None else 2
 
+    @property
+    def tokens_an_act(self) -> int:
+        """About what one reply takes."""
+        return TOKENS_AN_ACT
+
     def _asked(self, request: ChatRequest, view: View) -> Act:
         return ask_until_usable(self.complete, request, lambda reply: read_act(reply, view, self.form), ATTEMPTS)
 

@@ -72,6 +72,11 @@ class Sotopia(Environment):
             return ()
         return (self.agents[len(self.acts) % len(self.agents)],)
 
+    @property
+    def most_steps(self) -> int:
+        """An act a step."""
+        return self.rules.most_acts
+
     def legal(self, agent: str) -> tuple[str, ...]:
         """All five acts, when it is the agent's turn."""
         return KINDS if agent in self.acting() else ()

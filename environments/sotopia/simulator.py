@@ -14,8 +14,9 @@ How to use it::
 Everything is found in `episodes.jsonl` beside the tables: the names of bundled scenarios and characters, or the whole
 task. Agents play on as they were called: scripts and a package's by their names; language models by ``base@MODEL``,
 asked through ``complete`` with the temperature of the corpus. Who cannot play again (a person) is an error only when
-asked. Scores are those of the judge ``rules`` unless another `environments.verdict.Judge` is handed in: the place for
-one that asks a language model.
+asked. Scores are those of the judge ``rules`` unless another `environments.verdict.Judge` is handed in. A run names
+both, and how models are asked, by an `environments.cast.Cast`: ``SIMULATOR.recast(cast).open(session, folder,
+complete)``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,15 @@ from typing import Any
 from corpus.placing import RECORD
 from corpus.session import Session
 from environments.agents.agent import Agent
-from environments.agents.language_model import TEMPERATURE, LanguageModelAgent
+from environments.agents.language_model import PROMPTS, TEMPERATURE, LanguageModelAgent, revised
+from environments.cast import SELF, Cast
 from environments.episode_log import LoggedEpisode, read_log
 from environments.reopened import Absent, Reopened
 from environments.sotopia.agents import asked_by, scripted
 from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.judging.language_model import PROMPTS as JUDGES
+from environments.sotopia.judging.language_model import ModelJudge
+from environments.sotopia.judging.of_environment import JudgedByModel
 from environments.sotopia.simulation import LOG, MADE_BEFORE
 from environments.sotopia.sources.record import bundled_task, task_of, task_record
 from environments.sotopia.tasks import Task
@@ -45,7 +50,9 @@ from foundation.characters import IN_TABLES, whole_text
 from foundation.errors import ApportionError, InputError, UnitError
 from foundation.files import canonical_json
 from llm_client.asker import Complete
-from llm_client.chosen import ChosenModel
+from llm_client.prompts.prompt_file import PromptKind
+from llm_client.settings import LLMSettings
+from llm_client.styled import StyledModel
 
 MADE = f"simulated: {Sotopia.kind}, "
 """How the source of our sessions begins."""
@@ -57,6 +64,21 @@ class SotopiaSimulator:
 
     version: int = 1
     """Of the rules by which a session plays on; another one makes finished work stale."""
+    cast: Cast = field(default_factory=Cast)
+    """Who plays on and scores."""
+
+    def recast(self, cast: Cast) -> SotopiaSimulator:
+        """The same, whose sessions are played on and scored by ``cast``; raises as `Recastable.recast`."""
+        recast = replace(self, cast=cast)
+        if recast._judge is not None:
+            JUDGES.header_of(recast._judge.style)
+        for name in {cast.target, cast.partner} - {SELF}:
+            asked = asked_by(name, cast.chosen)
+            if asked is None:
+                scripted(name)
+            else:
+                revised(asked.style)
+        return recast
 
     def identity(self, session: Session, corpus: Path) -> Mapping[str, Any] | None:
         """Version, judge, agents, and a digest of what was done in which task; None for sessions of others."""
@@ -71,11 +93,37 @@ class SotopiaSimulator:
         acts = [[[move.agent, *move.act.record()] for move in moves] for moves in logged.steps]
         text = canonical_json([logged.opening, task, acts])
         played = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return {**ours, "temperature": _temperature(corpus), "episode": played}
+        made = {**ours, "temperature": _temperature(corpus), "episode": played}
+        # Where scripts play on as they did and rules score, sessions are known as before others could.
+        by = {"cast": self._cast_identity(logged, corpus)} if self.cast.changes or self.asked(session, corpus) else {}
+        return {**made, **by}
+
+    def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
+        """As `environments.simulator.Recastable.asked`."""
+        try:
+            logged = _logged(session, corpus)
+        except ApportionError:
+            return ()
+        models = [self._judge.settings] if self._judge is not None else []
+        models += [one.settings for one in self._models(logged, corpus).values() if one is not None]
+        return tuple({model.model: model for model in models}.values())
 
     def open(self, session: Session, corpus: Path, complete: Complete) -> Reopened:
-        """The session, played on by the agents that made it, scored by rules; raises as `reopen`."""
-        return self.reopen(session, corpus, complete)
+        """The session, played on and scored by the cast; raises as `reopen`."""
+        judge: Judge = BY_RULES if self._judge is None else JudgedByModel(self._judge, complete)
+        reopened = self.reopen(session, corpus, complete, judge=judge)
+        if not self.cast.plays:
+            return reopened
+        made = dict(_logged(session, corpus).opening["agents"])
+        others = {
+            target: {
+                seat: self._found(name, corpus, complete)
+                for seat, called in made.items()
+                if (name := self.cast.named(called, target=seat == target)) != called
+            }
+            for target in made
+        }
+        return replace(reopened, others=others)
 
     def reopen(
         self,
@@ -115,12 +163,58 @@ class SotopiaSimulator:
             game.reset(logged.opening["seed"])
         except (InputError, TypeError) as error:
             raise UnitError(f"session {session.session_id}: {error}") from None
-        temperature = _temperature(corpus)
-        seats = {name: _found(called, complete, temperature) for name, called in logged.opening["agents"]}
+        seats = {name: self._found(called, corpus, complete) for name, called in logged.opening["agents"]}
         reopened = Reopened(session.session_id, game, tuple(logged.steps), seats, judge)
         _check_words(session, reopened)
-        named = {seat: _named(called, complete, temperature) for seat, called in (agents or {}).items()}
+        named = {seat: self._named(called, corpus, complete) for seat, called in (agents or {}).items()}
         return reopened.played_by(named)
+
+    @property
+    def _judge(self) -> ModelJudge | None:
+        return None if self.cast.judge == RULES else ModelJudge.of(self.cast.judge, self.cast.chosen)
+
+    def _models(self, logged: LoggedEpisode, corpus: Path) -> dict[str, StyledModel | None]:
+        """By the name of each who may play on, the language model that it is; None: it is none."""
+        if not self.cast.plays:
+            return {}
+        made = [called for _, called in logged.opening["agents"]]
+        names = {self.cast.named(called, target=target) for called in made for target in (True, False)}
+        found: dict[str, StyledModel | None] = {}
+        for name in sorted(names):
+            try:
+                found[name] = asked_by(name, self.cast.chosen, temperature=self._temperature(corpus))
+            except InputError:
+                found[name] = None  # Who cannot play again is told of when asked.
+        return found
+
+    def _cast_identity(self, logged: LoggedEpisode, corpus: Path) -> Mapping[str, Any]:
+        models = self._models(logged, corpus)
+        agents = {
+            name: None if one is None else _asking(PROMPTS, one.style, one.settings) for name, one in models.items()
+        }
+        parts = [self.cast.target, self.cast.partner] if self.cast.plays else None
+        judge = self._judge
+        return {
+            "parts": parts,
+            "agents": agents,
+            "judge": RULES if judge is None else [judge.called, _asking(JUDGES, judge.style, judge.settings)],
+        }
+
+    def _temperature(self, corpus: Path) -> float:
+        return _temperature(corpus) if self.cast.temperature is None else self.cast.temperature
+
+    def _found(self, called: str, corpus: Path, complete: Complete) -> Agent:
+        """Who is called so; somebody who cannot play is told of when asked."""
+        try:
+            return self._named(called, corpus, complete)
+        except InputError as error:
+            return Absent(called, f"{error} Name another agent for this seat.")
+
+    def _named(self, name: str, corpus: Path, complete: Complete) -> Agent:
+        asked = asked_by(name, self.cast.chosen, temperature=self._temperature(corpus))
+        if asked is None:
+            return scripted(name)
+        return LanguageModelAgent(asked.called, asked.style, asked.settings, complete)
 
 
 SIMULATOR = SotopiaSimulator()
@@ -173,19 +267,13 @@ def _temperature(corpus: Path) -> float:
         return TEMPERATURE
 
 
-def _found(called: str, complete: Complete, temperature: float) -> Agent:
-    """Who is called so; somebody who cannot play is told of when asked."""
-    try:
-        return _named(called, complete, temperature)
-    except InputError as error:
-        return Absent(called, f"{error} Name another agent for this seat.")
-
-
-def _named(name: str, complete: Complete, temperature: float) -> Agent:
-    asked = asked_by(name, ChosenModel(), temperature=temperature)
-    if asked is None:
-        return scripted(name)
-    return LanguageModelAgent(asked.called, asked.style, asked.settings, complete)
+def _asking(prompts: PromptKind, style: str, settings: LLMSettings) -> list[Any]:
+    """What of a prompt and its model decides the replies; a file counts by its text."""
+    texts = [prompts.find(style).read_bytes()]
+    draft = prompts.header_of(style).get("revises")
+    if draft is not None:
+        texts.append(prompts.find(draft).read_bytes())
+    return [[hashlib.sha256(text).hexdigest() for text in texts], settings.asking]
 
 
 def _check_words(session: Session, reopened: Reopened) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from foundation.errors import InputError, UnitError
 from llm_client.errors import prefixed
 from llm_client.preview import Preview
 from llm_client.request import ChatRequest
+from pipeline.asking.playing import PlaysAhead, playing_units
 from pipeline.asking.pricing import asking_units, kept_of, unit_requests
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         A file of replies cannot be read, or no method asks a language model.
     """
     config = engine.config
-    asking = asking_units(engine, stages)
-    if not asking:
+    asking, playing = asking_units(engine, stages), playing_units(engine, stages)
+    if not asking and not playing:
         raise InputError(
             f"--preview: nothing is asked of a language model by decompose.methods = "
-            f"{', '.join(config.decompose.methods)}. Add llm or llm-multimodal."
+            f"{', '.join(config.decompose.methods)}. Add llm or llm-multimodal, or a method that plays on sessions "
+            "whose agents or judge are language models."
         )
     lacking: set[str | None] = set()
     left: dict[str, ChatRequest] = {}
@@ -42,18 +44,21 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         lacking |= {unit.session_id} if lacks else set()
         left.update((request.key(), request) for request, _ in requests)
     with prefixed("decompose.llm"), kept_of(config) as kept:
-        waiting: Sequence[ChatRequest] = [request for request in left.values() if kept(request) is None]
+        waiting = [request for request in left.values() if kept(request) is None]
+        waiting += PlaysAhead(engine, playing, kept).first_requests()
     llm = config.decompose.llm
-    notes = (
+    notes = [
         f"{len(lacking):,} sessions lack descriptors: words on the rater's behaviour would be sent as well. "
-        "Run `apportion describe` first to see them",
-    )
+        "Run `apportion describe` first to see them"
+    ] * bool(lacking)
+    if playing:
+        notes.append("of sessions that are played on the next requests alone: later ones hold what is said in them")
     return Preview(
         llm,
         tuple(waiting[:count]),
         len(waiting),
         consent=f"--send-to {llm.consent_host or llm.host} or decompose.llm.send_to",
         asked_for="--preview",
-        notes=notes if lacking else (),
+        notes=tuple(notes),
         facts={"sessions_without_descriptors": len(lacking)},
     )

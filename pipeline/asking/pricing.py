@@ -83,7 +83,7 @@ class Pricing:
 
 
 def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
-    """Every unit of ``stages`` that asks a language model, with its stage."""
+    """Every unit of ``stages`` whose method lists what it asks a language model, with its stage."""
     return [
         (stage, unit)
         for stage in ASKING
@@ -158,12 +158,16 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
     session = engine.sessions[str(unit.session_id)]
     behaviour, lacks = _behaviour(engine, stage, unit, method)
     if unit.perturbation is None:
-        played = played_session(method, session, engine.corpus.root, engine.tools)
+        played = played_session(method, session, engine.corpus.root, config.decompose, _nobody)
         listed = session_requests(method, session, config.rating, behaviour, config.decompose, played)
         requests = [(request, len(meta.turns)) for request, meta in listed]
     else:
         requests = audit_requests(unit.perturbation, method, session, config.rating, behaviour, config.decompose)
     return [(request, TOKENS_A_REPLY + TOKENS_A_TURN * turns) for request, turns in requests], lacks
+
+
+def _nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("a look before the work asks nobody")
 
 
 def _behaviour(engine: Engine, stage: str, unit: Unit, method: Method) -> tuple[pa.Table | None, bool]:

@@ -12,6 +12,7 @@ from llm_client.errors import prefixed
 from llm_client.kept.cache import ReplyCache
 from llm_client.kept.recorded import Recorder, live_header
 from llm_client.request import ChatReply, ChatRequest
+from pipeline.asking.playing import JUDGING, playing_units
 from pipeline.asking.pricing import asking_units
 from pipeline.engine.stage import Work
 
@@ -62,7 +63,7 @@ def complete_recording(engine: Engine, stages: Collection[str]) -> tuple[int, li
         The recording or the cache cannot be used.
     """
     path, config = engine.config.run.record, engine.config
-    units = asking_units(engine, stages)
+    units = [*asking_units(engine, stages), *((JUDGING, unit) for unit in playing_units(engine, stages))]
     if path is None or not units or not config.llm_cache.exists():
         return 0, []
     with prefixed("decompose.llm"):

@@ -186,6 +186,12 @@ class Engine:
         artifacts = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
         return {unit: artifact for unit, artifact in artifacts if artifact is not None}
 
+    def at_once(self, name: str, unit: Unit) -> int:
+        """How many units like this one may wait for a server at once; 0 where it asks nobody."""
+        if unit.session_id is None:
+            return 0
+        return self.plan.stages[name].concurrent(self.config, unit, self.sessions[unit.session_id], self.corpus.root)
+
     def give_up(self, name: str, unit: Unit, cause: str) -> Outcome:
         """Record as failed what ended without a word: nobody else can tell of it."""
         return self._failed(self.plan.stages[name], unit, "failed", cause, measured={})

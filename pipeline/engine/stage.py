@@ -184,8 +184,9 @@ class Stage:
     """Whether people's turn labels are shown to the stage; true for the evaluation alone, so that none can leak."""
     tells_others_apart: bool = False
     """Whether its work tells several others beside the target apart; enters the key of such sessions alone."""
-    concurrent: Callable[[Config, Unit], int] = lambda config, unit: 0
-    """How many units of this kind may wait for a server at once; 0 for work that computes."""
+    concurrent: Callable[[Config, Unit, Session, Path], int] = lambda *given: 0
+    """How many units like one of a session may wait for a server at once; 0 for work that computes. ``root`` as above.
+    """
     asks: bool = False
     """Whether its units may ask a language model."""
     check: Callable[[BeforeRun], Iterable[str]] = lambda before: ()

@@ -15,6 +15,7 @@ from foundation.files import locked
 from foundation.listing import listed
 from pipeline.asking.batching import BatchStatus, advance_batches, check_batch
 from pipeline.asking.partner import partner_text, preview_partner, price_partner
+from pipeline.asking.playing import playing_units, price_plays
 from pipeline.asking.pricing import asking_units, price_requests
 from pipeline.asking.recording import check_record, complete_recording
 from pipeline.asking.spending import Spending, newest_reply, spending_since
@@ -114,18 +115,22 @@ def dry_run_text(config: Config, stages: Sequence[str], as_json: bool, *, batch:
     left_out = _left_out(config, stages)
     pricing = price_requests(engine, names, batch=batch)
     partner = price_partner(engine, stages)
+    played = price_plays(engine, names)
     if as_json:
         plan = [{"stage": name, "units": units, "finished": finished} for name, units, finished in rows]
         priced = pricing.to_json() if pricing else None
         document = {"stages": plan, "left_out": left_out, "language_model": priced, "warnings": list(warnings)}
         if partner is not None:
             document["partner"] = partner.to_json()
+        if played is not None:
+            document["played_on"] = played.to_json()
         return json.dumps(document, indent=1)
     lines = [f"{'stage':<14}{'units':>8}{'finished':>10}"]
     lines += [f"{name:<14}{units:>8}{finished:>10}" for name, units, finished in rows]
     lines += left_out_lines(left_out)
     lines += [pricing.text()] if pricing else []
     lines += [partner_text(partner)] if partner else []
+    lines += [played.text()] if played else []
     return "\n".join([*lines, *(f"warning: {warning}" for warning in warnings), "nothing was done (--dry-run)"])
 
 
@@ -143,7 +148,8 @@ def preview_text(config: Config, stages: Sequence[str], count: int, as_json: boo
     partner = preview_partner(engine, stages, count)
     leading = set(engine.plan.leading_to(stages))
     if partner is not None:
-        both = {"language_model": preview(engine, leading, count)} if asking_units(engine, leading) else {}
+        asked = asking_units(engine, leading) or playing_units(engine, leading)
+        both = {"language_model": preview(engine, leading, count)} if asked else {}
         both["partner"] = partner
         if as_json:
             return json.dumps({name: one.to_json() for name, one in both.items()}, indent=1, ensure_ascii=False)

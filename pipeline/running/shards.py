@@ -171,7 +171,7 @@ def stop_text(outcomes: Sequence[Outcome], advice: str = RAISE_AND_REPEAT) -> st
 def _run_side_by_side(
     engine: Engine, declared: Stage, units: list[Unit], run: Callable[[Unit], Outcome]
 ) -> list[Outcome]:
-    at_once = max(declared.concurrent(engine.config, unit) for unit in units)
+    at_once = max(engine.at_once(declared.name, unit) for unit in units)
     if at_once <= 1:
         return [run(unit) for unit in units]
     pool = ThreadPoolExecutor(at_once, thread_name_prefix=declared.name)
@@ -202,7 +202,7 @@ def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[l
     together, so that one process asks what two methods ask alike. Others go round evenly."""
     if not 1 <= shards <= MAX_SHARDS:
         raise InputError(f"shards = {shards}: allowed are 1 to {MAX_SHARDS}.")
-    at_once = {unit: stage.concurrent(engine.config, unit) for unit in engine.plan.units[stage.name]}
+    at_once = {unit: engine.at_once(stage.name, unit) for unit in engine.plan.units[stage.name]}
     waiting = [unit for unit, most in at_once.items() if most]
     computing = [unit for unit, most in at_once.items() if not most]
     room = max(1, shards - bool(computing))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from decompose.methods import METHODS
+from pipeline.asking.playing import most_played
+
 if TYPE_CHECKING:
     from decompose.settings import LLMMethodSettings
     from pipeline.engine.engine import Engine
@@ -25,13 +28,13 @@ def asked_time_s(engine: Engine, stage: Stage) -> float | None:
     """
     config = engine.config
     if stage.name in engine.plan.left_out or not any(
-        stage.concurrent(config, unit) for unit in engine.plan.units[stage.name]
+        engine.at_once(stage.name, unit) for unit in engine.plan.units[stage.name]
     ):
         return None
     if config.run.llm_shard_timeout_s is not None:
         return config.run.llm_shard_timeout_s
     llm, requests = config.decompose.llm, _requests(engine)
-    total, chain = sum(requests), max(requests)
+    total, chain = sum(total for total, _ in requests), max(chain for _, chain in requests)
     return llm.give_up_after_s + max((ceil(total / llm.concurrency) + chain) * llm.timeout_s, _paced_s(llm, total))
 
 
@@ -42,7 +45,7 @@ def grace_s(engine: Engine) -> float:
     minute together.
     """
     llm = engine.config.decompose.llm
-    tries = max(_requests(engine), default=1) * (llm.max_retries + 1)
+    tries = max((chain for _, chain in _requests(engine)), default=1) * (llm.max_retries + 1)
     return llm.give_up_after_s + tries * llm.timeout_s + _paced_s(llm, llm.concurrency * tries)
 
 
@@ -53,16 +56,24 @@ def _paced_s(llm: LLMMethodSettings, requests: int) -> float:
     return 60 * max(by_requests, by_tokens)
 
 
-def _requests(engine: Engine) -> list[int]:
-    """How many requests each unit that asks may make: in parts, samples and attempts."""
-    llm = engine.config.decompose.llm
+def _requests(engine: Engine) -> list[tuple[int, int]]:
+    """Of each unit that asks, how many requests it may make, and how many of them wait for each other."""
     return [
-        _parts(engine, unit, llm) * llm.samples * llm.attempts
+        _of_unit(engine, unit)
         for name, units in engine.plan.units.items()
         if engine.plan.stages[name].asks and name not in engine.plan.left_out
         for unit in units
-        if engine.plan.stages[name].concurrent(engine.config, unit)
+        if engine.at_once(name, unit)
     ]
+
+
+def _of_unit(engine: Engine, unit: Unit) -> tuple[int, int]:
+    method, llm = METHODS[str(unit.method)], engine.config.decompose.llm
+    if method.simulates and not method.asks:
+        plays, chain = most_played(engine, unit)
+        return plays * chain, chain
+    count = _parts(engine, unit, llm) * llm.samples * llm.attempts  # In parts, samples and attempts.
+    return count, count
 
 
 def _parts(engine: Engine, unit: Unit, llm: LLMMethodSettings) -> int:

@@ -11,6 +11,7 @@ from decompose.methods import METHODS, needs_face, needs_features, needs_voice
 from decompose.prompting.prompt import load_prompt
 from features.vocal_intensity.model import load_intensity_model
 from foundation.errors import InputError
+from llm_client.request import ChatReply, ChatRequest
 from pipeline.config import Config, key_of
 from pipeline.engine.facts import has_face, has_sound
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
@@ -50,6 +51,10 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
     from decompose.judging.sessions import judge_session
 
+    def complete(request: ChatRequest) -> ChatReply:
+        reply: ChatReply = work.tools.complete(request)
+        return reply
+
     judged = judge_session(
         name_of(inputs.unit),
         inputs.session,
@@ -58,7 +63,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
         config.decompose,
         work.tools,
         inputs.table("features", "utterance_features"),
-        played_session(method_of(inputs.unit), inputs.session, inputs.root, work.tools),
+        played_session(method_of(inputs.unit), inputs.session, inputs.root, config.decompose, complete),
     )
     sampled = {"samples": judged.samples} if judged.samples.num_rows else {}
     return Outputs({"judgements": judged.judgements, **sampled})

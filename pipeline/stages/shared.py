@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from corpus.session import Session
+from decompose.casting import CALLED, cast_of
 from decompose.methods import METHODS, Method
 from decompose.prompting.prompt import load_prompt
 from decompose.reward_models import reward_models
-from foundation.errors import InputError
+from environments.simulators import asked_of
+from foundation.errors import InputError, errors_called
 from llm_client.live.consent import who_reads
 from pipeline.config import Config
 from pipeline.engine.stage import BeforeRun, Unit
@@ -60,9 +63,29 @@ def wants_descriptors_or_features(unit: Unit, need: str) -> bool:
     return method.uses_descriptors if need == "describe" else method.uses_features
 
 
-def requests_at_once(config: Config, unit: Unit) -> int:
-    """How many units like this one may wait for the language model at once; 0 for a method that asks none."""
-    return config.decompose.llm.concurrency if method_of(unit).asks else 0
+def asks(config: Config, unit: Unit, session: Session, root: Path) -> bool:
+    """Whether judging a session by a unit's method asks a language model; ``root`` is the corpus' folder."""
+    return method_of(unit).asks or bool(models_played(config, unit, session, root))
+
+
+def models_played(config: Config, unit: Unit, session: Session, root: Path) -> tuple[str, ...]:
+    """The language models that play ``session`` on or score it for the unit's method, as far as its environment says.
+
+    Raises
+    ------
+    InputError
+        There is no such agent or judge as the configuration names.
+    """
+    method = method_of(unit)
+    if not method.simulates:
+        return ()
+    with errors_called(CALLED):
+        return tuple(llm.model for llm in asked_of(session, root, cast_of(method, config.decompose)))
+
+
+def requests_at_once(config: Config, unit: Unit, session: Session, root: Path) -> int:
+    """How many units like this one may wait for the language model at once; 0 for one that asks none."""
+    return config.decompose.llm.concurrency if asks(config, unit, session, root) else 0
 
 
 def recorded_digest(config: Config) -> str | None:
@@ -74,17 +97,27 @@ def recorded_digest(config: Config) -> str | None:
 
 
 def check_asking(before: BeforeRun) -> Iterator[str]:
-    """Whether the units' methods could ask a language model now: the prompt, the key, consent, recorded replies."""
-    methods = [METHODS[name] for name in {name_of(unit) for unit in before.units}]
+    """Whether what the units ask could be asked now: the prompt, the key, consent, recorded replies."""
+    config, sessions = before.config, before.sessions
+    methods = {method_of(unit) for unit in before.units}
+    models = dict.fromkeys(
+        model
+        for unit in before.units
+        if unit.session_id is not None and method_of(unit).simulates
+        for model in models_played(config, unit, sessions[unit.session_id], before.root)
+    )
     if any(method.asks for method in methods):
-        load_prompt(before.config.decompose.llm.prompt)
-        try:
-            before.tools.check(looks_only=not before.sends)
-        except InputError as error:
-            if before.sends:
-                raise
-            yield f"the run itself would stop: {error}"
-        else:
-            llm = before.config.decompose.llm
-            if llm.provider == "openai" and llm.proxy_host is not None:
-                yield f"text goes to {who_reads(llm)}"
+        models[config.decompose.llm.model] = None
+        load_prompt(config.decompose.llm.prompt)
+    if not models:
+        return
+    try:
+        before.tools.check(looks_only=not before.sends, models=tuple(models))
+    except InputError as error:
+        if before.sends:
+            raise
+        yield f"the run itself would stop: {error}"
+    else:
+        llm = config.decompose.llm
+        if llm.provider == "openai" and llm.proxy_host is not None:
+            yield f"text goes to {who_reads(llm)}"

@@ -7,33 +7,49 @@ from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
+from decompose.casting import CALLED, cast_of
 from decompose.methods import Method
+from decompose.settings import DecomposeSettings
 from environments.simulator import Playable
-from environments.simulators import identity_of, maker_of, open_session
-from foundation.errors import InputError
+from environments.simulators import asked_of, identity_of, maker_of, open_session
+from foundation.errors import InputError, errors_called
 from foundation.listing import listed
-from llm_client.asker import Asker, Complete
+from llm_client.asker import Complete
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.config import Config
 from pipeline.engine.stage import BeforeRun, Unit
-from pipeline.stages.shared import method_of
+from pipeline.stages.shared import method_of, recorded_digest
 
 
-def played_session(method: Method, session: Session, root: Path, asker: Asker) -> Playable | None:
+def played_session(
+    method: Method, session: Session, root: Path, settings: DecomposeSettings, complete: Complete
+) -> Playable | None:
     """``session`` opened to be played on by ``method``; None where it does not, or no environment made the session.
 
-    ``root`` is the corpus' folder. Only a method that says that it asks is lent the language model: what is asked
-    decides its key, and is counted and consented to before.
+    ``root`` is the corpus' folder. ``complete`` is lent where the method says that it asks, or the environment that its
+    agents or judge do: what is asked decides the key, and is counted and consented to before.
     """
     if not method.simulates:
         return None
-    return open_session(session, root, asker.complete if method.asks else _refusal(method))
+    cast = cast_of(method, settings)
+    with errors_called(CALLED):
+        asking = method.asks or asked_of(session, root, cast)
+        return open_session(session, root, complete if asking else _refusal(method), cast)
 
 
 def simulator_settings(config: Config, unit: Unit, session: Session, root: Path) -> Mapping[str, Any]:
     """What of its environment decides a session's judgements, for the key; nothing for a method that plays nothing."""
-    identity = identity_of(session, root) if method_of(unit).simulates else None
-    return {} if identity is None else {"played": identity}
+    method = method_of(unit)
+    if not method.simulates:
+        return {}
+    cast = cast_of(method, config.decompose)
+    with errors_called(CALLED):
+        identity = identity_of(session, root, cast)
+        if identity is None:
+            return {}
+        if method.asks or not asked_of(session, root, cast):
+            return {"played": identity}
+    return {"played": identity, "played_by": {"recorded": recorded_digest(config)}}
 
 
 def check_simulators(before: BeforeRun) -> Iterator[str]:
@@ -44,7 +60,8 @@ def check_simulators(before: BeforeRun) -> Iterator[str]:
     from decompose.judging.sessions import nothing_to_play
 
     judged = {str(unit.session_id) for unit in before.units if method_of(unit).simulates}
-    unmade = [name for name in sorted(judged) if maker_of(before.sessions[name], before.root) is None]
+    sessions, root = before.sessions, before.root
+    unmade = [name for name in sorted(judged) if maker_of(sessions[name], root) is None]
     for name in simulating:
         method = next(method_of(unit) for unit in before.units if unit.method == name)
         if len(unmade) == len(judged):

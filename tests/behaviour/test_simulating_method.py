@@ -234,7 +234,7 @@ def test_only_a_judging_method_plays_on():
 
 def test_a_hindsight_score_is_that_of_the_history_as_it_stands(folder):
     session = Corpus.open(folder / "corpus").session("s2")
-    played = played_session(toy.PLAYED, session, folder, None)
+    played = played_session(toy.PLAYED, session, folder, DecomposeSettings(), None)
     assert played.as_it_stands("seller", {1, 3}).scores == {"goal": 9.0}
     assert [ending.acts for ending in played.play_on("seller", {1}, (0, 1, 2))] == [1, 1, 1]
     assert math.isclose(played.play_on("seller", (), (0,))[0].scores["goal"], 1.0)
@@ -245,6 +245,6 @@ def test_a_session_by_itself_is_judged_with_what_is_lent(folder):
     settings = DecomposeSettings(methods=("played",))
     with pytest.raises(UnitError, match="session s0: no environment made it"):
         judge_session("played", session, "goal", None, settings, None)
-    played = played_session(toy.PLAYED, session, folder, None)
+    played = played_session(toy.PLAYED, session, folder, DecomposeSettings(), None)
     table_ = judge_session("played", session, "goal", None, settings, None, played=played).judgements
     assert table_.column("raw_reward").to_pylist() == pytest.approx(by_permutations(NAMED["s0"]))

@@ -1,11 +1,13 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
 from foundation.errors import InputError, UnitError
 from llm_client.asker import Asker, NoUsableReplyError, ask_until_usable
 from llm_client.errors import RequestError
+from llm_client.kept.cache import ReplyCache
 from llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from llm_client.request import ChatMessage, ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
@@ -39,6 +41,25 @@ def test_many_threads_share_one_client_and_it_can_be_made_again(tmp_path):
         asker.close()
         assert asker.complete(asked[0]).text == "reply to 0"
         assert len(server.requests) == 4
+
+
+def test_another_model_of_the_server_is_asked_at_its_own_price(tmp_path):
+    prices = tmp_path / "prices.toml"
+    prices.write_text('as_of = "2026-01-01"\n' + "".join(
+        f"[models.{name}]\ninput = {usd}\noutput = 0\nmax_output_tokens = 10\n" for name, usd in (("a", 1), ("b", 3))
+    ))  # fmt: skip
+    with serving(OpenAIServer()) as server:
+        llm = LLMSettings(model="a", base_url=server.url)
+        with Asker(llm, cache=tmp_path / "c", prices=prices, budget_usd=1) as asker:
+            asker.check(models=("a", "b"))
+            for model in "ab":
+                asker.complete(ChatRequest(model, (ChatMessage("user", "?"),)))
+            for looks_only in (True, False):
+                with pytest.raises(InputError, match="no price is known for 'other'"):
+                    asker.check(models=("a", "other"), looks_only=looks_only)
+        assert [body["model"] for body in server.requests] == ["a", "b"]
+    with closing(ReplyCache(tmp_path / "c")) as cache:
+        assert cache.usage().usd == pytest.approx(11 * (1 + 3) / 1e6)
 
 
 QUESTION = ChatRequest("m", (ChatMessage("user", "a number?"),), subject="session s1")

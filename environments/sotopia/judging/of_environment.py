@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from corpus.session import Background, Session, Turn
 from corpus.sotopia_eval import OVERALL, RANGES
+from environments.ahead import Prompt
 from environments.core import Environment
 from environments.sotopia.judging.episode import ReadEpisode
 from environments.sotopia.judging.language_model import ModelJudge
+from environments.sotopia.judging.reply import TOKENS_A_PERSON
 from environments.to_corpus import heard_in
 from environments.verdict import Verdict
 from foundation.errors import UnitError
@@ -30,11 +32,20 @@ class JudgedByModel:
 
     judge: ModelJudge
     complete: Complete
+    paid: bool = True
 
     @property
     def called(self) -> str:
         """The ratings' annotator."""
         return self.judge.called
+
+    def prompts(self, environment: Environment) -> list[Prompt]:
+        """What it asks of an episode, as `environments.ahead` has it; nothing where nobody acts."""
+        try:
+            questions = self.judge.questions(ReadEpisode.of(_session(environment)))
+        except UnitError:
+            return []
+        return [Prompt(question.request(), len(question.people) * TOKENS_A_PERSON) for question in questions]
 
     def verdict(self, environment: Environment) -> Verdict:
         """The seven dimensions and ``overall`` of every agent; None where the model gave none, and of who is silent.

@@ -1,4 +1,6 @@
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 from foundation.errors import InputError
 from pipeline.config import Config
-from pipeline.engine.engine import Outcome
+from pipeline.engine.engine import Engine, Outcome
 from pipeline.engine.stage import Unit
 from pipeline.running.shards import (
     RAISE_IN_CONFIG,
@@ -32,6 +34,9 @@ def test_shards_hold_every_unit_once_and_are_no_more_than_asked_for(shards):
     class FakeEngine:
         plan = p
         config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "llm", "llm-multimodal")}})
+        sessions = dict.fromkeys("ab")
+        corpus = SimpleNamespace(root=Path("c"))
+        at_once = Engine.at_once
 
     parts = _split(FakeEngine(), BY_NAME["judge"], shards)
     assert len(parts) <= shards

@@ -1,9 +1,13 @@
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.session import Rating, Session, Turn
 from pipeline.config import Config
+from pipeline.engine.engine import Engine
 from pipeline.engine.units import Plan
 from pipeline.running.time_limit import asked_time_s, grace_s
 from pipeline.stages.declared import STAGES
@@ -21,6 +25,9 @@ class FakeEngine:
         self.config = Config.model_validate({"corpus": "c", "rating": "mood", "decompose": decompose, "run": run or {}})
         self.sessions = {f"s{n}": session(f"s{n}", text) for n in range(sessions)}
         self.plan = Plan(STAGES, self.config, self.sessions)
+        self.corpus = SimpleNamespace(root=Path("c"))
+
+    at_once = Engine.at_once
 
 
 def limit_s(stage="judge", **settings):

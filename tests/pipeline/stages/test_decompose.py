@@ -1,3 +1,6 @@
+from pathlib import Path
+
+from corpus.session import Session
 from pipeline.config import Config
 from pipeline.engine.stage import Unit
 from tests.pipeline.stages.planned import BY_NAME, plan
@@ -46,7 +49,7 @@ def test_how_a_reply_is_fetched_is_no_part_of_its_identity():
         for n in (2, 9)
     )
     assert stage.settings(one, Unit("a", "llm")) == stage.settings(two, Unit("a", "llm"))
-    assert stage.concurrent(two, Unit("a", "llm")) == 9
+    assert stage.concurrent(two, Unit("a", "llm"), Session("a", ()), Path()) == 9
 
 
 def test_the_soft_constraint_makes_other_rewards_and_leaves_the_key_of_the_exact_ones_as_it_was():

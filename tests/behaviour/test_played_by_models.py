@@ -1,0 +1,305 @@
+"""Credit by playing on in a run, played by language models and scored by one: on a loopback server."""
+
+import json
+import re
+from functools import partial
+from itertools import combinations, permutations
+from zlib import crc32
+
+import pyarrow.parquet as pq
+import pytest
+
+from corpus.corpus import Corpus
+from environments.cast import Cast
+from environments.rollout import PAPER_WEIGHTS, Rollouts, Utility
+from environments.sotopia.game import Rules
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from environments.sotopia.simulator import SIMULATOR
+from llm_client.chosen import ChosenModel
+from llm_client.request import ChatReply
+from pipeline.assembly import assemble
+from pipeline.config import load_config
+from tests.behaviour.command import config, in_process
+from tests.behaviour.test_social_episodes_played_on import TEXT
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
+
+ACTS = 6
+KEYS_BEFORE = {
+    "savoir": "521621b8a5f2b1bc86b1c8a1693a83c0170d943100ed1d85d63cb3e0e385a15d",
+    "shapley-hindsight": "76949d508756735c972b928dc00714e42b1462515b5319998646ea7208636e9b",
+    "uniform": "2862ff275885d7c84fb913e12792ab101ebddac9c3dc1a75701ad2c7c3d3f48e",
+}
+"""Of the first session, from before others could play on."""
+
+
+def text(*methods, url=None, savoir="", llm="", run=""):
+    server = f'[decompose.llm]\nmodel = "m"\n{llm}' + (f'base_url = "{url}"\n' if url else "")
+    written = TEXT.format(methods=", ".join(f'"{name}"' for name in methods)).replace("[run]\n", f"[run]\n{run}")
+    return f"{written}{server}[decompose.savoir]\n{savoir}"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=1, rules=Rules(most_acts=ACTS), seed=5)
+    simulate_sotopia(choice, tmp_path / "play")
+    return tmp_path
+
+
+@pytest.fixture
+def apportion(monkeypatch):
+    return partial(in_process, monkeypatch)
+
+
+def asked(body):
+    return "\n".join(message["content"] for message in body["messages"])
+
+
+def plays(body):
+    """An act that depends on all that was asked: words, an offer, an acceptance."""
+    number = crc32(asked(body).encode())
+    acts = (
+        ("speak", f"word {number}"),
+        ("physical action", f"offer: {60 + number % 50}"),
+        ("physical action", "accept"),
+    )
+    return json.dumps(dict(zip(("act", "text"), acts[number % 3], strict=True)))
+
+
+def scores(body, **fixed):
+    """A verdict of SOTOPIA-EVAL that depends on all that was asked."""
+    number = crc32(asked(body).encode())
+    given = {"BEL": 5, "REL": number % 11 - 5, "KNO": number % 7, "SEC": 0, "SOC": 0, "FIN": 0, "GOAL": number % 10}
+    one = {name: {"reasoning": "so", "score": score} for name, score in {**given, **fixed}.items()}
+    return json.dumps(dict.fromkeys(asked(body).rpartition("Evaluate: ")[2].split(", "), one))
+
+
+def judging(body):
+    return "<episode>" in asked(body)
+
+
+def answered(body):
+    return completion(scores(body) if judging(body) else plays(body))
+
+
+def rewards(folder, method="savoir"):
+    rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
+    found = {}
+    for row in rows:
+        if row["method"] == method:
+            found.setdefault((row["session_id"], row["target"]), {})[row["turn"]] = row["raw_reward"]
+    return found
+
+
+def causes(folder):
+    rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
+    return {row["session_id"]: row["cause"] for row in rows if row["stage"] == "judge"}
+
+
+def complete(request):
+    """The server's answer, without a server."""
+    body = {"messages": [{"content": message.content} for message in request.messages]}
+    return ChatReply(answered(body)["choices"][0]["message"]["content"], "m")
+
+
+def by_orders(folder, session, target, cast, utility):
+    """Each act's mean gain over all orders, each set of acts played on by the method's own seeds."""
+    reopened = SIMULATOR.recast(cast).open(session, folder / "play", complete)
+    turns = reopened.turns_of(target)
+    seeds = Rollouts(reopened, target, turns, utility, seed=f"0/{session.session_id}")._seeds(frozenset())
+    worth = {
+        kept: sum(utility.of(ending) for ending in reopened.play_on(target, kept, seeds)) / len(seeds)
+        for size in range(len(turns) + 1)
+        for kept in combinations(turns, size)
+    }
+    gains, orders = dict.fromkeys(turns, 0.0), list(permutations(turns))
+    for order in orders:
+        for place, turn in enumerate(order):
+            with_it, without = (tuple(sorted(order[:stop])) for stop in (place + 1, place))
+            gains[turn] += (worth[with_it] - worth[without]) / len(orders)
+    return gains
+
+
+def compare(folder, cast, utility):
+    found, compared = rewards(folder), 0
+    for session in Corpus.open(folder / "play").iter_sessions():
+        for rating in session.ratings:
+            if rating.name == "GOAL":
+                expected = by_orders(folder, session, rating.target, cast, utility)
+                assert found[session.session_id, rating.target] == pytest.approx(expected, abs=1e-9)
+                compared += any(expected.values())
+    return compared
+
+
+def test_agents_named_in_a_run_play_on_and_values_are_those_of_all_orders(folder, apportion) -> None:
+    with serving(OpenAIServer(answered)) as server:
+        chosen = 'agents = { target = "base", partner = "conceding" }\ntemperature = 0.5\n'
+        done = apportion("decompose", config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen)))
+        assert done.returncode == 0, done.stderr
+        assert {(body["temperature"], body["model"]) for body in server.requests} == {(0.5, "m")}
+        assert all("seed" not in body for body in server.requests)
+    cast = Cast("base", "conceding", temperature=0.5, chosen=ChosenModel("m"))
+    assert compare(folder, cast, Utility({"GOAL": 1.0})) >= 3
+
+
+def test_a_judge_that_is_a_model_makes_the_paper_s_utility_work_in_a_run(folder, apportion) -> None:
+    weights = "weights = { GOAL = 0.5, REL = 0.3, KNO = 0.2 }"
+    with serving(OpenAIServer(answered)) as server:
+        path = config(folder, text("savoir", url=server.url, savoir=f'judge = "paper@other"\n{weights}\n'))
+        done = apportion("decompose", path)
+        assert done.returncode == 0, done.stderr
+        assert {body["model"] for body in server.requests} == {"other"} and all(map(judging, server.requests))
+    assert compare(folder, Cast(judge="paper@other"), Utility(PAPER_WEIGHTS)) >= 3
+
+
+def test_a_judge_that_fails_in_one_history_leaves_its_session_out_and_the_others_in(folder, apportion) -> None:
+    begun = []
+
+    def once_wrong(body):
+        if not begun or begun[0] in asked(body):
+            begun.append(asked(body))
+            return completion(scores(body, GOAL=77))
+        return answered(body)
+
+    with serving(OpenAIServer(once_wrong)) as server:
+        path = config(folder, text("savoir", url=server.url, savoir='judge = "paper"\n'))
+        done = apportion("decompose", path)
+    assert done.returncode == 1, done.stderr
+    (cause,) = causes(folder).values()
+    assert re.search(r"turns \[.*\] alone: GOAL is not known \('.*': .*from 0 to 10", cause), cause
+    assert (
+        len({session for session, _ in rewards(folder)}) == len(list(Corpus.open(folder / "play").iter_sessions())) - 1
+    )
+
+
+def keys(folder, *methods, **more):
+    engine = assemble(load_config(config(folder, text(*methods, **more))))
+    return {tuple(unit): engine.key("judge", unit) for unit in engine.plan.units["judge"]}
+
+
+def test_where_scripts_play_and_rules_score_keys_are_those_of_before(folder) -> None:
+    made = keys(folder, *KEYS_BEFORE)
+    assert {name: made["used_bicycle-0-conceding-conceding-0", name, None, None] for name in KEYS_BEFORE} == KEYS_BEFORE
+
+
+def test_who_plays_on_who_scores_and_how_they_are_asked_enter_the_key(folder) -> None:
+    chosen = [
+        "", 'agents.partner = "random"', 'agents.target = "base"', 'agents.partner = "base"',
+        'agents.target = "base@x"', 'agents.target = "react"', 'judge = "paper"', 'judge = "paper@x"',
+        'agents.target = "base"\ntemperature = 0.1',
+    ]  # fmt: skip
+    found = [keys(folder, "savoir", savoir=f"{one}\n") for one in chosen]
+    found += [keys(folder, "savoir", savoir='agents.target = "base"\n', llm=more)
+              for more in ("max_tokens = 9\n", 'reasoning_effort = "low"\n', "extra_body = { a = 1 }\n")]  # fmt: skip
+    assert len({str(sorted(one.items())) for one in found}) == len(found)
+    assert keys(folder, "savoir", savoir='agents.target = "base"\n', llm="concurrency = 3\n") == found[2]
+    hindsight = [keys(folder, "shapley-hindsight", savoir=f"{one}\n") for one in ("", *chosen[1:6], 'judge = "paper"')]
+    assert len({str(sorted(one.items())) for one in hindsight}) == 2  # Nobody plays on: the judge alone counts.
+
+
+def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folder, apportion) -> None:
+    with serving(OpenAIServer(answered)) as server:
+        chosen = 'agents.target = "base@gpt-4o-mini"\njudge = "paper"\n'
+        path = config(folder, text("savoir", "leave-one-out", url=server.url, savoir=chosen))
+        priced = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["played_on"]
+        told = apportion("decompose", path, "--dry-run").stdout
+        shown = apportion("decompose", path, "--preview", "2")
+        assert shown.returncode == 0 and "of sessions that are played on the next requests alone" in shown.stdout
+        assert '"model": "gpt-4o-mini"' in shown.stdout and "You play one person" in shown.stdout
+        assert not server.requests
+        savoir, left_out = priced["methods"]
+        total = priced["total"]
+        assert (savoir["method"], left_out["method"]) == ("savoir", "leave-one-out")
+        assert priced["models"] == ["m", "gpt-4o-mini"] and total["usd"] is None  # No price is known of "m".
+        assert total["plays"] == savoir["plays"] == 2 * savoir["histories"] > left_out["plays"]
+        assert total["requests"] >= savoir["acts"] / 2 and savoir["most_acts"] >= savoir["acts"] > 50
+        assert savoir["judged"] == savoir["plays"] and savoir["kept"] == 0 and savoir["hours"] > 0
+        assert f"savoir: 4 sessions, {savoir['histories']:,} histories, {savoir['plays']:,} plays; about" in told
+        assert "cost unknown: no price for this model" in told and "plays are taken to be as long as" in told
+        assert apportion("decompose", path).returncode == 0
+        asked_once = len(server.requests)
+        assert 0.5 < total["requests"] / asked_once < 2
+        again = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["played_on"]
+        assert again["total"]["plays"] == 0 == again["total"]["requests"]  # Finished.
+        more = config(folder, text("savoir", url=server.url, savoir=f"{chosen}scaled = true\n"))
+        kept = json.loads(apportion("decompose", more, "--dry-run", "--json").stdout)["played_on"]["total"]
+        assert kept["kept"] == kept["plays"] == savoir["plays"] and kept["requests"] == 0 == kept["acts"]
+        assert apportion("decompose", more).returncode == 0 and len(server.requests) == asked_once
+
+
+def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> None:
+    found = []
+    for at_once in (1, 7, 64):
+        with serving(OpenAIServer(answered, latency_s=0.03 if at_once > 1 else 0.0)) as server:
+            own = 'agents.target = "base"\nagents.partner = "react"\njudge = "paper"\n'
+            path = config(folder, text("savoir", url=server.url, savoir=own, llm=f"concurrency = {at_once}\n"))
+            path.write_text(path.read_text().replace('output = "run"', f'output = "run{at_once}"'))
+            assert apportion("decompose", path).returncode == 0
+            assert 1 <= server.most_at_once <= at_once and (at_once == 1 or server.most_at_once > at_once / 2)
+        found.append((folder / f"run{at_once}" / "rewards.parquet").read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_budget_ends_the_run_and_a_higher_one_goes_on_where_it_was(folder, apportion) -> None:
+    (folder / "prices.toml").write_text('as_of = "2026-01-01"\n[models.m]\ninput = 1.0\noutput = 10000.0\n')
+    with serving(OpenAIServer(answered)) as server:
+
+        def run(usd):
+            limits = f'budget_usd = {usd}\nprices = "prices.toml"\n'
+            own = 'agents.target = "base"\n'
+            return apportion("decompose", config(folder, text("savoir", url=server.url, savoir=own, run=limits,
+                                                              llm="max_tokens = 50\n")))  # fmt: skip
+
+        stopped = run(3)
+        assert stopped.returncode == 1 and "budget" in stopped.stdout + stopped.stderr, stopped
+        first = len(server.requests)
+        assert first > 0
+        assert run(500).returncode == 0
+        assert len(rewards(folder)) == 8
+    with serving(OpenAIServer(answered)) as other:
+        (folder / "run").rename(folder / "first")
+        path = config(folder, text("savoir", url=other.url, savoir='agents.target = "base"\n', llm="max_tokens = 50\n"))
+        assert apportion("decompose", path).returncode == 0
+        assert len(other.requests) == len(server.requests)  # Stopped and gone on with: no reply was asked for twice.
+
+
+def test_a_recording_of_plays_serves_without_a_server(folder, apportion) -> None:
+    own = 'agents.target = "base"\njudge = "paper"\n'
+    with serving(OpenAIServer(answered)) as server:
+        path = config(folder, text("savoir", url=server.url, savoir=own))
+        assert apportion("decompose", path).returncode == 0
+        asked_once = len(server.requests)
+        done = apportion("decompose", path, "--record", folder / "replies.jsonl")
+        assert done.returncode == 0 and "the replies of 4 units" in done.stdout, done
+        assert len(server.requests) == asked_once
+    before = rewards(folder)
+    (folder / "run").rename(folder / "first")
+    recorded = text("savoir", savoir=own, run='recorded = "replies.jsonl"\n', llm='provider = "recorded"\n')
+    done = apportion("decompose", config(folder, recorded))
+    assert done.returncode == 0 and rewards(folder) == before, done.stderr
+    lines = (folder / "replies.jsonl").read_text().splitlines()
+    (folder / "replies.jsonl").write_text("\n".join(lines[:-1]) + "\n")
+    lacking = apportion("decompose", config(folder, recorded))
+    assert lacking.returncode == 1 and any("no recorded reply" in cause for cause in causes(folder).values())
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ('agents.target = "bsae"', "decompose.savoir: no agent 'bsae'"),
+        ('agents.partner = "base@"', "decompose.savoir: agent 'base@': no model behind the @"),
+        ('judge = "papre"', "decompose.savoir: judge: no prompt 'papre'; did you mean 'paper'"),
+        ('agents.partnr = "base"', "decompose.savoir.agents.partnr: unknown key; did you mean 'partner'"),
+        ("rollouts = 0", "decompose.savoir.rollouts = 0: Input should be greater than or equal to 1"),
+    ],
+)
+def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, chosen, said) -> None:
+    done = apportion("decompose", config(folder, text("savoir", savoir=f"{chosen}\n")))
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert not (folder / "run" / "rewards.parquet").exists()
+
+
+def test_nothing_is_sent_without_consent(folder, apportion) -> None:
+    own = text("savoir", url="http://models.example/v1", savoir='agents.target = "base"\n')
+    done = apportion("decompose", config(folder, own), OPENAI_API_KEY="k")
+    assert done.returncode == 2 and "send_to" in done.stderr, done.stderr
+    assert apportion("decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0

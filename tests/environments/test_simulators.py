@@ -1,0 +1,34 @@
+"""Who plays a session on and who scores it, asked of the environment that made it."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from corpus.session import Session
+from environments.cast import Cast
+from environments.simulators import SIMULATORS, asked_of, identity_of, maker_of
+from foundation import registry
+from foundation.errors import InputError
+from tests.behaviour.simulating_method import MADE
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch):
+    point = EntryPoint("haggling", "tests.behaviour.simulating_method:HAGGLING", SIMULATORS.group)
+    monkeypatch.setattr(registry, "points_of", lambda group: {"haggling": point} if group == SIMULATORS.group else {})
+
+
+def test_a_simulator_that_knows_no_cast_plays_on_with_who_made_the_session_alone(tmp_path) -> None:
+    session = Session("s0", (), source=MADE)
+    assert identity_of(session, tmp_path, Cast()) == identity_of(session, tmp_path)
+    assert asked_of(session, tmp_path, Cast()) == ()
+    for cast in (Cast(target="base"), Cast(partner="random"), Cast(judge="paper"), Cast(temperature=0.3)):
+        with pytest.raises(InputError, match=r"session s0: simulator 'haggling' plays on with who made the session"):
+            maker_of(session, tmp_path, cast)
+    assert maker_of(session, tmp_path, Cast(target="base").scoring()) is not None
+
+
+def test_what_no_environment_made_is_asked_of_nobody(tmp_path) -> None:
+    other = Session("s1", (), source="recorded")
+    assert maker_of(other, tmp_path, Cast(target="base")) is None
+    assert identity_of(other, tmp_path, Cast()) is None and asked_of(other, tmp_path, Cast()) == ()
