@@ -20,7 +20,10 @@ SIMULATORS = Registry(
     must_be="an environments.simulator.Simulator: an object with identity(session, corpus) and open(session, corpus, "
     "complete)",
     fits=lambda thing: isinstance(thing, Simulator) and not isinstance(thing, type),
-    ours={"sotopia": "environments.sotopia.simulator:SIMULATOR"},
+    ours={
+        "sotopia": "environments.sotopia.simulator:SIMULATOR",
+        "negotiation": "environments.negotiation.simulator:SIMULATOR",
+    },
 )
 
 

@@ -52,7 +52,14 @@ class Roster:
         return StyledModel.of("agent", name, chosen, called, temperature)
 
     def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
-        """The agent of a name that asks a language model; ``asked`` as `asked_by` gave it."""
+        """The agent of a name that asks a language model; ``asked`` as `asked_by` gave it.
+
+        Raises
+        ------
+        InputError
+            Its prompt cannot be used.
+        """
+        revised(asked.style, self.form.prompts)
         return LanguageModelAgent(asked.called, asked.style, asked.settings, complete, form=self.form)
 
     @contextmanager
@@ -93,7 +100,6 @@ class Roster:
                 if asked is None:
                     found[name] = self.scripted(name)
                     continue
-                revised(asked.style, self.form.prompts)
                 model = asked.settings.model
                 if model not in askers:
                     askers[model] = stack.enter_context(chosen.asker(asked.settings, cache, called, TOO_LONG))

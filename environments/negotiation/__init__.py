@@ -6,6 +6,7 @@ From the ground up:
 - `rules` (what is legal when, and the points), `batched` (the same rules on arrays, many games at once),
 - `sentences` (acts in words), `parser` (words to acts), `real_games` (people's negotiations as acts),
 - `observation` (what a seat reads), `game` (the environment),
-- `scripts`, `language_model` and `agents` (who can play), `person` (one at a terminal),
-- `annotating` (people answer what a learner asks).
+- `scripts`, `language_model`, `wording` (a script in a language model's words) and `agents` (who can play),
+- `simulation` (from a choice to a corpus), `simulator` (its sessions played on),
+- `person` (one at a terminal), `annotating` (people answer what a learner asks).
 """

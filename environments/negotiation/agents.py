@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from environments.agents.agent import Agent
+from environments.agents.language_model import TEMPERATURE
 from environments.agents.roster import Roster
 from environments.negotiation.language_model import FORM
+from environments.negotiation.wording import WORDED, Worded
 from foundation.registry import Registry
+from llm_client.asker import Complete
+from llm_client.chosen import Called, ChosenModel
+from llm_client.styled import StyledModel, style_and_model
 
 AGENTS = Registry(
     what="agent",
@@ -21,6 +29,31 @@ AGENTS = Registry(
         "recorded": "environments.agents.recorded:Recorded",
     },
 )
-ROSTER = Roster(AGENTS, FORM)
-"""``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``, ``recorded@LOG#EPISODE``, a package's, or a
-language model's: ``base``, ``react``, ``base@MODEL``."""
+
+
+@dataclass(frozen=True)
+class Negotiators(Roster):
+    """All who can negotiate; a script that a language model puts into words is called ``fair~`` or ``fair~@MODEL``.
+
+    Scripts are ``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``; ``recorded@LOG#EPISODE`` plays again;
+    language models are ``base``, ``react``, ``base@MODEL``.
+    """
+
+    def asked_by(
+        self, name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
+    ) -> StyledModel | None:
+        """As `Roster.asked_by`; a worded script's, too."""
+        style, _ = style_and_model(name)
+        if style.endswith(WORDED):
+            self.scripted(style.removesuffix(WORDED))
+            return StyledModel.of("agent", name, chosen, called, temperature)
+        return super().asked_by(name, chosen, called, temperature)
+
+    def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
+        """As `Roster.asking`; a worded script, too."""
+        if asked.style.endswith(WORDED):
+            return Worded(asked.called, self.scripted(asked.style.removesuffix(WORDED)), asked.settings, complete)
+        return super().asking(name, asked, complete)
+
+
+ROSTER = Negotiators(AGENTS, FORM)

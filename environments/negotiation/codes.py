@@ -23,14 +23,14 @@ KINDS = ("propose", "insist", "agree", "disagree", "end")
 WITH_SPLIT = KINDS[:2]
 SPLIT_OF: tuple[Counts, ...] = tuple((code // 25, code // 5 % 5, code % 5) for code in range(SPLITS))
 """By number, the split."""
-_CODE_OF = {split: code for code, split in enumerate(SPLIT_OF)}
+_CODE_OF: dict[tuple[int, ...], int] = {split: code for code, split in enumerate(SPLIT_OF)}
 
 
 class CodeError(UnitError):
     """Something that is no act or no split."""
 
 
-def split_code(split: Counts) -> int:
+def split_code(split: tuple[int, ...]) -> int:
     """The number of a split.
 
     Raises
@@ -47,7 +47,7 @@ def split_code(split: Counts) -> int:
     return code
 
 
-def act_code(kind: str, split: Counts | None = None) -> int:
+def act_code(kind: str, split: tuple[int, ...] | None = None) -> int:
     """The number of an act.
 
     Raises

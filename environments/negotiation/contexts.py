@@ -107,6 +107,12 @@ def contexts_of(counts: Counts) -> tuple[Context, ...]:
     return tuple(context for context in pairs if broken(context) is None)
 
 
+@lru_cache(maxsize=1)
+def all_contexts() -> tuple[Context, ...]:
+    """Every allowed context: 5,295, among them the 4,086 published ones."""
+    return tuple(context for counts in pools() for context in contexts_of(counts))
+
+
 def draw_context(draws: Random) -> Context:
     """A pool, each with the same chance, then a context of that pool, each with the same chance.
 

@@ -7,9 +7,17 @@ from functools import lru_cache
 from typing import ClassVar
 
 from environments.core import Act, ActError, Environment, Move, Step
-from environments.negotiation.codes import AGREE, SPLITS, CodeError, act_code, act_of, rest, split_code
+from environments.negotiation.codes import AGREE, SPLITS, CodeError, act_of, rest
 from environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
-from environments.negotiation.observation import SELECT, Facts, Part, in_text, rules_in_words, values_in_words
+from environments.negotiation.observation import (
+    SELECT,
+    Facts,
+    Part,
+    in_text,
+    number_of,
+    rules_in_words,
+    values_in_words,
+)
 from environments.negotiation.parser import parse
 from environments.negotiation.rules import MOST_ACTS, Game
 from environments.negotiation.sentences import in_words, sentence
@@ -160,25 +168,11 @@ class Negotiation(Environment):
         return solve(self.context).points[deal]
 
     def _code(self, act: Act) -> int:
-        """The number of an act, or of what is selected.
-
-        Raises
-        ------
-        ActError
-            Its data is no split, or is missing, or should be.
-        """
-        data = act.data
+        """`observation.number_of`; raises ActError: its data is no split, or is missing, or should be."""
         try:
-            if act.kind == SELECT:
-                return split_code(_split(data))
-            return act_code(act.kind, None if data is None else _split(data))
+            return number_of(act)
         except CodeError as error:
             raise ActError(f"step {len(self.steps)}: {error} (data: how many {', '.join(ITEMS)}s are kept)") from None
-
-
-def _split(data: object) -> Counts:
-    """The split of an act's data; what is none is told by `split_code`."""
-    return tuple(data) if isinstance(data, list | tuple) else (data,)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from environments.acts import Act
-from environments.negotiation.codes import SPLIT_OF, rest
+from environments.negotiation.codes import SPLIT_OF, act_code, rest, split_code
 from environments.negotiation.contexts import ITEMS, WORTH, Counts
 from environments.negotiation.sentences import in_words
 from llm_client.prompts.data import data_json
@@ -137,3 +137,18 @@ def done(act: Act, part: Part, seat: int) -> str:
     to = part.other if seat == part.seat else "you"
     does = "proposed to keep" if act.kind == "propose" else "insisted on keeping"
     return f"{does} {in_words((a, b, c))} (which leaves {in_words(left)} to {to})"
+
+
+def number_of(act: Act) -> int:
+    """The number of an act, or of what is selected (`codes`).
+
+    Raises
+    ------
+    CodeError
+        Its data is no split, or is missing, or should be.
+    """
+    data = act.data
+    split = tuple(data) if isinstance(data, list | tuple) else None if data is None else (data,)
+    if act.kind == SELECT:
+        return split_code(split or ())
+    return act_code(act.kind, split)

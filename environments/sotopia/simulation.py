@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from corpus.placing import ImportReport, check_free, claim, folder_for, place
+from corpus.placing import ImportReport
 from environments import episode_log
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
-from environments.simulate import EpisodePlan, simulate
-from environments.sotopia.agents import agents_of, asked_by, called_as
+from environments.core import Environment
+from environments.simulate import EpisodePlan
+from environments.simulation import Players, Simulation, write_corpus
+from environments.sotopia.agents import ROSTER
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.sources.record import is_bundled, task_record
 from environments.sotopia.sources.sets import chosen_space
 from environments.sotopia.sources.space import TaskSpace
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, seatings
-from environments.to_corpus import to_corpus
 from foundation.errors import InputError
 from llm_client.chosen import Called, ChosenModel
 
 KIND = "simulate sotopia"
 LOG = episode_log.LOG
 """The log's name in the corpus folder."""
-MADE_BEFORE = "made"
-"""In the record of a corpus that was made from a simulated one, the record of that."""
 
 
 @dataclass(frozen=True)
-class SimulationChoice:
+class SimulationChoice(Simulation):
     """What is played.
 
     Parameters
@@ -63,6 +62,8 @@ class SimulationChoice:
         Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
     """
 
+    kind: ClassVar[str] = KIND
+
     agents: tuple[str, ...] = ("conceding",)
     scenarios: tuple[str, ...] = ()
     pairs: int = PAIRS_A_SCENARIO
@@ -89,7 +90,7 @@ class SimulationChoice:
             **{name: getattr(self, name) for name in ("scenarios", "pairs", "repeats", "seed")},
             "rules": asdict(self.rules),
         }
-        if self.asks:
+        if self.players.asks:
             record["temperature"] = self.temperature
         if self.tasks is not None:
             # By what it holds, wherever it lies: another corpus comes of other tasks.
@@ -102,24 +103,32 @@ class SimulationChoice:
         return plain
 
     @cached_property
-    def names(self) -> Mapping[str, str]:
-        """By agent its name with its model, as `named` says; raises InputError where two have the same."""
-        names: dict[str, str] = {}
-        for agent in self.agents:
-            name = self.named(agent)
-            if agent in names or name in names.values():
-                raise InputError(f"agents {', '.join(self.agents)}: {name!r} is there twice; name each agent once")
-            names[agent] = name
-        return names
-
-    def named(self, agent: str) -> str:
-        """An agent's name with its model, or with the episode that it plays again."""
-        return called_as(agent, self.chosen, self.called, self.temperature)
+    def players(self) -> Players:
+        """Who plays."""
+        return Players(ROSTER, self.agents, self.chosen, self.temperature, self.called)
 
     @property
-    def asks(self) -> bool:
-        """Whether a language model plays."""
-        return any(asked_by(agent, self.chosen, self.called, self.temperature) for agent in self.agents)
+    def names(self) -> Mapping[str, str]:
+        """By agent its name with its model, as in logs; raises InputError where two have the same."""
+        return self.players.called_as
+
+    @property
+    def total(self) -> int:
+        """Episodes in all."""
+        return sum(1 for _ in seated(self))
+
+    def plans(self, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
+        """As `plans_of`."""
+        return plans_of(self, agents)
+
+    def acts_of(self, environment: Environment, seat: int) -> int:
+        """By turns, in the order of the seats."""
+        return len(range(seat, self.rules.most_acts, len(environment.agents)))
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is to be known of tasks from elsewhere."""
+        return self.space.notes if self.tasks else ()
 
 
 def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
@@ -172,28 +181,5 @@ def simulate_sotopia(
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
-    """Play, and write the corpus with its log.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, an unknown name, a damaged log, nothing to play, a model that cannot be asked.
-    StoppedError
-        The budget is spent; the log keeps what was played, and the same call goes on.
-    """
-    record = choice.record()
-    total = len(list(seated(choice)))
-    if not overwrite:
-        check_free(out, record)
-    cache = choice.chosen.cache_in(out)
-    asked = agents_of(choice.agents, choice.chosen, cache, choice.called, choice.temperature)
-    with folder_for(out), asked as agents:
-        if overwrite:
-            (out / LOG).unlink(missing_ok=True)
-        claim(out, record)
-        concurrency = min(choice.chosen.concurrency, total) if choice.asks else 1
-        plans = plans_of(choice, agents)
-        simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)
-    made = to_corpus(simulated)
-    notes = ("simulated, not recorded: no person spoke", *(choice.space.notes if choice.tasks else ()), *made.notes)
-    return place(KIND, out, replace(made, notes=notes), record)
+    """Play, and write the corpus with its log; as `environments.simulation.write_corpus`."""
+    return write_corpus(choice, out, overwrite=overwrite, progress=progress)

@@ -35,13 +35,14 @@ from environments.agents.agent import Agent
 from environments.agents.language_model import PROMPTS, TEMPERATURE, LanguageModelAgent, revised
 from environments.cast import SELF, Cast
 from environments.episode_log import LoggedEpisode, read_log
+from environments.logged_session import MADE_BEFORE
 from environments.reopened import Absent, Reopened
 from environments.sotopia.agents import asked_by, scripted
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.judging.language_model import PROMPTS as JUDGES
 from environments.sotopia.judging.language_model import ModelJudge
 from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.simulation import LOG, MADE_BEFORE
+from environments.sotopia.simulation import LOG
 from environments.sotopia.sources.record import bundled_task, task_of, task_record
 from environments.sotopia.tasks import Task
 from environments.to_corpus import RULES, heard_in

@@ -9,7 +9,14 @@ import click
 
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import tell_corpus
-from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
+from apportion.commands.simulated.playing import (
+    EPISODE_OPTIONS,
+    GAME_OPTIONS,
+    choice_of,
+    negotiation_of,
+    played,
+    told_before,
+)
 
 
 @click.group("simulate")
@@ -39,3 +46,25 @@ def simulate_sotopia_command(
 
 
 with_options(EPISODE_OPTIONS, simulate_sotopia_command)
+
+
+@simulate_group.command("negotiation")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
+def simulate_negotiation_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play negotiations: two share out books, hats and balls that are worth something else to each.
+
+    --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), recorded@LOG#EPISODE, and `base`
+    and `react` (the language model --model; base@OTHER names another one of the same server). A script with a ~ behind
+    its name (fair~) is put into words by --model; else it has sentences of our own. Every ordered pair of them plays
+    every context. Ratings are `points` and `advantage`, by the rules. The same command goes on after a kill, and pays
+    for no reply twice.
+    """
+    choice = negotiation_of(**options)
+    if not told_before(choice, preview, dry_run, as_json):
+        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+
+
+with_options(GAME_OPTIONS, simulate_negotiation_command)

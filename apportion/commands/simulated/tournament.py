@@ -10,10 +10,18 @@ import click
 
 from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.places import check_place, write
-from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
+from apportion.commands.simulated.playing import (
+    EPISODE_OPTIONS,
+    GAME_OPTIONS,
+    choice_of,
+    negotiation_of,
+    played,
+    told_before,
+)
 from foundation.errors import InputError
 
 if TYPE_CHECKING:
+    from environments.simulation import Simulation
     from environments.tournament.standings import Standings
 
 
@@ -34,14 +42,38 @@ def sotopia_command(
     by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
     same command goes on after a kill.
     """
+    next_steps = f"apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)"
+    _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, as_json), next_steps)
+
+
+@tournament_group.command("negotiation")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate negotiation`.")
+def negotiation_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play negotiations: every ordered pair of --agents, each with itself, the same contexts and seeds.
+
+    CORPUS is a corpus like that of `simulate negotiation`, with the table beside it as tournament.json and
+    tournament.md: points and advantage by pair and by agent in each seat, with bootstrap intervals over contexts and
+    paired t-tests. The same command goes on after a kill.
+    """
+    look, how = (preview, dry_run), (overwrite, as_json)
+    _play(negotiation_of(**options, paired=True), out, look, how, f"apportion inspect {out}")
+
+
+def _play(
+    choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, bool], next_steps: str
+) -> None:
+    """Play a tournament and tell its table; ``look`` is --preview and --dry-run, ``how`` --overwrite and --json."""
     from environments.tournament.files import as_json as document
     from environments.tournament.files import write_table
     from environments.tournament.page import summary
     from environments.tournament.results import read_results
     from environments.tournament.standings import standings
 
-    choice = choice_of(**options, paired=True)
-    if len(choice.agents) < 2:
+    (preview, dry_run), (overwrite, as_json) = look, how
+    if len(choice.players.names) < 2:
         raise InputError("--agents: a tournament needs two agents at least, with a comma between")
     if told_before(choice, preview, dry_run, as_json):
         return
@@ -53,7 +85,7 @@ def sotopia_command(
     else:
         click.echo(summary(table))
         click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
-        click.echo(f"next: apportion inspect {out}, or apportion judge {out} (seven dimensions, by a language model)")
+        click.echo(f"next: {next_steps}")
     if report.left_out or report.problems:
         click.echo(f"{len(report.left_out):,} episodes failed: see {out / 'import_report.json'}", err=True)
         sys.exit(1)
@@ -88,3 +120,4 @@ def title_of(table: Standings) -> str:
 
 
 with_options(EPISODE_OPTIONS, sotopia_command)
+with_options(GAME_OPTIONS, negotiation_command)

@@ -17,9 +17,10 @@ from corpus.placing import RECORD, ImportReport, place
 from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from corpus.session import ENVIRONMENT
 from corpus.sotopia_eval import OVERALL, RANGES
+from environments.logged_session import MADE_BEFORE
 from environments.sotopia.judging.verdict import PersonVerdict
 from environments.sotopia.judging.verdict_file import VERDICTS, read_verdicts, write_verdicts
-from environments.sotopia.simulation import LOG, MADE_BEFORE
+from environments.sotopia.simulation import LOG
 from foundation.errors import InputError
 from foundation.files import file_digest, write_atomically
 from foundation.listing import listed

@@ -7,7 +7,15 @@ from random import Random
 
 import pytest
 
-from environments.negotiation.contexts import Context, broken, contexts_of, draw_context, pools, read_contexts
+from environments.negotiation.contexts import (
+    Context,
+    all_contexts,
+    broken,
+    contexts_of,
+    draw_context,
+    pools,
+    read_contexts,
+)
 from foundation.errors import InputError
 from tests.environments.negotiation.published import published_contexts
 
@@ -53,7 +61,8 @@ def test_a_seed_draws_the_same_context_and_all_pools_come_up() -> None:
 def test_the_published_contexts_are_read_and_meet_every_constraint() -> None:
     contexts = published_contexts()
     assert len(contexts) == len(set(contexts)) == 4086
-    assert {context.counts for context in contexts} <= set(pools())
+    assert set(contexts) < set(all_contexts())
+    assert len(all_contexts()) == len(set(all_contexts())) == 5295
 
 
 def test_a_file_of_contexts_is_read_plain_and_packed(tmp_path: Path) -> None:

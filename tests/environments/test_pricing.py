@@ -2,8 +2,8 @@
 
 import pytest
 
+from environments.pricing import preview, price
 from environments.sotopia.game import Rules
-from environments.sotopia.pricing import preview, price
 from environments.sotopia.simulation import SimulationChoice
 from foundation.errors import InputError
 from llm_client.chosen import ChosenModel

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.session import Session
+from environments.episode_log import LOG
+from environments.negotiation.game import Negotiation
+from environments.negotiation.simulation import NegotiationChoice
+from environments.negotiation.simulator import SIMULATOR, game_of
+from environments.reopened import Reopened
+from environments.rollout import Rollouts, Utility
+from environments.simulation import write_corpus
+from environments.simulators import identity_of
+from foundation.errors import UnitError
+
+
+def nobody(request: Any) -> Any:
+    raise AssertionError("scripts ask nobody")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("negotiations") / "play"
+    write_corpus(NegotiationChoice(("conceding", "fair"), games=4, most_acts=10, seed=1), out)
+    return out
+
+
+def sessions(folder: Path) -> list[Session]:
+    return list(Corpus.open(folder).iter_sessions())
+
+
+def test_a_session_is_opened_as_it_was_played(folder: Path) -> None:
+    for session in sessions(folder):
+        reopened = SIMULATOR.open(session, folder, nobody)
+        full = reopened.after(len(reopened.steps))
+        points = {name: one["points"] for name, one in full.outcome().items()}
+        assert points == {one.target: one.score for one in session.ratings if one.name == "points"}
+        assert len(reopened.places) == len(session.turns)
+        for name in full.agents:
+            whole = reopened.play_on(name, reopened.turns_of(name), (0,))
+            assert whole[0].scores["points"] == points[name]
+            assert whole[0].acts == 0
+
+
+def test_selections_are_made_anew_where_something_was_left_out(folder: Path) -> None:
+    """Both keep to what was agreed on in the history that was played on, and not to what they took before."""
+    for session in sessions(folder):
+        reopened = SIMULATOR.open(session, folder, nobody)
+        for name in reopened.begun.agents:
+            for left_out in reopened.turns_of(name):
+                kept = set(reopened.turns_of(name)) - {left_out}
+                placed, _ = reopened.history(name, kept)
+                assert isinstance(placed, Negotiation)
+                assert placed.game.taken == [-1, -1]
+
+
+def test_exact_values_of_points_sum_to_what_the_whole_game_adds(folder: Path) -> None:
+    """Eq. 4 of SAVOIR by its definition, over every coalition of an agent's acts, and efficiency."""
+    checked = 0
+    for session in sessions(folder)[:6]:
+        reopened = SIMULATOR.open(session, folder, nobody)
+        for name in reopened.begun.agents:
+            turns = reopened.turns_of(name)
+            worth = Rollouts(reopened, name, turns, Utility({"points": 1.0}), rollouts=1)
+            value = {s: worth.played_on(s)[0] for s in every_coalition(len(turns))}
+            shares = [shapley(value, player, len(turns)) for player in range(len(turns))]
+            assert sum(shares) == pytest.approx(value[frozenset(range(len(turns)))] - value[frozenset()])
+            checked += 1
+    assert checked == 12
+
+
+def every_coalition(n: int) -> list[frozenset[int]]:
+    return [frozenset(members) for size in range(n + 1) for members in combinations(range(n), size)]
+
+
+def shapley(value: dict[frozenset[int], float], player: int, n: int) -> float:
+    total = 0.0
+    for coalition in value:
+        if player not in coalition:
+            weight = factorial(len(coalition)) * factorial(n - len(coalition) - 1) / factorial(n)
+            total += weight * (value[coalition | {player}] - value[coalition])
+    return total
+
+
+def test_what_decides_how_it_plays_on_is_its_identity(folder: Path, tmp_path: Path) -> None:
+    one, other = sessions(folder)[:2]
+    identity = SIMULATOR.identity(one, folder)
+    assert identity is not None
+    assert identity["environment"] == "negotiation"
+    assert identity != SIMULATOR.identity(other, folder)
+    assert identity_of(one, folder) == {"simulator": "negotiation", "identity": identity}
+    missing = SIMULATOR.identity(one, tmp_path)
+    assert missing is not None
+    assert missing["episode"] is None
+
+
+def test_a_log_that_is_gone_or_tells_something_else_is_told(folder: Path, tmp_path: Path) -> None:
+    session = sessions(folder)[0]
+    with pytest.raises(UnitError, match="is not there, which holds what was played"):
+        SIMULATOR.open(session, tmp_path, nobody)
+    (tmp_path / LOG).write_text((folder / LOG).read_text().replace('"', '"')[:0])
+    with pytest.raises(UnitError, match="holds no episode of this name"):
+        SIMULATOR.open(session, tmp_path, nobody)
+    (tmp_path / LOG).write_text((folder / LOG).read_text().replace("How about", "What about").replace("I ", "We "))
+    with pytest.raises(UnitError, match="the log has other words than the corpus"):
+        SIMULATOR.open(session, tmp_path, nobody)
+    (tmp_path / LOG).write_text((folder / LOG).read_text().replace('"context":[[', '"context":[[9,'))
+    with pytest.raises(UnitError, match=session.session_id):
+        SIMULATOR.open(session, tmp_path, nobody)
+
+
+def test_a_game_is_made_of_what_its_log_says() -> None:
+    game = game_of({"context": [[1, 3, 1], [3, 1, 4], [3, 2, 1]], "most_acts": 7})
+    assert (game.context.counts, game.most_acts) == ((1, 3, 1), 7)
+    for about in ({}, {"context": [[1, 3, 1]], "most_acts": 7}, {"context": None, "most_acts": 7}):
+        with pytest.raises((KeyError, TypeError, ValueError)):
+            game_of(about)
+
+
+def test_who_cannot_play_again_is_an_error_only_when_asked(tmp_path: Path, folder: Path) -> None:
+    session = sessions(folder)[0]
+    (tmp_path / LOG).write_text((folder / LOG).read_text().replace('"Alice","conceding"', '"Alice","somebody"'))
+    reopened = SIMULATOR.open(session, tmp_path, nobody)
+    assert isinstance(reopened, Reopened)
+    assert reopened.as_it_stands("Bob", reopened.turns_of("Bob")).scores
+    with pytest.raises(UnitError, match=r"'somebody' \(Alice\) cannot play on: no agent 'somebody'"):
+        reopened.play_on("Alice", (), (0,))
