@@ -177,7 +177,7 @@ class FeatureSettings(PresetSettings):
         description="With mesh: how often a second the eyes are looked at, at most mesh_rate_hz; 0 leaves them out.",
     )
     smile_level: float = Field(
-        default=0.5,
+        default=0.55,
         gt=0.0,
         lt=1.0,
         description="With mesh: smile, from 0 (none) to 1 (broad), from which on it is one.",

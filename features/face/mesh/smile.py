@@ -8,6 +8,7 @@ import numpy as np
 
 from features.face.mesh.mouth import LIPS
 from features.face.mesh.points import MOUTH_CORNERS, FacePoints
+from foundation.arrays import Floats
 
 LIDS = (((159, 145), (158, 153), (160, 144)), ((386, 374), (385, 380), (387, 373)))
 EYES = ((33, 133), (263, 362))
@@ -15,6 +16,9 @@ WIDTH = (0.545, 0.73)
 """Width of a mouth that does not smile and of one that does, in eye distances."""
 LIFT = (0.0, 0.058)
 """How far the corners then lie above the middle of the lips."""
+NEAR = (0.36, 0.18)
+"""How far the corners lie below the base of the nose in a mouth that bares its teeth, and in a broad smile."""
+NOSE_BASE = 2
 NARROW = (0.335, 0.25)
 """Height over width of the eyes' opening of a still face, and of one whose cheeks are raised."""
 MOUTH_SHARE = 0.9
@@ -23,16 +27,19 @@ MOUTH_SHARE = 0.9
 def smile_score(face: FacePoints) -> float:
     """0 (none) to 1 (a broad smile), about as much as the mouth has gone of the way between them.
 
-    Ekman and Friesen's action units 12 (corners drawn aside and up: the geometric mean of both, so that neither a wide
-    mouth that speaks nor an open one is a smile) and 6 (raised cheeks narrow the eyes; Ekman, Davidson and Friesen,
-    1990), which adds a tenth: a smile of the mouth alone still is one. Lengths are in space and in distances of the
-    eyes' outer corners, so that a turned head keeps its width. All borders were measured on drawn faces (a still and a
-    broad smile of two looks) and on `single_face.mp4`.
+    Ekman and Friesen's action units 12 (corners drawn aside and up, over the lips and towards the nose: the geometric
+    mean of the three) and 6 (raised cheeks narrow the eyes; Ekman, Davidson and Friesen, 1990), which adds a tenth: a
+    smile of the mouth alone still is one. A wide mouth that speaks is no smile by the lift, a narrow open one by its
+    width, and a shout or teeth bared in anger, whose lower lip sinks and leaves the corners above it, by their distance
+    to the nose. Lengths are in space and in distances of the eyes' outer corners, so that a turned head keeps its
+    width. `WIDTH` and `LIFT` were measured on drawn faces (a still and a broad smile of two looks) and on
+    `single_face.mp4`, `NEAR` was chosen on films of other people (docs/features.md).
     """
     across = face.apart(*MOUTH_CORNERS) / face.eye_distance
-    middle = face.points[list(LIPS)].mean(axis=0)
-    lift = float((face.points[list(MOUTH_CORNERS)].mean(axis=0) - middle) @ face.up()) / face.eye_distance
-    mouth = math.sqrt(_share(across, WIDTH) * _share(lift, LIFT))
+    corners = face.points[list(MOUTH_CORNERS)].mean(axis=0)
+    lift = _above(face, corners, face.points[list(LIPS)].mean(axis=0))
+    below_nose = -_above(face, corners, face.points[NOSE_BASE])
+    mouth = math.cbrt(_share(across, WIDTH) * _share(lift, LIFT) * _share(below_nose, NEAR))
     return MOUTH_SHARE * mouth + (1 - MOUTH_SHARE) * mouth * _share(lid_opening(face), NARROW)
 
 
@@ -43,6 +50,11 @@ def lid_opening(face: FacePoints) -> float:
         for lids, corners in zip(LIDS, EYES, strict=True)
     ]
     return float(np.mean(ratios))
+
+
+def _above(face: FacePoints, point: Floats, other: Floats) -> float:
+    """How much higher in the face ``point`` [3] lies than ``other`` [3], eye distances."""
+    return float((point - other) @ face.up()) / face.eye_distance
 
 
 def _share(value: float, borders: tuple[float, float]) -> float:
