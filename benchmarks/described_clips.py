@@ -78,7 +78,7 @@ def described(
     seen = list(pictures(folder, clip, FRAMES / window_s))
     session = conversation(clip, seen[-1][0] + window_s / FRAMES, window_s)
     _, measured = extract_session(session, folder, features)
-    rows = describe_session(session, measured, words).to_pylist()
+    rows = describe_session(session, measured, words, features.detector).to_pylist()
     # A listener's window is the `during` of the turn it lies in, a speaker's the `reply` to the turn before it.
     said = {row["turn"] + (row["window"] != DURING): row["text"] for row in rows}
     windows = []

@@ -49,6 +49,9 @@ UNTOLD = {"haar": frozenset({"gaze_on_screen"})}
 `haar` was never right where it called a gaze away."""
 ONLY_RELATIVE = {"yunet": frozenset({"smile"})}
 """Where a back-end is told against usual only: half of the smiles that `yunet` tells in those moments are none."""
+AT_LEAST = {"mesh": frozenset({"gaze_on_screen"}), "yunet": frozenset({"gaze_on_screen"})}
+"""Where a back-end misses much of what it tells and seldom tells it falsely, so that its share is a lower bound: of 14
+moments in which somebody in other films looks away `mesh` calls five so. That it was less than usual is never said."""
 
 
 def share_phrase(share: Share, observed: Observed, thresholds: DescriptorThresholds) -> str | None:
@@ -59,10 +62,14 @@ def share_phrase(share: Share, observed: Observed, thresholds: DescriptorThresho
     change = observed.remarkable_change(share.feature, thresholds.fraction_change, thresholds.above_sd)
     if share.absent:
         mean, change = 1.0 - mean, change and -change
+    at_least = share.feature in AT_LEAST.get(observed.detector or "", ())
+    if at_least and change is not None and change < 0:
+        change = None
     level = None
     if share.feature not in ONLY_RELATIVE.get(observed.detector or "", ()):
         level = _level(share, mean, observed.unknown_share(thresholds), thresholds)
     if level is not None:
+        level += " or more" if at_least and level == HALF else ""
         return f"{share.plain} {level}{observed.while_seen(share.feature, thresholds)}{beside_usual(change)}"
     return f"{share.plain}{beside_usual(change).lstrip(',')}" if change else None
 

@@ -40,15 +40,19 @@ class Poses:
     yaw: Floats
     pitch: Floats
 
-    def along(self, axis: Axis, span: Span) -> bool | None:
-        """Whether the head turned more along ``axis`` than across in ``span``; None where it hardly turned at all."""
+    def along(self, axis: Axis, span: Span, ratio: float) -> bool | None:
+        """Whether the head turned more along ``axis`` than across in ``span``; None where it hardly turned at all.
+
+        A shake has to turn ``ratio`` times as much as it tips: heads that laugh, shout or stress a word are tossed
+        aside and up at once, and few of them mean no (docs/features.md).
+        """
         inside = (self.times_s >= span[0]) & (self.times_s <= span[1]) & np.isfinite(self.yaw)
         if int(inside.sum()) < FEWEST_LOOKS:
             return None
         yaw, pitch = (float(np.sqrt(np.mean(np.diff(angles[inside]) ** 2))) for angles in (self.yaw, self.pitch))
         if max(yaw, pitch) < TURNED_DEG:
             return None
-        return pitch >= yaw if axis == "y" else yaw > pitch
+        return pitch >= yaw if axis == "y" else yaw > max(1.0, ratio) * pitch
 
 
 def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSettings) -> HeadEvents:
@@ -58,8 +62,9 @@ def posed_events(paths: Sequence[HeadPath], poses: Poses, settings: FeatureSetti
     many. Every swing goes ``SWING`` times ``nod_range``, as many as are needed ``FULL_SWING`` times, takes at most
     ``LONGEST_SWING_S``, and comes back (``COMES_BACK``). The swings are those of the followed face, because the points
     are found too rarely for a nod of 4 Hz and the networks' pitch moves with a mouth that speaks; which axis they
-    belong to, the pose tells: a head that nods on a body that sways moves aside, too. Where the head hardly turned
-    (``TURNED_DEG``), the path must go ``nod_axis_ratio`` times as far along as across.
+    belong to, the pose tells: a head that nods on a body that sways moves aside, too. A shake must turn
+    ``nod_axis_ratio`` times as much as it tips. Where the head hardly turned
+    (``TURNED_DEG``), the path must go as many times as far along as across.
     """
     return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
 
@@ -131,7 +136,7 @@ def _along(paths: Sequence[HeadPath], axis: Axis, poses: Poses, settings: Featur
             if full <= settings.nod_crossings:
                 continue
             inside = (path.times_s >= span[0]) & (path.times_s <= span[1])
-            told = poses.along(axis, span)
+            told = poses.along(axis, span, settings.nod_axis_ratio)
             enough = float(np.ptp(along[inside])) >= settings.nod_axis_ratio * float(np.ptp(across[inside]))
             events += [span] if (enough if told is None else told) else []
     return join(events)

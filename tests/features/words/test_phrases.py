@@ -90,6 +90,20 @@ def test_gaze_that_is_better_than_usual():
     assert _say(usual={"gaze_on_screen": Baseline(0.5, 0.2)}, gaze_on_screen=1.0) == "looks away less than usual"
 
 
+@pytest.mark.parametrize("detector", ["mesh", "yunet"])
+def test_a_back_end_that_misses_looks_away_tells_how_many_there_are_at_least(detector):
+    def say(usual: float, on_screen: float) -> str | None:
+        measures = {"gaze_on_screen": Measure(on_screen, 1.0)}
+        baseline = {"gaze_on_screen": Baseline(usual, 0.2)}
+        return in_words(Observed(measures, baseline, detector=detector), THRESHOLDS)
+
+    assert say(0.8, 0.5) == "looks away half the time or more, more than usual"
+    assert say(0.5, 0.5) == "looks away half the time or more, as usual"
+    assert say(0.2, 0.5) == "looks away half the time or more"  # less than usual, or just not seen to look away
+    assert say(0.8, 0.2) == "looks away most of the time, more than usual"
+    assert say(0.5, 1.0) == "as usual"
+
+
 def test_every_emotion_has_its_phrases():
     for emotion in EMOTIONS:
         look, usual = emotion.look, {emotion.feature: Baseline(0.3, 0.1)}

@@ -85,6 +85,14 @@ def test_the_pose_tells_the_axis_and_without_it_the_path():
     assert found(x / 3, y) == (1, 0)
 
 
+def test_a_head_that_is_tossed_aside_and_up_at_once_shakes_no():
+    x = waves(2.0, 3, 0.12)
+    assert found(x, turned=poses(yaw=6.0, pitch=4.5)) == (0, 0)
+    assert found(x, turned=poses(yaw=6.0, pitch=3.9)) == (0, 1)
+    assert found(x, turned=poses(yaw=6.0, pitch=4.5), nod_axis_ratio=0.0) == (0, 1)
+    assert found(y=x, turned=poses(yaw=4.5, pitch=6.0)) == (1, 0)  # a nod may sway
+
+
 @given(st.lists(st.floats(-1, 1), min_size=0, max_size=60), st.floats(0.05, 0.5))
 def test_turning_points_are_peaks_and_valleys_by_turns(values, smallest):
     turns = turning_points(np.array(values), smallest)
