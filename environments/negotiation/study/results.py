@@ -1,0 +1,119 @@
+"""What came of a study: every game that counts, with what was reached and what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from environments.core import ActError
+from environments.episode_log import LOG, LoggedEpisode, read_log
+from environments.negotiation.game import Negotiation
+from environments.negotiation.solver import solve
+from environments.negotiation.study.design import PRACTICE, StudyGame, games_of
+from environments.negotiation.study.kept import Sitting, sittings
+from environments.negotiation.study.settings import StudySettings
+from environments.negotiation.study.sitting import ALICE, PERSON, episode_name
+from environments.negotiation.study.survey import SURVEY
+from foundation.errors import InputError
+
+
+@dataclass(frozen=True)
+class StudiedGame:
+    """One game of one participant.
+
+    Parameters
+    ----------
+    participant, agent : str
+        Whose game it is, and who played Alice.
+    points : tuple of float, (2,)
+        Of Alice and of the person.
+    agreed : bool
+        Whether what both took adds up.
+    pareto : bool, optional
+        Whether nobody could have had more without the other having less; None without a deal.
+    acts : int
+        How many there were.
+    answers : mapping of str to int or str
+        By question of the survey; without those that are not answered yet.
+    """
+
+    participant: str
+    agent: str
+    points: tuple[float, float]
+    agreed: bool
+    pareto: bool | None
+    acts: int
+    answers: Mapping[str, int | str]
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """Everybody's games, and how many took part, declined, or have not come to the end."""
+
+    agents: tuple[str, ...]
+    games: tuple[StudiedGame, ...]
+    took_part: int
+    declined: int
+    unfinished: int
+
+
+def read_study_results(settings: StudySettings, folder: Path) -> StudyResults:
+    """What a study's folder holds; games of who did not agree there are none.
+
+    Raises
+    ------
+    InputError
+        A file is damaged, of another study, or holds a game that these rules do not allow.
+    """
+    everybody = [sitting for sitting in sittings(folder) if sitting.consented is not None]
+    for sitting in everybody:
+        if sitting.study != settings.digest:
+            raise InputError(f"{sitting.folder}: begun with another study file. Move it elsewhere, or give that file")
+    consenting = [sitting for sitting in everybody if sitting.consented]
+    games = [game for sitting in consenting for game in _games(settings, sitting)]
+    return StudyResults(
+        settings.agents,
+        tuple(games),
+        len(consenting),
+        len(everybody) - len(consenting),
+        sum(not sitting.ended for sitting in consenting),
+    )
+
+
+def _games(settings: StudySettings, sitting: Sitting) -> list[StudiedGame]:
+    log = read_log(sitting.folder / LOG)
+    found = []
+    for game in games_of(settings, sitting.participant):
+        if game.number == PRACTICE or game.number not in sitting.played:
+            continue
+        place = f"{sitting.folder / LOG}: {episode_name(game)}"
+        logged = log.get(episode_name(game))
+        if logged is None:
+            raise InputError(f"{place} is not there, and was played. Bring back the file")
+        try:
+            found.append(_studied(settings, sitting, game, logged))
+        except ActError as error:
+            raise InputError(f"{place}: {error}. Bring back the file") from None
+    return found
+
+
+def _studied(settings: StudySettings, sitting: Sitting, game: StudyGame, logged: LoggedEpisode) -> StudiedGame:
+    environment = Negotiation(game.context, settings.most_acts)
+    environment.replay(game.seed, logged.steps)
+    rules = environment.game
+    outcome = environment.outcome()
+    answers = {
+        question.name: sitting.answers[game.number, question.name]
+        for question in SURVEY
+        if (game.number, question.name) in sitting.answers
+    }
+    return StudiedGame(
+        sitting.participant,
+        game.agent,
+        (outcome[ALICE]["points"] or 0.0, outcome[PERSON]["points"] or 0.0),
+        rules.agreed,
+        solve(game.context).pareto(rules.taken[0]) if rules.agreed else None,
+        len(rules.acts),
+        answers,
+    )
