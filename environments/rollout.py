@@ -189,7 +189,9 @@ class Rollouts:
         if not self._beside:
             return [self.played_on(coalition) for coalition in coalitions]
         plays = [(coalition, seed) for coalition in coalitions for seed in self._seeds(coalition)]
-        ended = iter(self._done(lambda play: self._play_on(play[0], [play[1]]), plays, lambda play: len(play[0])))
+        ended = iter(
+            self._done(lambda play: self._play_on(play[0], [play[1]]), plays, lambda play: self._last(play[0]))
+        )
         endings = [[next(ended) for _ in range(self.rollouts)] for _ in coalitions]
         return [
             self._worth(coalition, [ending for one in of_one for ending in _raised(one)])
@@ -200,7 +202,7 @@ class Rollouts:
         """`as_it_stands` of each, (K, 1); raises as `all_played_on`."""
         if not self._beside:
             return [[self.as_it_stands(coalition)] for coalition in coalitions]
-        ended = self._done(self._stand, coalitions, len)
+        ended = self._done(self._stand, coalitions, self._last)
         return [[self._standing(c, _raised(ending))] for c, ending in zip(coalitions, ended, strict=True)]
 
     @property
@@ -210,7 +212,10 @@ class Rollouts:
     def _done(
         self, work: Callable[[_Given], _Result], given: Sequence[_Given], first: Callable[[_Given], float]
     ) -> list[_Result | UnitError]:
-        return side_by_side(work, given, self.at_once, first)  # The fewer acts are kept, the more are to be played.
+        return side_by_side(work, given, self.at_once, first)
+
+    def _last(self, coalition: frozenset[int]) -> float:
+        return len(coalition) - len(self.turns)  # The more acts are left out, the more are to be played.
 
     def _play_on(self, coalition: frozenset[int], seeds: Sequence[int]) -> Sequence[Ending]:
         endings = self.played.play_on(self.target, self._kept(coalition), seeds)

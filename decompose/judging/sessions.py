@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from decompose.judgement import Judgement
 from decompose.methods import Method, find_method
 from decompose.prompting.reply import LARGEST
 from decompose.settings import DecomposeSettings
+from environments.side_by_side import mapped
 from environments.simulator import Playable
 from foundation.errors import UnitError
 from llm_client.asker import Asker
@@ -88,8 +90,12 @@ def judge_session(
     declared = find_method(method)
     behaviour = descriptors if declared.uses_descriptors else features if declared.uses_features else None
     rows, sampled = [], []
-    for episode in session.episodes(rating_name):
-        for judgement in judge_episode(declared, episode, behaviour, settings, asker, played):
+    episodes = session.episodes(rating_name)
+    # Where plays wait for a server, all speakers are credited at once.
+    at_once = len(episodes) if getattr(played, "waits", False) else 1
+    judge = partial(judge_episode, declared, behaviour=behaviour, settings=settings, asker=asker, played=played)
+    for episode, judged in zip(episodes, mapped(judge, episodes, at_once), strict=True):
+        for judgement in judged:
             key = {**dict(zip(EPISODE_KEY, episode.key, strict=True)), "turn": judgement.turn, "method": method}
             sampled += [{**key, "sample": i, "value": value} for i, value in enumerate(judgement.samples)]
             rows.append(

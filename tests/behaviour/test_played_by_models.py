@@ -6,6 +6,7 @@ from functools import partial
 from itertools import combinations, permutations
 from zlib import crc32
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -303,3 +304,18 @@ def test_nothing_is_sent_without_consent(folder, apportion) -> None:
     done = apportion("decompose", config(folder, own), OPENAI_API_KEY="k")
     assert done.returncode == 2 and "send_to" in done.stderr, done.stderr
     assert apportion("decompose", config(folder, own.replace('"base"', '"random"'))).returncode == 0
+
+
+def test_sessions_that_no_environment_made_are_told_and_the_others_played_on(folder, apportion) -> None:
+    table = pq.read_table(folder / "play" / "sessions.parquet")
+    sources = table["source"].to_pylist()
+    made = table.set_column(table.schema.get_field_index("source"), "source", pa.array(["recorded", *sources[1:]]))
+    pq.write_table(made, folder / "play" / "sessions.parquet")
+    done = apportion("decompose", config(folder, text("savoir", "uniform")))
+    said = "no environment made it, so that 'savoir' has nothing to play on"
+    assert done.returncode == 1 and f"1 of 4 sessions ({table['session_id'][0]}): {said}" in done.stdout + done.stderr
+    ((session, cause),) = causes(folder).items()
+    assert session == table["session_id"][0].as_py() and said in cause
+    assert (
+        len({name for name, _ in rewards(folder)}) == 3 and len({name for name, _ in rewards(folder, "uniform")}) == 4
+    )

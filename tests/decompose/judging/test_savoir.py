@@ -14,6 +14,7 @@ from decompose.methods import METHODS, find_method
 from decompose.projection import apply_constants
 from decompose.settings import DecomposeSettings
 from environments.agents.agent import Scripted
+from environments.core import Act
 from environments.play import play
 from environments.reopened import Reopened
 from environments.simulator import Ending
@@ -289,3 +290,55 @@ def test_every_method_is_callable_as_registered() -> None:
         "savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
     }  # fmt: skip
     assert callable(savoir.savoir) and find_method("episode-score").resolve() is episode_score.judge
+
+
+@pytest.mark.parametrize("name", PLAYING)
+def test_an_environment_without_a_copy_of_itself_is_told(name) -> None:
+    class NoClone(Sotopia):
+        def clone(self):
+            raise NotImplementedError("clone")
+
+    game = NoClone(TASKS[0], Rules(most_acts=8))
+    with pytest.raises(UnitError, match=r"session s1: sotopia cannot be copied \(clone\(\): clone\), so that nothing"):
+        values(name, episode(2), Reopened("s1", game, (), {}))
+
+
+@pytest.mark.parametrize("name", [name for name in PLAYING if METHODS[name].plays_on])
+def test_a_partner_that_never_ends_is_told_with_its_session(name) -> None:
+    class Endless(Sotopia):
+        def acting(self):
+            return (self.agents[len(self.acts) % 2],)
+
+    game = Endless(TASKS[0], Rules(most_acts=8))
+    begun, talking = game.clone(), Scripted("talking", lambda view: Act("speak", "And so on."))
+    for _ in range(4):
+        game.do(Act("speak", "Hello."))
+    reopened = Reopened("s1", begun, tuple(game.steps), dict.fromkeys(game.agents, talking))
+    turns = tuple(Turn(i, move.agent, game.said(move)) for i, (move,) in enumerate(game.steps))
+    given = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
+    with pytest.raises(
+        UnitError, match="session s1: sotopia: not over after 10000 steps; the rules or the agents never"
+    ):
+        values(name, given, reopened)
+
+
+def test_one_history_of_122_that_cannot_be_scored_is_told_after_all_have_been_played() -> None:
+    class Paid(Game):
+        waits = True
+
+        def __init__(self, worth):
+            super().__init__(worth)
+            self.played = []
+
+        def play_on(self, target, kept, seeds):
+            self.played.append(kept)
+            return super().play_on(target, kept, seeds)
+
+    game = Paid(lambda kept: {"GOAL": None if len(kept) == 9 and 3 not in kept else float(len(kept))})
+    with pytest.raises(
+        UnitError, match=r"session s1: ann's turns \[0, 1, 2, 4, 5, 6, 7, 8, 9\] alone: GOAL is not known"
+    ):
+        values("savoir", episode(10), game)
+    assert len(game.played) == 2 * 122
+    whole = Paid(lambda kept: float(len(kept)))
+    assert judged("savoir", episode(10), whole) == judged("savoir", episode(10), Game(whole.worth))
