@@ -35,8 +35,8 @@ from corpus.rows import NewCorpus
 from environments.acts import Move
 from environments.episode_log import read_log
 from environments.sotopia.game import Sotopia
-from environments.sotopia.judging.episode import act_of
 from environments.sotopia.judging.judging import JudgingChoice, judge_corpus
+from environments.sotopia.observation import act_of
 from environments.sotopia.simulation import LOG, SimulationChoice, plans_of, simulate_sotopia
 from llm_client.chosen import ChosenModel
 

@@ -39,6 +39,27 @@ class View:
         return self._environment.facts(self.agent)
 
     @property
+    def known(self) -> tuple[tuple[bool, str, str], ...]:
+        """What it knew before the first step: (whether it alone, kind, words)."""
+        rows = self._environment.backgrounds()
+        return tuple((name is not None, kind, text) for name, kind, text in rows if name in (None, self.agent))
+
+    @property
+    def heard(self) -> tuple[tuple[int, str], ...]:
+        """What was said so far, as the corpus has it: (seat of the speaker, words); no names, which may be hidden."""
+        seats = {name: seat for seat, name in enumerate(self._environment.agents)}
+        return tuple((seats[name], text) for name, text in self._environment.utterances(self._environment.steps))
+
+    @property
+    def seat(self) -> int:
+        """The agent's own place in the order of the seats, from 0."""
+        return self._environment.agents.index(self.agent)
+
+    def meant(self, text: str) -> Act:
+        """The act that words are (`Environment.meant`)."""
+        return self._environment.meant(self.agent, text)
+
+    @property
     def legal(self) -> tuple[str, ...]:
         """Kinds of acts that are allowed."""
         return self._environment.legal(self.agent)
@@ -190,6 +211,17 @@ class Environment(ABC):
     def said(self, move: Move) -> str | None:
         """The utterance that a move is in the corpus; None: it is none (an act that nobody hears)."""
         return move.act.text or None
+
+    def utterances(self, steps: Iterable[Step]) -> list[tuple[str, str]]:
+        """The utterances of an episode in their order, each with its speaker; acts that nobody hears are none."""
+        return [(move.agent, text) for moves in steps for move in moves if (text := self.said(move)) is not None]
+
+    def meant(self, agent: str, text: str) -> Act:
+        """The act that an utterance of `said` is: how somebody acts who only speaks. It may be one that is not allowed.
+
+        Words without a kind of their own are an act of the first kind that is allowed.
+        """
+        return Act(next(iter(self.legal(agent)), ""), text)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """What was known before the first step: (agent, None for what all know; kind; text), as the corpus' table."""

@@ -50,7 +50,7 @@ def to_corpus(simulated: Simulated, *, judge: str = RULES, language: str | None 
 
 def heard_in(environment: Environment, steps: Iterable[Step]) -> list[tuple[str, str]]:
     """The utterances of an episode in their order, each with its speaker; acts that nobody hears are none."""
-    return [(move.agent, text) for moves in steps for move in moves if (text := environment.said(move)) is not None]
+    return environment.utterances(steps)
 
 
 def source_of(played: Played, judge: str) -> str:

@@ -23,6 +23,8 @@ READ_BY: dict[str, tuple[Algorithm, ...]] = {
     "reward_at": ("ppo", "grpo"),
     "alarms": _SAMPLING,
     "epochs": ("sft",),
+    "environment": ("grpo",),
+    "environment_settings": ("grpo",),
     "group": ("grpo", "rloo"),
     "generation": ("grpo", "rloo"),
     **dict.fromkeys(

@@ -36,8 +36,9 @@ from rlhf.policy.window_file import write_window
 from rlhf.policy.writing import write_policy
 from rlhf.ppo.checkpoints import Checkpoints
 from rlhf.ppo.ppo import PPO
-from rlhf.sampling.before_after import compare_replies
+from rlhf.sampling.before_after import compare_episodes, compare_replies
 from rlhf.sampling.partner import Partner
+from rlhf.sampling.policy_agent import PolicyAgent
 from rlhf.settings import AlignSettings
 from rlhf.training.checkpoint_folders import StepFolders
 from rlhf.training.isolation import own_randomness, quiet_transformers
@@ -77,16 +78,19 @@ def align_here(
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
         policy = _policy(learned_from, run)
         answered = learned_from if settings.algorithm == "sft" else (job.prompts or parts["policy"])
-        contexts = _contexts(answered, policy, reward.history, settings, last_alone=answered is job.prompts)
-        if not contexts.contexts:
-            raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
-        unseen = _contexts(parts["test"], policy, reward.history, settings)
-        shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
-        run = replace(run, settings=in_steps(settings, contexts.contexts, answered))
         base_weights = policy.model.num_parameters()
-        with _partner(job, answered, reward.history) as partner:
+        with _other_side(job, policy, answered, reward.history) as (contexts, partner):
+            if not contexts.contexts:
+                raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
+            run = replace(run, settings=in_steps(settings, contexts.contexts, answered))
             model = _train(policy, contexts.contexts, reward, partner, learned_from, run)
-        samples = compare_replies(policy, model, shown, reward, settings)
+            if settings.environment is not None and partner is not None:
+                shown = choose_contexts(contexts.contexts, settings.samples)
+                samples = compare_episodes(policy, model, shown, partner, reward, settings)
+            else:
+                unseen = _contexts(parts["test"], policy, reward.history, settings)
+                shown = choose_contexts(unseen.contexts or contexts.contexts, settings.samples)
+                samples = compare_replies(policy, model, shown, reward, settings)
         facts = PolicyFacts(
             base=policy.name,
             base_weights=base_weights,
@@ -167,6 +171,24 @@ def _answered(job: Job) -> str:
     if job.prompts:
         return "prompts. Give prompts that say something"
     return "episodes of the split 'policy'. Give that split more sessions"
+
+
+@contextmanager
+def _other_side(
+    job: Job, policy: Policy, answered: Sequence[Episode], history: HistoryText
+) -> Iterator[tuple[ContextSet, Partner | None]]:
+    """What is answered, and the other side of it: of a corpus, or of an environment that is played."""
+    settings, environment = job.settings, job.settings.environment_by
+    if environment is None:
+        last_alone = answered is job.prompts
+        contexts = _contexts(answered, policy, history, settings, last_alone)
+        with _partner(job, answered, history) as partner:
+            yield contexts, partner
+        return
+    with environment.make(job, environment.checked(settings.environment_settings), history) as (starts, stage):
+        speaker = PolicyAgent(policy.name, policy, policy.model, settings.window)
+        unopened = [DialogueContext(start.name, 0, (), (), "") for start in starts]
+        yield ContextSet(tuple(stage.begin(unopened, speaker))), stage
 
 
 @contextmanager

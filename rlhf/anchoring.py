@@ -10,9 +10,12 @@ from llm_client.prompts.prompt_file import is_path
 from rlhf.policy.loading import is_folder_name
 from rlhf.settings import AlignSettings
 
+ANOTHER = "policy@"
+"""Before the folder of the policy that has the other seat in an environment."""
+
 
 def found_from(align: AlignSettings, base: Path) -> AlignSettings:
-    """A copy whose prompts, and whose partner where it is a folder or asks by a file, are found from ``base``."""
+    """A copy whose prompts, tasks, and partner where it is a folder or asks by a file, are found from ``base``."""
     changes: dict[str, Any] = {}
     if align.prompts is not None:
         changes["prompts"] = Path(_from(base, str(align.prompts)))
@@ -22,14 +25,28 @@ def found_from(align: AlignSettings, base: Path) -> AlignSettings:
             given[name] = _from(base, given[name])
     if given != align.partner_settings:
         changes["partner_settings"] = given
+    played = dict(align.environment_settings)
+    if isinstance(played.get("tasks"), str):
+        played["tasks"] = _from(base, played["tasks"])
+    other, folder = str(played.get("other", "")), str(played.get("other", "")).removeprefix(ANOTHER)
+    if other.startswith(ANOTHER) and is_folder_name(folder):
+        played["other"] = f"{ANOTHER}{_from(base, folder)}"
+    if played != align.environment_settings:
+        changes["environment_settings"] = played
     return align.model_copy(update=changes) if changes else align
 
 
 def consented(align: AlignSettings, host: str | None) -> AlignSettings:
     """A copy whose partner may send text to ``host``, where it asks a language model and nothing else is said."""
-    if host is None or not align.partner_by.asks or align.partner_settings.get("send_to") is not None:
+    if host is None:
         return align
-    return align.model_copy(update={"partner_settings": {**align.partner_settings, "send_to": host}})
+    changes: dict[str, Any] = {}
+    if align.partner_by.asks and align.partner_settings.get("send_to") is None:
+        changes["partner_settings"] = {**align.partner_settings, "send_to": host}
+    asked = align.environment_settings.get("llm")
+    if isinstance(asked, dict) and asked.get("send_to") is None:
+        changes["environment_settings"] = {**align.environment_settings, "llm": {**asked, "send_to": host}}
+    return align.model_copy(update=changes) if changes else align
 
 
 def shown(align: AlignSettings) -> dict[str, Any]:
@@ -43,6 +60,14 @@ def shown(align: AlignSettings) -> dict[str, Any]:
             given[name] = Path(given[name]).name
     if given != align.partner_settings:
         changes["partner_settings"] = given
+    played = dict(align.environment_settings)
+    if Path(str(played.get("tasks", ""))).is_absolute():
+        played["tasks"] = Path(played["tasks"]).name
+    other = str(played.get("other", ""))
+    if other.startswith(ANOTHER) and Path(other.removeprefix(ANOTHER)).is_absolute():
+        played["other"] = f"{ANOTHER}{Path(other).name}"
+    if played != align.environment_settings:
+        changes["environment_settings"] = played
     return changes
 
 

@@ -1,4 +1,4 @@
-"""What an alignment chooses by name: the reward of its replies, and the other side of its dialogues."""
+"""What an alignment chooses by name: the reward of its replies, the other side of its dialogues, what is played."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from foundation.settings import Settings, problems
 
 @dataclass(frozen=True)
 class Named:
-    """A reward or a partner as it is declared.
+    """A reward, a partner or an environment as it is declared.
 
     ``load`` names the function that makes it as ``module:attribute``: a reward is made by ``make(job, settings)`` and
     is a `rlhf.training.reward.SessionReward`, a partner by ``make(job, settings, episodes, history)`` and is a
-    `rlhf.sampling.partner.Partner`. ``settings`` is the class of what ``make`` gets as ``settings``, a
-    `foundation.settings.Settings` as ``module:Class``; None where it takes none. ``asks`` says that it asks a language
-    model, whose settings its own are (`llm_client.settings.LLMSettings`). ``live`` says that a partner answers what the
-    policy says. ``version`` goes up when the code answers or scores otherwise for the same settings.
+    `rlhf.sampling.partner.Partner`. What is played is lent by ``make(job, settings, history)``, a context manager that
+    gives `rlhf.sampling.environment_partner.Start` objects and their `EnvironmentPartner`. ``settings`` is the class of
+    what ``make`` gets as ``settings``, a `foundation.settings.Settings` as ``module:Class``; None where it takes none.
+    ``asks`` says that it asks a language model, whose settings its own are (`llm_client.settings.LLMSettings`).
+    ``live`` says that a partner answers what the policy says. ``version`` goes up when the code answers or scores
+    otherwise for the same settings.
 
     >>> Named("kind", "How kind a reply is", "my_package.rewards:make").identity({})
     {'name': 'kind', 'version': 1}
@@ -117,6 +119,13 @@ POLICY = Named(
     settings="rlhf.sampling.policy_partner:PolicyPartnerSettings",
 )
 
+SOTOPIA = Named(
+    "sotopia",
+    "Social episodes, played live",
+    "rlhf.sampling.sotopia_starts:of_job",
+    settings="rlhf.sampling.sotopia_starts:SotopiaStarts",
+)
+
 
 def _registry(what: str, group: str, *ours: str) -> Registry:
     return Registry(
@@ -136,3 +145,4 @@ PARTNERS = _registry(
     "language-model=LANGUAGE_MODEL",
     "policy=POLICY",
 )
+ENVIRONMENTS = _registry("environment", "apportion.environments", "sotopia=SOTOPIA")

@@ -109,7 +109,7 @@ def _check_turns(policy: Policy, settings: AlignSettings) -> None:
     from rlhf.policy.contexts import Said
     from rlhf.sampling.several_turns import interjection
 
-    if settings.reply_turns > 1:
+    if settings.response_turns > 1:
         interjection(policy, "c")
     if settings.algorithm == "sft":
         answer_tokens(policy, (Said("user", "a"),), Said("assistant", "b"))

@@ -66,6 +66,7 @@ PRESETS: Mapping[str, Preset] = {
     "savoir": {
         **_SAVOIR,
         "algorithm": Published("grpo", "section 4 and appendix D: GRPO (Shao et al., 2024)"),
+        "environment": Published("sotopia", "section 4: online, on SOTOPIA"),
         "batch": Published(64, f"{_D}: 64 rollout episodes an iteration"),
         "minibatch": Published(8, f"{_D}: 8 episodes an update"),
         "micro_batch": Published(1, "not in the paper: a matter of memory alone"),

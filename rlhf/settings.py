@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,7 +13,7 @@ from foundation.errors import InputError
 from foundation.presets import Preset, PresetSettings
 from rlhf.alarm_settings import AlarmSettings
 from rlhf.algorithms import READ_BY, Algorithm
-from rlhf.named import PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
+from rlhf.named import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Named
 from rlhf.policy_settings import (
     ContextTurns,
     Device,
@@ -30,7 +31,10 @@ from rlhf.presets import PAPER_KL, PAPER_LR, PRESETS
 TINY_LR = 3e-3
 TINY_KL = 0.3
 
-CHOSEN = ("reward", "reward_settings", "partner", "partner_settings", "prompts", "epochs", "warmup")
+CHOSEN = (
+    *("reward", "reward_settings", "partner", "partner_settings", "prompts"),
+    *("environment", "environment_settings", "epochs", "warmup"),
+)
 """What enters the key by what it is, and only where it is not what it always was."""
 
 
@@ -179,6 +183,15 @@ class AlignSettings(PresetSettings):
     partner_settings: dict[str, Any] = Field(
         default={}, description="settings of that partner, as a table: docs/align.md names the keys"
     )
+    environment: str | None = Field(
+        default=None,
+        min_length=1,
+        description="grpo: dialogues are played live in this environment (sotopia), in place of the policy split's "
+        "contexts, until its rules end them; a group is episodes of one task and seat",
+    )
+    environment_settings: dict[str, Any] = Field(
+        default={}, description="settings of that environment, as a table: docs/align.md names the keys"
+    )
     reward_at: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
     )
@@ -224,6 +237,8 @@ class AlignSettings(PresetSettings):
         try:
             self.reward_by.checked(self.reward_settings)
             self.partner_by.checked(self.partner_settings)
+            if self.environment_by is not None:
+                self.environment_by.checked(self.environment_settings)
         except InputError as error:
             raise ValueError(str(error)) from None
         if self.reward != REWARD_MODEL and (self.reward_model is not None or self.reward_method is not None):
@@ -232,6 +247,22 @@ class AlignSettings(PresetSettings):
             raise ValueError(f"partner = {self.partner!r} answers between turns, reply_turns is 1; raise that")
         if self.prompts is not None and self.reply_turns > 1 and not self.partner_by.live:
             raise ValueError(f"partner = {self.partner!r} has recorded nothing after prompts; choose another one")
+        return self
+
+    @model_validator(mode="after")
+    def _plays(self) -> AlignSettings:
+        if self.environment is None:
+            if self.environment_settings:
+                raise ValueError("environment_settings are given, and no environment; name one, or take them out")
+            return self
+        if self.algorithm != "grpo":
+            raise ValueError(f"environment = {self.environment!r} is for grpo, not for {self.algorithm}; take it out")
+        for name in ("reply_turns", "partner", "prompts", "generation"):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(
+                    f"{name} and environment = {self.environment!r}: the environment says what is answered, how often "
+                    f"and by whom; take out {name}"
+                )
         return self
 
     @model_validator(mode="after")
@@ -289,6 +320,17 @@ class AlignSettings(PresetSettings):
         return named
 
     @property
+    def environment_by(self) -> Named | None:
+        """What is played live, if anything is; raises InputError where it cannot be found."""
+        named: Named | None = None if self.environment is None else ENVIRONMENTS.find(self.environment)
+        return named
+
+    @property
+    def response_turns(self) -> int:
+        """Most turns of a response: ``reply_turns``, and in an environment as many as its rules allow."""
+        return self.reply_turns if self.environment is None else sys.maxsize
+
+    @property
     def chosen(self) -> dict[str, Any]:
         """What of `CHOSEN` is not as always, by what it is, for a key or a card."""
         chosen: dict[str, Any] = {}
@@ -298,6 +340,8 @@ class AlignSettings(PresetSettings):
             chosen["partner"] = self.partner_by.identity(self.partner_settings)
         if self.prompts is not None:
             chosen["prompts"] = self.prompts.name
+        if self.environment_by is not None:
+            chosen["environment"] = self.environment_by.identity(self.environment_settings)
         return {**chosen, **{name: value for name in ("epochs", "warmup") if (value := getattr(self, name))}}
 
     @property

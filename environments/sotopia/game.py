@@ -9,7 +9,7 @@ from typing import ClassVar
 from corpus.sotopia_eval import RANGES
 from environments.core import Act, ActError, Environment, Move, Step
 from environments.sotopia.characters import field_words
-from environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, done, in_words, part_of
+from environments.sotopia.observation import KINDS, LEAVE, NONE, SPEAK, Part, act_of, done, in_words, part_of
 from environments.sotopia.rules_judge import judge_by_rules
 from environments.sotopia.tasks import Task
 from environments.sotopia.terms import SeatAct
@@ -105,6 +105,13 @@ class Sotopia(Environment):
         if move.act.kind == SPEAK:
             return f"[{SPEAK}] {move.act.text}" if move.act.text.lower().startswith(_BEGINNINGS) else move.act.text
         return f"[{move.act.kind}] {move.act.text or done(move.act)}"
+
+    def meant(self, agent: str, text: str) -> Act:
+        """Speech, unless a kind of act stands before the words (`[physical action] offer: 85`); no words: silence."""
+        kind, words = act_of(text)
+        if kind == LEAVE:
+            return Act(LEAVE)
+        return Act(NONE) if kind == NONE or not words.strip() else Act(kind, words)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The scenario for all; goal and profile for each agent alone, and what of the scenario is only for it."""

@@ -6,6 +6,7 @@ instruction. Others are called by their names only where these are known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from llm_client.prompts.data import data_json
 SPEAK, NON_VERBAL, NONE, LEAVE = "speak", "non-verbal communication", "none", "leave"
 KINDS = (SPEAK, NON_VERBAL, PHYSICAL, NONE, LEAVE)
 """The five acts of section 2.2 and C.1."""
+_KIND = re.compile(rf"\[({'|'.join(map(re.escape, KINDS))})\] ?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -110,3 +112,13 @@ def done(act: Act) -> str:
     if act.kind == LEAVE:
         return "left the conversation"
     return f"[{act.kind}] {data_json(act.text)}"
+
+
+def act_of(text: str) -> tuple[str, str]:
+    """The kind of act that an utterance is, and its words: every act but speech has its kind before it.
+
+    >>> act_of("[physical action] waves"), act_of("[sic] Hello")
+    (('physical action', 'waves'), ('speak', '[sic] Hello'))
+    """
+    kind = _KIND.match(text)
+    return (kind[1].lower(), text[kind.end() :]) if kind else (SPEAK, text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from llm_client.cost.most import MostAsked
 from llm_client.cost.prices import find_price
@@ -13,16 +14,35 @@ from llm_client.kept.lookup import kept_replies
 from llm_client.preview import Preview
 from llm_client.request import ChatRequest
 from pipeline.stages.align import align_episodes
-from pipeline.stages.chosen import asking_partner
+from pipeline.stages.chosen import asking_other, asking_partner
 from rlhf.policy.prompts import read_prompts
 
 if TYPE_CHECKING:
+    from llm_client.settings import LLMSettings
     from pipeline.engine.engine import Engine
-    from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
 
 MEASURED = 200
 """Dialogues, at most, whose first request is measured; the rest are taken to be as long."""
-CALLED = "align.partner_settings"
+CALLED, OTHER_CALLED = "align.partner_settings", "align.environment_settings.llm"
+SAID = (
+    "the partner of align is asked while the policy trains: in place of what the policy will say stands what was said "
+    "in the session"
+)
+PLAYED = (
+    "the other side of align is asked while the policy trains: where the policy begins, nothing stands in the place of "
+    "what it will say"
+)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The model of the other side: its first requests, how often it speaks in a dialogue at most, what it is called."""
+
+    settings: LLMSettings
+    first: list[ChatRequest]
+    between: int
+    called: str
+    note: str
 
 
 def price_partner(engine: Engine, stages: Collection[str]) -> MostAsked | None:
@@ -40,9 +60,8 @@ def price_partner(engine: Engine, stages: Collection[str]) -> MostAsked | None:
         return None
     from rlhf.sampling.language_model_partner import TOKENS_AN_ANSWER
 
-    settings, requests = asked
+    settings, requests, between = asked.settings, asked.first, asked.between
     align = engine.config.align
-    between = align.reply_turns - 1
     count = align.steps * align.batch * between
     measured = requests[:: max(1, len(requests) // MEASURED)]
     first = sum(map(estimated_input_tokens, measured)) / max(1, len(measured))
@@ -50,7 +69,7 @@ def price_partner(engine: Engine, stages: Collection[str]) -> MostAsked | None:
     # Each further turn of the partner reads one more reply and one more answer.
     grown = (between - 1) / 2 * (align.max_new_tokens + answer)
     input_tokens, output_tokens = round(count * (first + grown)), count * answer
-    with prefixed(CALLED):
+    with prefixed(asked.called):
         price = find_price(settings.model, engine.config.run.prices)
     usd = None if price is None else price.usd(input_tokens, output_tokens)
     return MostAsked(settings.model, count, input_tokens, output_tokens, usd, settings.provider == "recorded")
@@ -72,31 +91,28 @@ def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Prev
     asked = _first_requests(engine, stages)
     if asked is None:
         return None
-    settings, requests = asked
+    settings, requests = asked.settings, asked.first
     config = engine.config
-    with prefixed(CALLED), kept_replies(settings, config.llm_cache, config.run.recorded) as kept:
+    with prefixed(asked.called), kept_replies(settings, config.llm_cache, config.run.recorded) as kept:
         waiting = [request for request in requests if kept(request) is None]
     return Preview(
         settings,
         tuple(waiting[:count]),
         len(waiting),
-        consent=f"--send-to {settings.consent_host or settings.host} or {CALLED}.send_to",
+        consent=f"--send-to {settings.consent_host or settings.host} or {asked.called}.send_to",
         asked_for="--preview",
-        notes=(
-            "the partner of align is asked while the policy trains: in place of what the policy will say stands what "
-            "was said in the session",
-        ),
+        notes=(asked.note,),
     )
 
 
-def _first_requests(
-    engine: Engine, stages: Collection[str]
-) -> tuple[LanguageModelPartnerSettings, list[ChatRequest]] | None:
-    settings = asking_partner(engine.config)
-    if settings is None or "align" not in stages or "align" in engine.plan.left_out:
+def _first_requests(engine: Engine, stages: Collection[str]) -> _Asked | None:
+    settings, played = asking_partner(engine.config), asking_other(engine.config)
+    if (settings is None and played is None) or "align" not in stages or "align" in engine.plan.left_out:
         return None
     if all(engine.artifact("align", unit) is not None for unit in engine.plan.units["align"]):
         return None
+    if settings is None:
+        return _in_environment(engine)
     from rlhf.sampling.language_model_partner import request_of
     from rlhf.sampling.live_partner import first_dialogues
 
@@ -105,4 +121,14 @@ def _first_requests(
         episodes = read_prompts(config.align.prompts)
     else:
         episodes = align_episodes(tuple(engine.sessions.values()), config, config.rating)
-    return settings, [request_of(dialogue, settings) for dialogue in first_dialogues(episodes)]
+    first = [request_of(dialogue, settings) for dialogue in first_dialogues(episodes)]
+    return _Asked(settings, first, config.align.reply_turns - 1, CALLED, SAID)
+
+
+def _in_environment(engine: Engine) -> _Asked | None:
+    """The same of who has the other seat of what is played."""
+    align, settings = engine.config.align, asking_other(engine.config)
+    if align.environment_by is None or settings is None:
+        return None
+    played: Any = align.environment_by.checked(align.environment_settings)
+    return _Asked(settings, played.first_requests(), played.most_requests, OTHER_CALLED, PLAYED)

@@ -9,7 +9,7 @@ from decompose.methods import METHODS
 from llm_client.kept.cache import ReplyCache
 from llm_client.usage import Usage, budget_text, usd_text
 from pipeline.config import Config
-from pipeline.stages.chosen import asking_partner
+from pipeline.stages.chosen import asking_other, asking_partner
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def spending_since(config: Config, mark: int) -> Spending | None:
 
 def _asked_models(config: Config) -> str:
     """The names of the models that a run asks: the methods', and the partner's where `align` has one that asks."""
-    partner = asking_partner(config)
+    partner = asking_partner(config) or asking_other(config)
     asking = partner is None or any(METHODS[name].asks for name in config.decompose.methods)
     models = [config.decompose.llm.model] if asking else []
     return " and ".join(dict.fromkeys([*models, *([partner.model] if partner else [])]))

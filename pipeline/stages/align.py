@@ -106,7 +106,13 @@ def _is_aligned(config: Config, unit: Unit, session: Session | None) -> bool:
 def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | None:
     if not config.align.enabled:
         return "align.enabled = false"
-    if config.split.policy > 0 or config.align.algorithm == "sft" or config.align.prompts is not None:
+    align = config.align
+    if (
+        config.split.policy > 0
+        or align.algorithm == "sft"
+        or align.prompts is not None
+        or align.environment is not None
+    ):
         return None
     if all(session.episodes(config.rating) for session in sessions.values()):
         return "split.policy = 0, and every session has a score: no dialogue is left for the policy to answer in"

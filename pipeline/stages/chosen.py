@@ -15,8 +15,12 @@ from rlhf.policy.opening import check_policy
 from rlhf.policy.prompts import read_prompts
 
 if TYPE_CHECKING:
+    from llm_client.settings import LLMSettings
     from rlhf.sampling.language_model_partner import LanguageModelPartnerSettings
     from rlhf.training.job import Asking
+
+PARTNER, OTHER = "partner_settings", "environment_settings.llm"
+"""What the settings of the two that can be asked are called in errors."""
 
 
 def asking_of(config: Config) -> Asking:
@@ -38,12 +42,21 @@ def asking_partner(config: Config) -> LanguageModelPartnerSettings | None:
     return settings if isinstance(settings, LanguageModelPartnerSettings) else None
 
 
+def asking_other(config: Config) -> LLMSettings | None:
+    """The model that has the other seat in the environment of `align`; None where none is asked."""
+    named = config.align.environment_by
+    if not config.align.enabled or named is None:
+        return None
+    asked = getattr(named.checked(config.align.environment_settings), "asked", None)
+    return None if asked is None else asked.settings
+
+
 def chosen_identity(config: Config) -> Mapping[str, Any]:
     """Reward, partner and prompts for the key; nothing where they are what they always were."""
     chosen = dict(config.align.chosen)
     if config.align.prompts is not None:
         chosen["prompts"] = remembered_digest(config.align.prompts)
-    partner = asking_partner(config)
+    partner = asking_partner(config) or asking_other(config)
     if partner is not None and partner.provider == "recorded" and config.run.recorded is not None:
         chosen["recorded"] = remembered_digest(config.run.recorded)
     return {"chosen": chosen} if chosen else {}
@@ -57,13 +70,15 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
             read_prompts(config.align.prompts)
         if config.align.reply_turns > 1 and config.align.partner == POLICY.name:
             _check_partner_policy(config)
-        partner = asking_partner(config)
+        _check_environment(config)
+        partner = asking_partner(config) or asking_other(config)
         if partner is None or before.finished():
             return
-        from rlhf.sampling.language_model_partner import asker_of
+        from rlhf.sampling.sotopia_starts import asker_of
 
+        called = PARTNER if asking_partner(config) is not None else OTHER
         try:
-            asker_of(partner, asking_of(config)).check(looks_only=True)
+            asker_of(partner, asking_of(config), called).check(looks_only=True)
         except InputError as error:
             if before.sends:
                 raise
@@ -71,6 +86,17 @@ def check_chosen(before: BeforeRun) -> Iterator[str]:
         else:
             if partner.provider == "openai" and partner.consent_host is not None:
                 yield f"while the policy trains, its dialogues go to {who_reads(partner)}"
+
+
+def _check_environment(config: Config) -> None:
+    """Raise InputError where there is nothing to play, or nobody to play with."""
+    named = config.align.environment_by
+    if named is None:
+        return
+    settings: Any = named.checked(config.align.environment_settings)
+    check = getattr(settings, "check", None)
+    if check is not None:
+        check()
 
 
 def _check_partner_policy(config: Config) -> None:

@@ -61,6 +61,8 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     source = "sessions outside the `test` split" if algorithm == "sft" else "sessions of the `policy` split"
     if settings.prompts is not None and algorithm != "sft":
         source = f"prompts of `{settings.prompts.name}`"
+    if settings.environment is not None:
+        source = f"seats in episodes of `{settings.environment}`, played live"
     rows = "\n".join(_row(title, metric, facts) for metric, title in ROWS.items() if metric in facts.first)
     return f"""---
 base_model: {json.dumps(base)}

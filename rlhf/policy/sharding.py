@@ -99,10 +99,10 @@ def check_sharding(settings: AlignSettings, processes: int) -> None:
     """Raise InputError for settings with which one of so many processes would wait for another for ever."""
     if settings.policy == "tiny":
         raise InputError("accelerate: 'tiny' is too small to be dealt out. Set accelerate = 'data_parallel'.")
-    if settings.reply_turns > 1:
+    if settings.response_turns > 1:
         raise InputError(
             "reply_turns: responses of several turns end at different times, which processes that share weights "
-            "cannot wait for. Set accelerate = 'data_parallel', or reply_turns = 1."
+            "cannot wait for. Set accelerate = 'data_parallel', or reply_turns = 1 without an environment."
         )
     uneven = settings.batch % settings.minibatch or settings.minibatch % processes
     # The settings see to it for the others, whose processes take equal parts in any case.

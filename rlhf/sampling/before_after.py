@@ -10,7 +10,9 @@ from peft import PeftModel
 
 from rlhf.policy.contexts import DialogueContext, Said
 from rlhf.policy.loading import Policy
-from rlhf.sampling.rollout import sample_replies
+from rlhf.sampling.partner import Partner
+from rlhf.sampling.rollout import Rollout, sample_replies
+from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.training.reward import Reward
 
@@ -43,6 +45,43 @@ def compare_replies(
     after, reward_after = _answers(policy, model, contexts, reward, settings)
     shown = ["\n".join(f"{_whose(message)}: {message.text}" for message in context.messages) for context in contexts]
     return pa.table([shown, before, after, reward_before, reward_after], schema=SAMPLES)
+
+
+def compare_episodes(
+    policy: Policy,
+    model: PeftModel,
+    contexts: Sequence[DialogueContext],
+    partner: Partner,
+    reward: Reward,
+    settings: AlignSettings,
+) -> pa.Table:
+    """As `compare_replies`, of whole dialogues in an environment, the most likely words each time.
+
+    ``before`` and ``after`` hold what the policy said, a line a turn; the rewards are the means over these turns.
+    """
+    if not contexts:
+        return SAMPLES.empty_table()
+    with model.disable_adapter():
+        before = sample_dialogues(policy, model, contexts, partner, settings, greedy=True)
+    after = sample_dialogues(policy, model, contexts, partner, settings, greedy=True)
+    shown = ["\n".join(f"{_whose(message)}: {message.text}" for message in context.messages) for context in contexts]
+    rows = [_spoken(rollout, contexts, reward) for rollout in (before, after)]
+    columns = [shown, *(texts for texts, _ in rows), *(means for _, means in rows)]
+    return pa.table(columns, schema=SAMPLES)
+
+
+def _spoken(
+    rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward
+) -> tuple[list[str], list[float | None]]:
+    rows = rollout.turn_ends[:, 0].tolist()
+    scores = reward([contexts[row] for row in rows], rollout.histories, rollout.texts)
+    said: list[list[str]] = [[] for _ in contexts]
+    scored: list[list[float]] = [[] for _ in contexts]
+    for row, text, score in zip(rows, rollout.texts, scores, strict=True):
+        said[row].append(text)
+        scored[row].append(score)
+    means = [sum(each) / len(each) for each in scored]
+    return ["\n".join(texts) for texts in said], [mean if isfinite(mean) else None for mean in means]
 
 
 def _whose(message: Said) -> str:

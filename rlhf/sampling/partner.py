@@ -12,6 +12,7 @@ from rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns, spok
 
 if TYPE_CHECKING:
     from foundation.settings import Settings
+    from rlhf.sampling.policy_agent import PolicyAgent
     from rlhf.training.job import Job
 
 Heard = tuple[DialogueContext, Sequence[str]]
@@ -43,6 +44,23 @@ class BatchPartner(Protocol):
 
     def answer_all(self, heard: Sequence[Heard]) -> list[str | None]:
         """What is said in each dialogue (B of them), as `Partner.answer` says it."""
+        ...
+
+
+@runtime_checkable
+class Stage(Protocol):
+    """A partner that plays an environment: it opens dialogues, reads acts in what is said, and knows the end."""
+
+    def begin(self, contexts: Sequence[DialogueContext], speaker: PolicyAgent) -> list[DialogueContext]:
+        """The contexts (B of them) as they stand when the policy, which may have other seats too, is first asked."""
+        ...
+
+    def worded(self, context: DialogueContext, replies: Sequence[str], reply: str) -> tuple[str, bool]:
+        """What is heard of ``reply``, said after ``replies``, and whether the rules allow it."""
+        ...
+
+    def ending(self, context: DialogueContext, replies: Sequence[str]) -> tuple[float | None, bool]:
+        """What the policy has reached after ``replies`` (None: not known), and whether it is over."""
         ...
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from pydantic import Field
 
 from corpus.session import Episode
 from foundation.errors import UnitError
-from foundation.files import canonical_json
 from rlhf.policy.contexts import DialogueContext, HistoryText, window_of
 from rlhf.policy.opening import open_policy, policy_digest
 from rlhf.policy_settings import Placement, Window
+from rlhf.sampling.drawn import drawn_replies
 from rlhf.sampling.live_partner import Dialogue, LivePartner
-from rlhf.sampling.rollout import finite_probabilities, sample_replies
 
 if TYPE_CHECKING:
     from rlhf.policy.loading import Policy
@@ -85,19 +82,11 @@ class PolicyPartner(LivePartner):
         return said
 
     def _drawn(self, contexts: Sequence[DialogueContext]) -> list[str | None]:
-        settings = self._settings
-        asked = canonical_json([self._seed, [list(context.prompt) for context in contexts]])
-        device = self._policy.model.device
-        with torch.random.fork_rng([device] if device.type == "cuda" else []), finite_probabilities():
-            torch.manual_seed(int.from_bytes(hashlib.sha256(asked.encode()).digest()[:7], "big"))
-            rollout = sample_replies(
-                self._policy,
-                self._policy.model,
-                contexts,
-                max_new_tokens=settings.max_new_tokens,
-                temperature=None if settings.greedy else settings.temperature,
-            )
-        return [" ".join(text.split()) or None for text in rollout.texts]
+        policy, settings = self._policy, self._settings
+        return [
+            text or None
+            for text in drawn_replies(policy, policy.model, contexts, settings, self._seed, settings.greedy)
+        ]
 
     def _context(self, dialogue: Dialogue) -> DialogueContext:
         episode, settings = dialogue.episode, self._settings

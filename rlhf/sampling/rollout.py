@@ -18,6 +18,20 @@ from rlhf.policy.sharding import is_sharded
 
 
 @dataclass(frozen=True)
+class Ending:
+    """How a dialogue in an environment ended.
+
+    ``value`` is what the policy has in the dimension that is watched (None: not known), ``over`` whether the rules have
+    ended it, ``turns`` how often the policy spoke, ``unusable`` how often that was no act that the rules allow.
+    """
+
+    value: float | None
+    over: bool
+    turns: int
+    unusable: int
+
+
+@dataclass(frozen=True)
 class Rollout:
     """B prompts, padded on the left to P tokens, and the responses to them, padded on the right to L tokens.
 
@@ -25,7 +39,7 @@ class Rollout:
     tokens up to and with each end mark, false for padding and for what the other side says within a response. ``ends``
     [shape=(N, 2)] int64 holds row and column of the last token of each of the N turns, row by row; None where every
     response is one turn. ``texts`` and ``histories`` (N each) are the turns without control tokens and what the scorer
-    reads before them.
+    reads before them. ``endings`` (B) are those of dialogues in an environment.
     """
 
     tokens: Tensor
@@ -34,6 +48,14 @@ class Rollout:
     texts: tuple[str, ...] = ()
     histories: tuple[str, ...] = ()
     ends: Tensor | None = None
+    endings: tuple[Ending, ...] = ()
+
+    @property
+    def prompts(self) -> list[list[int]]:
+        """The prompts' token ids, without padding."""
+        width = self.tokens.shape[1] - self.mask.shape[1]
+        rows = zip(self.tokens[:, :width], self.attention[:, :width].bool(), strict=True)
+        return [tokens[read].tolist() for tokens, read in rows]
 
     @property
     def replies(self) -> Tensor:
@@ -56,7 +78,7 @@ class Rollout:
         """The same on ``device``."""
         tokens, attention, mask = self.tokens.to(device), self.attention.to(device), self.mask.to(device)
         ends = None if self.ends is None else self.ends.to(device)
-        return Rollout(tokens, attention, mask, self.texts, self.histories, ends)
+        return Rollout(tokens, attention, mask, self.texts, self.histories, ends, self.endings)
 
     def rows(self, places: Tensor, cut: bool = False) -> Rollout:
         """The rows ``places`` [shape=(b,)] alone, without turns; ``cut`` drops columns that only pad these rows."""

@@ -12,8 +12,9 @@ from peft import PeftModel
 from foundation.errors import InputError
 from rlhf.policy.contexts import DialogueContext, Said, render
 from rlhf.policy.loading import Policy
-from rlhf.sampling.partner import Partner, answers
-from rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
+from rlhf.sampling.partner import Partner, Stage, answers
+from rlhf.sampling.policy_agent import PolicyAgent
+from rlhf.sampling.rollout import Ending, Rollout, pad_prompts, sample_replies
 from rlhf.settings import AlignSettings
 
 
@@ -27,6 +28,7 @@ class _Dialogue:
     ends: list[int] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     histories: list[str] = field(default_factory=list)
+    unusable: int = 0
     open: bool = True
 
     def prompted(self) -> DialogueContext:
@@ -45,48 +47,69 @@ def sample_dialogues(
     contexts: Sequence[DialogueContext],
     partner: Partner,
     settings: AlignSettings,
+    *,
+    greedy: bool = False,
 ) -> Rollout:
-    """One response to each context, of up to ``settings.reply_turns`` turns, the partner's words in between.
+    """One response to each context, of up to ``settings.response_turns`` turns, the partner's words in between.
 
     A response ends where the partner has no answer, or where the next turn might not fit into
-    ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again.
+    ``max_context_tokens + max_new_tokens`` tokens. The policy's tokens are never tokenised again. Where the partner
+    plays an environment, what was said is what is heard of the policy's acts. ``greedy`` takes the most likely tokens.
 
     Raises
     ------
     InputError
         A chat template that does not end the assistant's turn with an end mark.
     """
+    stage = partner if isinstance(partner, Stage) else None
+    if stage is not None:
+        window = settings.window
+        contexts = stage.begin(contexts, PolicyAgent(policy.name, policy, model, window, greedy=greedy))
     dialogues = [_Dialogue(context) for context in contexts]
     # The same words often follow: several responses to one context hear the same partner.
     between = cache(partial(interjection, policy))
-    for number in range(settings.reply_turns):
+    for number in range(settings.response_turns):
         speaking = [dialogue for dialogue in dialogues if dialogue.open]
         if not speaking:
             break
-        _say(policy, model, speaking, partner, settings)
-        if number + 1 == settings.reply_turns:
+        _say(policy, model, speaking, partner, settings, None if greedy else settings.temperature)
+        if number + 1 == settings.response_turns:
             break
         heard = [(dialogue.context, tuple(dialogue.replies)) for dialogue in speaking]
         for dialogue, answer in zip(speaking, answers(partner, heard), strict=True):
             dialogue.open = answer is not None and _goes_on(dialogue, policy, answer, between, settings)
-    return _assembled(dialogues, policy, model.device)
+    rollout = _assembled(dialogues, policy, model.device)
+    return rollout if stage is None else replace(rollout, endings=tuple(_ending(stage, one) for one in dialogues))
+
+
+def _ending(stage: Stage, dialogue: _Dialogue) -> Ending:
+    return Ending(*stage.ending(dialogue.context, dialogue.replies), len(dialogue.replies), dialogue.unusable)
 
 
 def _say(
-    policy: Policy, model: PeftModel, speaking: Sequence[_Dialogue], partner: Partner, settings: AlignSettings
+    policy: Policy,
+    model: PeftModel,
+    speaking: Sequence[_Dialogue],
+    partner: Partner,
+    settings: AlignSettings,
+    temperature: float | None,
 ) -> None:
     rollout = sample_replies(
         policy,
         model,
         [dialogue.prompted() for dialogue in speaking],
         max_new_tokens=settings.max_new_tokens,
-        temperature=settings.temperature,
+        temperature=temperature,
     )
     for row, dialogue in enumerate(speaking):
         dialogue.histories.append(partner.history(dialogue.context, dialogue.replies))
         dialogue.add(rollout.replies[row][rollout.mask[row]].tolist(), by_policy=True)
         dialogue.ends.append(len(dialogue.tokens) - 1)
-        dialogue.replies.append(rollout.texts[row])
+        text, usable = rollout.texts[row], True
+        if isinstance(partner, Stage):
+            text, usable = partner.worded(dialogue.context, dialogue.replies, text)
+        dialogue.replies.append(text)
+        dialogue.unusable += not usable
 
 
 def _goes_on(

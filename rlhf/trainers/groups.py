@@ -19,7 +19,7 @@ from rlhf.policy.contexts import DialogueContext, as_chat
 from rlhf.policy.loading import Policy
 from rlhf.policy.lora import adapter_config
 from rlhf.sampling.partner import Partner
-from rlhf.sampling.rollout import finite_probabilities
+from rlhf.sampling.rollout import Ending, finite_probabilities
 from rlhf.sampling.several_turns import sample_dialogues
 from rlhf.settings import AlignSettings
 from rlhf.trainers.arguments import group_arguments
@@ -112,6 +112,7 @@ class _Group(AdapterSaving):
         self.asked: list[DialogueContext] = []
         self.places: list[int] = []
         self.ends: list[list[int]] = []
+        self.endings: Sequence[Ending] = ()
         self.observed: dict[str, float] = {}
         parent: Any = super()
         parent.__init__(
@@ -158,6 +159,7 @@ class _Group(AdapterSaving):
             "entropy": float(masked_mean(entropy, policy_mask)),
             "repetition": repetition(tokens, policy_mask),
             "sameness": sameness(tokens, policy_mask, gather_object(self.places)),
+            **measured_endings(gather_object(list(self.endings))),
         }
 
     def _everywhere(self, values: Tensor) -> Tensor:
@@ -171,6 +173,20 @@ class _Group(AdapterSaving):
         first = self.accelerator.process_index * len(tokens)
         here = everywhere[first : first + len(tokens)]
         return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)
+
+
+def measured_endings(endings: Sequence[Ending]) -> dict[str, float]:
+    """Of dialogues in an environment the mean value reached, the share that the rules ended, and that of no acts."""
+    if not endings:
+        return {}
+    known = [ending.value for ending in endings if ending.value is not None]
+    turns = sum(ending.turns for ending in endings)
+    value = {"outcome": math.fsum(known) / len(known)} if known else {}
+    return {
+        **value,
+        "ended": sum(ending.over for ending in endings) / len(endings),
+        "unusable": sum(ending.unusable for ending in endings) / turns,
+    }
 
 
 class _GroupHooks:
@@ -219,9 +235,11 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
     for turn, row in enumerate(rollout.turn_ends[:, 0].tolist()):
         turns[row].append(turn)
     columns = rollout.turn_ends[:, 1].tolist()
+    trainer.endings = rollout.endings
     trainer.ends = [[columns[turn] for turn in turns[row]] for row in rows]
     return {
-        "prompt_ids": [list(context.prompt) for context in trainer.asked],
+        # In an environment others may have opened the dialogue since the context was made.
+        "prompt_ids": rollout.prompts,
         "completion_ids": [tokens[read].tolist() for tokens, read in zip(rollout.replies, spoken, strict=True)],
         "logprobs": None,
         "env_mask": [mask[read].long().tolist() for mask, read in zip(rollout.mask, spoken, strict=True)],

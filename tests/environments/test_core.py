@@ -83,3 +83,14 @@ def test_a_log_that_these_rules_do_not_allow_is_refused() -> None:
     game.do(take(1))
     with pytest.raises(ActError):
         Matching(["ann", "bob"]).replay(0, game.steps)
+
+
+def test_a_view_tells_what_its_agent_knew_and_heard_and_what_words_would_do():
+    game = Countdown(["ann", "bob"])
+    game.step({"ann": take(2)})
+    ann, bob = View(game, "ann"), View(game, "bob")
+    assert bob.known == ((False, "rules", "take 1 to 3"),) and (True, "goal", "win") in ann.known
+    assert ann.heard == bob.heard == ((0, "2"),) and (ann.seat, bob.seat) == (0, 1)
+    assert game.utterances(game.steps) == [("ann", "2")]
+    # Words without a kind of their own are the first kind that is allowed; out of turn they are none.
+    assert bob.meant("3") == take(3) and ann.meant("3") == Act("", "3")

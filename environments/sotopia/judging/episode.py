@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from corpus.session import BACKGROUND_KINDS, Session
-from environments.sotopia.observation import KINDS, SPEAK
+from environments.sotopia.observation import act_of
 from foundation.errors import UnitError
 from foundation.listing import listed
 from llm_client.prompts.data import data_json
 
 GOAL = "goal"
 """The kind of background without which nobody can be judged."""
-_KIND = re.compile(rf"\[({'|'.join(map(re.escape, KINDS))})\] ?", re.IGNORECASE)
 
 
 class Known(NamedTuple):
@@ -93,16 +91,6 @@ class ReadEpisode:
         for number, act in enumerate(self.acts, start=1):
             lines.append(data_json({"act": number, "agent": act.label, "kind": act.kind, "text": act.text}))
         return "\n".join(lines)
-
-
-def act_of(text: str) -> tuple[str, str]:
-    """The kind of act that an utterance is, and its words: every act but speech has its kind before it.
-
-    >>> act_of("[physical action] waves"), act_of("[sic] Hello")
-    (('physical action', 'waves'), ('speak', '[sic] Hello'))
-    """
-    kind = _KIND.match(text)
-    return (kind[1].lower(), text[kind.end() :]) if kind else (SPEAK, text)
 
 
 def _known(session: Session, speaker: str | None) -> tuple[Known, ...]:

@@ -11,8 +11,7 @@ from corpus.corpus import Corpus
 from corpus.session import ENVIRONMENT, Session
 from corpus.sotopia_eval import RANGES
 from environments.episode_log import LOG, read_log
-from environments.sotopia.judging.episode import act_of
-from environments.sotopia.observation import SPEAK
+from environments.sotopia.observation import SPEAK, act_of
 from environments.sotopia.simulator import task_in
 from environments.sotopia.tasks import Task
 from foundation.errors import InputError

@@ -35,6 +35,13 @@ WAYS = {
         "max_context_tokens": 90,
         "micro_batch": 2,
     },
+    "grpo, live": {
+        "algorithm": "grpo",
+        **GROUPS,
+        "environment": "sotopia",
+        "environment_settings": {"scenarios": ["used_bicycle"], "pairs": 1, "most_acts": 4},
+        "max_context_tokens": 1500,
+    },
     "rloo": {"algorithm": "rloo", **GROUPS, "kl_coefficient": 0.5},
     "sft": {"algorithm": "sft", **GROUPS},
 }

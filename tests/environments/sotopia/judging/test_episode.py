@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from corpus.session import Background, Session, Turn
 from environments.core import Act, Move
 from environments.sotopia.game import Sotopia
-from environments.sotopia.judging.episode import ReadEpisode, act_of
+from environments.sotopia.judging.episode import ReadEpisode
+from environments.sotopia.observation import act_of
 from environments.sotopia.sources import bundled_tasks
 from foundation.errors import UnitError
 

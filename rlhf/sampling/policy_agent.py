@@ -1,0 +1,162 @@
+"""A policy as an agent of an environment: it reads its seat as it reads a session of a corpus, and says its act.
+
+Nothing but a `View` is read, so that what the rules hide from a seat no policy reads either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
+from environments.agents.agent import SILENT, UNUSABLE
+from environments.core import Act, View
+from foundation.errors import UnitError
+from rlhf.policy.contexts import DialogueContext, Said, known_messages, merge_turns, render
+from rlhf.policy_settings import Placement, Window
+from rlhf.sampling.drawn import drawn_replies
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from rlhf.policy.loading import Policy
+
+BEGIN = "(Nobody has said anything yet. You begin.)"
+"""What stands in the other side's place before an agent that opens the dialogue."""
+
+
+@dataclass(frozen=True)
+class PolicyAgent:
+    """An agent whose acts a causal language model says.
+
+    What it draws is decided by its seed, the step's own number and what it reads.
+
+    Parameters
+    ----------
+    called : str
+        What it is called in logs and corpora.
+    policy : Policy
+        Tokenizer and control tokens.
+    model : PreTrainedModel or PeftModel
+        Who speaks.
+    window : Window
+        Room for what it reads, from the newest turn back, and how it is sampled; ``context_turns`` is not read.
+    seed : int
+    greedy : bool
+        The most likely words each time, in place of drawn ones.
+    """
+
+    called: str
+    policy: Policy
+    model: Any
+    window: Window
+    seed: int = 0
+    greedy: bool = False
+    paid: bool = False
+
+    @classmethod
+    def of(cls, made_of: str) -> Self:
+        """The policy in a folder that an alignment wrote, or a whole model, by name or folder.
+
+        Raises
+        ------
+        InputError
+            It cannot be opened.
+        """
+        from rlhf.policy.opening import open_policy
+        from rlhf.policy.window_file import read_window
+
+        window = Window.model_validate(read_window(made_of))
+        policy = open_policy(made_of, window, Placement(), made_of)
+        return cls(f"policy@{Path(made_of).name}", policy, policy.model, window)
+
+    def act(self, view: View) -> Act:
+        """What it does; raises as `act_all`."""
+        return self.act_all([view])[0]
+
+    def act_all(self, views: Sequence[View]) -> list[Act]:
+        """What it does in each of several episodes (B of them), sampled at once.
+
+        Raises
+        ------
+        UnitError
+            What it knew before the first act leaves no room in its window; probabilities that are no finite numbers;
+            an act that is not allowed where nobody may be silent.
+        """
+        contexts = [self._context(view) for view in views]
+        seed = [self.seed, [view.number for view in views]]
+        said = drawn_replies(self.policy, self.model, contexts, self.window, seed, self.greedy)
+        return [act_said(view, text) for view, text in zip(views, said, strict=True)]
+
+    def _context(self, view: View) -> DialogueContext:
+        return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens)
+
+
+def act_said(view: View, text: str) -> Act:
+    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it.
+
+    Raises
+    ------
+    UnitError
+        They do not, and nobody may be silent.
+    """
+    act = view.meant(" ".join(text.split()))
+    problem = view.problem(act)
+    if problem is None:
+        return act
+    if SILENT not in view.legal:
+        raise UnitError(f"the policy said what is no act ({problem}), and it may not be silent")
+    return Act(SILENT, "", {UNUSABLE: problem})
+
+
+def episode_seen(view: View, name: str) -> Episode:
+    """An episode as a session of a corpus called ``name``, with what one agent knows and has heard and nothing else.
+
+    Others have the numbers of their seats for names. Nobody has rated it.
+    """
+    seats = {seat: view.agent if seat == view.seat else f"person {seat + 1}" for seat, _ in view.heard}
+    turns = tuple(Turn(number, seats[seat], text) for number, (seat, text) in enumerate(view.heard))
+    known = sorted(view.known, key=_in_order)
+    return Episode(
+        name,
+        turns,
+        Rating(ENVIRONMENT, view.agent, "", 0.0, 0.0, 0.0),
+        tuple(Background(view.agent if own else None, kind, text) for own, kind, text in known),
+    )
+
+
+def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> DialogueContext:
+    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit.
+
+    Raises
+    ------
+    UnitError
+        Not even the last turn fits.
+    """
+    known, turns = known_messages(episode), episode.turns
+    for start in range(max(1, len(turns))):
+        said = merge_turns(turns[start:], episode)
+        if not said or said[0].role == "assistant":
+            if start:
+                continue  # Many chat templates refuse a dialogue that the assistant opens.
+            said = (Said("user", BEGIN), *said)
+        prompt = render((*known, *said), tokenizer, reply_follows=True)
+        if len(prompt) <= max_tokens:
+            return DialogueContext(episode.session_id, 0, (*known, *said), prompt, "")
+    raise UnitError(
+        f"{episode.session_id or 'an episode'}: what {episode.rating.target!r} knew before the first act, and the last "
+        f"turn, are more than max_context_tokens = {max_tokens}. Raise that."
+    )
+
+
+def open_turn(episode: Episode) -> Episode:
+    """The same with the agent's next turn open at its end."""
+    return replace(episode, turns=(*episode.turns, Turn(len(episode.turns), episode.rating.target, "")))
+
+
+def _in_order(row: tuple[bool, str, str]) -> tuple[bool, int]:
+    """As a corpus tells backgrounds: what everybody knew first, then by kind."""
+    own, kind, _ = row
+    return own, BACKGROUND_KINDS.index(kind) if kind in BACKGROUND_KINDS else len(BACKGROUND_KINDS)
