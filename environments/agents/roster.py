@@ -62,6 +62,12 @@ class Roster:
         revised(asked.style, self.form.prompts)
         return LanguageModelAgent(asked.called, asked.style, asked.settings, complete, form=self.form)
 
+    def prompt_files(self, asked: StyledModel) -> list[Path]:
+        """The prompts in whose words it is asked, for the identity of what rests on its replies; raises as `asking`."""
+        prompts = self.form.prompts
+        draft = revised(asked.style, prompts)
+        return [prompts.find(style) for style in (asked.style, draft) if style is not None]
+
     @contextmanager
     def agents_of(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.agents.roster import Roster
 from environments.negotiation.language_model import FORM
-from environments.negotiation.wording import WORDED, Worded
+from environments.negotiation.wording import PROMPTS, WORDED, WORDING, Worded
 from foundation.registry import Registry
 from llm_client.asker import Complete
 from llm_client.chosen import Called, ChosenModel
@@ -54,6 +55,12 @@ class Negotiators(Roster):
         if asked.style.endswith(WORDED):
             return Worded(asked.called, self.scripted(asked.style.removesuffix(WORDED)), asked.settings, complete)
         return super().asking(name, asked, complete)
+
+    def prompt_files(self, asked: StyledModel) -> list[Path]:
+        """As `Roster.prompt_files`; of a worded script, too."""
+        if asked.style.endswith(WORDED):
+            return [PROMPTS.find(WORDING)]
+        return super().prompt_files(asked)
 
 
 ROSTER = Negotiators(AGENTS, FORM)

@@ -1,36 +1,60 @@
 """The negotiations' simulator: a session of `simulate negotiation` finds its context, seed, acts and agents again.
 
-Agents play on as they were called: scripts and a package's by their names; language models and worded scripts by
-``base@MODEL`` and ``fair~@MODEL``, asked through ``complete`` with the temperature of the corpus. The players of a
+Agents play on as they were called, or others whom a run names: scripts and a package's by their names; language models
+and worded scripts by ``base@MODEL`` and ``fair~@MODEL``, asked through ``complete`` with the temperature of the corpus
+where the run says no other. The players of a
 decomposition are what is said; in a history without some of it, both select anew (`Negotiation.unheard_acts_stay`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
-from environments.agents.agent import Agent
-from environments.logged_session import check_words, digest_of, logged_episode, made_by, temperature_of
+from environments.cast import Cast
+from environments.logged_session import (
+    Seats,
+    check_cast,
+    check_words,
+    digest_of,
+    logged_episode,
+    made_by,
+    temperature_of,
+)
 from environments.negotiation.agents import ROSTER
 from environments.negotiation.contexts import Context
 from environments.negotiation.game import Negotiation
-from environments.reopened import Absent, Reopened
+from environments.reopened import Reopened
 from environments.to_corpus import RULES
 from foundation.errors import ApportionError, InputError, UnitError
 from llm_client.asker import Complete
-from llm_client.chosen import ChosenModel
+from llm_client.settings import LLMSettings
 
 
 @dataclass(frozen=True)
 class NegotiationSimulator:
-    """A `environments.simulator.Simulator`."""
+    """A `environments.simulator.Recastable`."""
 
     version: int = 1
     """Of the rules by which a session plays on; another one makes finished work stale."""
+    cast: Cast = field(default_factory=Cast)
+    """Who plays on; the rules score."""
+
+    def recast(self, cast: Cast) -> NegotiationSimulator:
+        """The same, whose sessions are played on by ``cast``.
+
+        Raises
+        ------
+        InputError
+            There is no such agent, or another judge than the rules is named.
+        """
+        if cast.judge != RULES:
+            raise InputError(f"judge = {cast.judge!r}: a negotiation is scored by its rules; name the judge {RULES!r}")
+        check_cast(ROSTER, cast)
+        return replace(self, cast=cast)
 
     def identity(self, session: Session, corpus: Path) -> Mapping[str, Any] | None:
         """Version, judge, agents, and a digest of what was done in which context; None for sessions of others."""
@@ -38,13 +62,24 @@ class NegotiationSimulator:
             return None
         ours = {"environment": Negotiation.kind, "version": self.version, "judge": RULES}
         try:
-            played = digest_of(logged_episode(session, corpus))
+            logged = logged_episode(session, corpus)
         except ApportionError:
             return {**ours, "episode": None}  # Told when it is opened.
-        return {**ours, "temperature": temperature_of(corpus), "episode": played}
+        made = {**ours, "temperature": temperature_of(corpus), "episode": digest_of(logged)}
+        if not self.cast.changes and not self.asked(session, corpus):
+            return made
+        return {**made, "cast": Seats.of(logged, corpus, ROSTER, self.cast).identity()}
+
+    def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
+        """As `environments.simulator.Recastable.asked`."""
+        try:
+            seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
+        except ApportionError:
+            return ()
+        return tuple({one.settings.model: one.settings for one in seats.models().values()}.values())
 
     def open(self, session: Session, corpus: Path, complete: Complete) -> Reopened:
-        """The session, played on by the agents that made it, scored by the rules.
+        """The session, played on by the cast, scored by the rules.
 
         Raises
         ------
@@ -57,9 +92,9 @@ class NegotiationSimulator:
             game.reset(logged.opening["seed"])
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise UnitError(f"session {session.session_id}: {error}") from None
-        temperature = temperature_of(corpus)
-        seats = {seat: _found(called, complete, temperature) for seat, called in logged.opening["agents"]}
-        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats)
+        seats = Seats.of(logged, corpus, ROSTER, self.cast)
+        others = seats.others(complete)
+        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats.again(complete), others=others)
         check_words(session, reopened)
         return reopened
 
@@ -80,12 +115,3 @@ def game_of(about: Mapping[str, Any]) -> Negotiation:
     counts, one, other = (tuple(int(n) for n in half) for half in about["context"])
     a, b, c = counts
     return Negotiation(Context((a, b, c), (one, other)), int(about["most_acts"]))
-
-
-def _found(called: str, complete: Complete, temperature: float) -> Agent:
-    """Who is called so; somebody who cannot play is told of when asked."""
-    try:
-        asked = ROSTER.asked_by(called, ChosenModel(), temperature=temperature)
-        return ROSTER.scripted(called) if asked is None else ROSTER.asking(called, asked, complete)
-    except InputError as error:
-        return Absent(called, f"{error} Name another agent for this seat.")

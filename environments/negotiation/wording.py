@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from environments.agents.agent import Agent
-from environments.agents.language_model import ATTEMPTS
+from environments.agents.language_model import ATTEMPTS, TOKENS_AN_ACT
 from environments.core import Act, View
 from environments.negotiation.codes import SPLITS
 from environments.negotiation.contexts import Counts
@@ -22,6 +22,8 @@ from llm_client.settings import LLMSettings
 
 WORDED = "~"
 """Behind a script's name: ``conceding~`` and ``conceding~@MODEL`` are worded."""
+WORDING = "wording"
+"""The prompt's name."""
 _SCHEMA = {
     "type": "object",
     "properties": {"text": {"type": "string"}},
@@ -64,6 +66,7 @@ class Worded:
     complete: Complete
     paid: bool = True
     requests_an_act: int = 1
+    tokens_an_act: int = TOKENS_AN_ACT
 
     def act(self, view: View) -> Act:
         """The script's act, worded; a selection has no words.
@@ -102,7 +105,7 @@ class Worded:
         blanks = {"act": sentence(number_of(act), facts.counts), "heard": heard}
         return ChatRequest(
             **self.settings.asking,
-            messages=PROMPTS.messages("wording", blanks),
+            messages=PROMPTS.messages(WORDING, blanks),
             schema=_SCHEMA,
             sample=view.number,
             subject=f"{self.called} as {view.agent!r}, step {view.step}",

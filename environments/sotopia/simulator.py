@@ -21,42 +21,37 @@ complete)``.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from corpus.placing import RECORD
 from corpus.session import Session
-from environments.agents.agent import Agent
-from environments.agents.language_model import PROMPTS, TEMPERATURE, LanguageModelAgent, revised
-from environments.cast import SELF, Cast
-from environments.episode_log import LoggedEpisode, read_log
-from environments.logged_session import MADE_BEFORE
-from environments.reopened import Absent, Reopened
-from environments.sotopia.agents import asked_by, scripted
+from environments.cast import Cast
+from environments.episode_log import LoggedEpisode
+from environments.logged_session import (
+    Seats,
+    asking_identity,
+    check_cast,
+    check_words,
+    digest_of,
+    logged_episode,
+    made_by,
+    temperature_of,
+)
+from environments.reopened import Reopened
+from environments.sotopia.agents import ROSTER
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.judging.language_model import PROMPTS as JUDGES
 from environments.sotopia.judging.language_model import ModelJudge
 from environments.sotopia.judging.of_environment import JudgedByModel
-from environments.sotopia.simulation import LOG
 from environments.sotopia.sources.record import bundled_task, task_of, task_record
 from environments.sotopia.tasks import Task
-from environments.to_corpus import RULES, heard_in
+from environments.to_corpus import RULES
 from environments.verdict import BY_RULES, Judge
-from foundation.characters import IN_TABLES, whole_text
 from foundation.errors import ApportionError, InputError, UnitError
-from foundation.files import canonical_json
 from llm_client.asker import Complete
-from llm_client.prompts.prompt_file import PromptKind
 from llm_client.settings import LLMSettings
-from llm_client.styled import StyledModel
-
-MADE = f"simulated: {Sotopia.kind}, "
-"""How the source of our sessions begins."""
 
 
 @dataclass(frozen=True)
@@ -70,61 +65,46 @@ class SotopiaSimulator:
 
     def recast(self, cast: Cast) -> SotopiaSimulator:
         """The same, whose sessions are played on and scored by ``cast``; raises as `Recastable.recast`."""
+        check_cast(ROSTER, cast)
         recast = replace(self, cast=cast)
         if recast._judge is not None:
             JUDGES.header_of(recast._judge.style)
-        for name in {cast.target, cast.partner} - {SELF}:
-            asked = asked_by(name, cast.chosen)
-            if asked is None:
-                scripted(name)
-            else:
-                revised(asked.style)
         return recast
 
     def identity(self, session: Session, corpus: Path) -> Mapping[str, Any] | None:
         """Version, judge, agents, and a digest of what was done in which task; None for sessions of others."""
-        if not (session.source or "").startswith(MADE):
+        if not made_by(session, Sotopia.kind):
             return None
         ours = {"environment": Sotopia.kind, "version": self.version, "judge": RULES}
         try:
-            logged = _logged(session, corpus)
-            task = task_record(task_in(logged))
+            logged = logged_episode(session, corpus)
+            played = digest_of(logged, task_record(task_in(logged)))
         except ApportionError:
             return {**ours, "episode": None}  # Told when it is opened.
-        acts = [[[move.agent, *move.act.record()] for move in moves] for moves in logged.steps]
-        text = canonical_json([logged.opening, task, acts])
-        played = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        made = {**ours, "temperature": _temperature(corpus), "episode": played}
-        # Where scripts play on as they did and rules score, sessions are known as before others could.
-        by = {"cast": self._cast_identity(logged, corpus)} if self.cast.changes or self.asked(session, corpus) else {}
-        return {**made, **by}
+        made = {**ours, "temperature": temperature_of(corpus), "episode": played}
+        if not self.cast.changes and not self.asked(session, corpus):
+            return made  # As sessions were known before others could play on.
+        judge, by = self._judge, Seats.of(logged, corpus, ROSTER, self.cast).identity()
+        if judge is not None:
+            by["judge"] = [judge.called, asking_identity([JUDGES.find(judge.style)], judge.settings)]
+        return {**made, "cast": by}
 
     def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
         """As `environments.simulator.Recastable.asked`."""
         try:
-            logged = _logged(session, corpus)
+            seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
         except ApportionError:
             return ()
         models = [self._judge.settings] if self._judge is not None else []
-        models += [one.settings for one in self._models(logged, corpus).values() if one is not None]
+        models += [one.settings for one in seats.models().values()]
         return tuple({model.model: model for model in models}.values())
 
     def open(self, session: Session, corpus: Path, complete: Complete) -> Reopened:
         """The session, played on and scored by the cast; raises as `reopen`."""
         judge: Judge = BY_RULES if self._judge is None else JudgedByModel(self._judge, complete)
         reopened = self.reopen(session, corpus, complete, judge=judge)
-        if not self.cast.plays:
-            return reopened
-        made = dict(_logged(session, corpus).opening["agents"])
-        others = {
-            target: {
-                seat: self._found(name, corpus, complete)
-                for seat, called in made.items()
-                if (name := self.cast.named(called, target=seat == target)) != called
-            }
-            for target in made
-        }
-        return replace(reopened, others=others)
+        seats = Seats.of(logged_episode(session, corpus), corpus, ROSTER, self.cast)
+        return replace(reopened, others=seats.others(complete))
 
     def reopen(
         self,
@@ -158,87 +138,23 @@ class SotopiaSimulator:
             The log is not there, damaged, holds no such episode, or other words than the session.
         """
         try:
-            logged = _logged(session, corpus)
+            logged = logged_episode(session, corpus)
             task = task_in(logged)
             game = Sotopia(task, Rules(**logged.opening["about"]["rules"]))
             game.reset(logged.opening["seed"])
         except (InputError, TypeError) as error:
             raise UnitError(f"session {session.session_id}: {error}") from None
-        seats = {name: self._found(called, corpus, complete) for name, called in logged.opening["agents"]}
-        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats, judge)
-        _check_words(session, reopened)
-        named = {seat: self._named(called, corpus, complete) for seat, called in (agents or {}).items()}
-        return reopened.played_by(named)
+        seats = Seats.of(logged, corpus, ROSTER, self.cast)
+        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats.again(complete), judge)
+        check_words(session, reopened)
+        return reopened.played_by({seat: seats.agent(called, complete) for seat, called in (agents or {}).items()})
 
     @property
     def _judge(self) -> ModelJudge | None:
         return None if self.cast.judge == RULES else ModelJudge.of(self.cast.judge, self.cast.chosen)
 
-    def _models(self, logged: LoggedEpisode, corpus: Path) -> dict[str, StyledModel | None]:
-        """By the name of each who may play on, the language model that it is; None: it is none."""
-        if not self.cast.plays:
-            return {}
-        made = [called for _, called in logged.opening["agents"]]
-        names = {self.cast.named(called, target=target) for called in made for target in (True, False)}
-        found: dict[str, StyledModel | None] = {}
-        for name in sorted(names):
-            try:
-                found[name] = asked_by(name, self.cast.chosen, temperature=self._temperature(corpus))
-            except InputError:
-                found[name] = None  # Who cannot play again is told of when asked.
-        return found
-
-    def _cast_identity(self, logged: LoggedEpisode, corpus: Path) -> Mapping[str, Any]:
-        models = self._models(logged, corpus)
-        agents = {
-            name: None if one is None else _asking(PROMPTS, one.style, one.settings) for name, one in models.items()
-        }
-        parts = [self.cast.target, self.cast.partner] if self.cast.plays else None
-        judge = self._judge
-        return {
-            "parts": parts,
-            "agents": agents,
-            "judge": RULES if judge is None else [judge.called, _asking(JUDGES, judge.style, judge.settings)],
-        }
-
-    def _temperature(self, corpus: Path) -> float:
-        return _temperature(corpus) if self.cast.temperature is None else self.cast.temperature
-
-    def _found(self, called: str, corpus: Path, complete: Complete) -> Agent:
-        """Who is called so; somebody who cannot play is told of when asked."""
-        try:
-            return self._named(called, corpus, complete)
-        except InputError as error:
-            return Absent(called, f"{error} Name another agent for this seat.")
-
-    def _named(self, name: str, corpus: Path, complete: Complete) -> Agent:
-        asked = asked_by(name, self.cast.chosen, temperature=self._temperature(corpus))
-        if asked is None:
-            return scripted(name)
-        return LanguageModelAgent(asked.called, asked.style, asked.settings, complete)
-
 
 SIMULATOR = SotopiaSimulator()
-
-
-def _logged(session: Session, corpus: Path) -> LoggedEpisode:
-    path = corpus / LOG
-    try:
-        status = path.stat()
-    except OSError:
-        raise UnitError(
-            f"session {session.session_id}: {path} is not there, which holds what was played. Bring it beside the "
-            "tables, or simulate the corpus again"
-        ) from None
-    episode = _read(path, status.st_mtime_ns, status.st_size).get(session.session_id)
-    if episode is None:
-        raise UnitError(f"session {session.session_id}: {path} holds no episode of this name")
-    return episode
-
-
-@lru_cache(maxsize=4)
-def _read(path: Path, changed_ns: int, size: int) -> Mapping[str, LoggedEpisode]:
-    return read_log(path)
 
 
 def task_in(logged: LoggedEpisode) -> Task:
@@ -256,34 +172,3 @@ def task_in(logged: LoggedEpisode) -> Task:
     if task is None:
         raise InputError(f"no bundled scenario {about['scenario']!r} with {' and '.join(names)}, and the log has none")
     return task
-
-
-def _temperature(corpus: Path) -> float:
-    try:
-        record = json.loads((corpus / RECORD).read_text(encoding="utf-8"))
-        while MADE_BEFORE in record:
-            record = record[MADE_BEFORE]
-        return float(record.get("temperature", TEMPERATURE))
-    except (OSError, ValueError, TypeError, AttributeError):
-        return TEMPERATURE
-
-
-def _asking(prompts: PromptKind, style: str, settings: LLMSettings) -> list[Any]:
-    """What of a prompt and its model decides the replies; a file counts by its text."""
-    texts = [prompts.find(style).read_bytes()]
-    draft = prompts.header_of(style).get("revises")
-    if draft is not None:
-        texts.append(prompts.find(draft).read_bytes())
-    return [[hashlib.sha256(text).hexdigest() for text in texts], settings.asking]
-
-
-def _check_words(session: Session, reopened: Reopened) -> None:
-    heard = heard_in(reopened.begun, reopened.steps)
-    for turn, (told, logged) in enumerate(zip(session.turns, heard, strict=False)):
-        if (told.speaker, told.text) != (logged[0], whole_text(logged[1], IN_TABLES)):
-            raise UnitError(
-                f"session {session.session_id}, turn {turn}: the log has other words than the corpus, so that what "
-                "would be played on is not what would be credited. Simulate the corpus again"
-            )
-    if len(heard) != len(session.turns):
-        raise UnitError(f"session {session.session_id}: {len(session.turns)} turns, and {len(heard)} in the log")

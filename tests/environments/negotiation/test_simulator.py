@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 from itertools import combinations
 from math import factorial
 from pathlib import Path
@@ -9,7 +11,10 @@ import pytest
 
 from corpus.corpus import Corpus
 from corpus.session import Session
+from environments.ahead import Foretold, kept_alone
+from environments.cast import Cast
 from environments.episode_log import LOG
+from environments.negotiation.contexts import ITEMS
 from environments.negotiation.game import Negotiation
 from environments.negotiation.simulation import NegotiationChoice
 from environments.negotiation.simulator import SIMULATOR, game_of
@@ -17,7 +22,9 @@ from environments.reopened import Reopened
 from environments.rollout import Rollouts, Utility
 from environments.simulation import write_corpus
 from environments.simulators import identity_of
-from foundation.errors import UnitError
+from foundation.errors import InputError, UnitError
+from llm_client.chosen import ChosenModel
+from llm_client.request import ChatReply, ChatRequest
 
 
 def nobody(request: Any) -> Any:
@@ -131,3 +138,53 @@ def test_who_cannot_play_again_is_an_error_only_when_asked(tmp_path: Path, folde
     assert reopened.as_it_stands("Bob", reopened.turns_of("Bob")).scores
     with pytest.raises(UnitError, match=r"'somebody' \(Alice\) cannot play on: no agent 'somebody'"):
         reopened.play_on("Alice", (), (0,))
+
+
+def test_others_play_on_where_a_run_names_them(folder: Path) -> None:
+    session = sessions(folder)[0]
+    asked = []
+
+    def complete(request: ChatRequest) -> ChatReply:
+        asked.append(request)
+        kind = "select" if request.schema and request.schema["properties"]["act"]["enum"] == ["select"] else "agree"
+        keep = dict.fromkeys(ITEMS, 0) if kind == "select" else None
+        return ChatReply(json.dumps({"act": kind, "text": "", "keep": keep}), "m")
+
+    chosen = ChosenModel("m", max_tokens=70)
+    recast = SIMULATOR.recast(Cast(partner="base", temperature=0.3, chosen=chosen))
+    assert [llm.model for llm in recast.asked(session, folder)] == ["m"]
+    reopened = recast.open(session, folder, complete)
+    assert reopened.waits and not SIMULATOR.open(session, folder, nobody).waits
+    reopened.play_on("Alice", (), (0,))
+    assert asked and all("as 'Bob'" in request.subject for request in asked)
+    assert {(request.temperature, request.max_tokens) for request in asked} == {(0.3, 70)}
+    casts = [Cast(), Cast(partner="base", chosen=chosen), Cast(target="base", chosen=chosen), Cast(partner="greedy"),
+             Cast(partner="base@x", chosen=chosen), Cast(partner="fair~", chosen=chosen)]  # fmt: skip
+    known = [SIMULATOR.recast(cast).identity(session, folder) for cast in casts]
+    assert len({str(one) for one in known}) == len(known) and known[0] == SIMULATOR.identity(session, folder)
+    assert SIMULATOR.recast(Cast(partner="base").scoring()).identity(session, folder) == known[0]
+
+
+@pytest.mark.parametrize(
+    ("cast", "said"),
+    [
+        (Cast(judge="paper"), "judge = 'paper': a negotiation is scored by its rules; name the judge 'rules'"),
+        (Cast(target="bsae"), "no agent 'bsae'"),
+        (Cast(partner="nobody~@m"), "no agent 'nobody'"),
+    ],
+)
+def test_who_there_is_not_is_told(cast: Cast, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        SIMULATOR.recast(cast)
+
+
+def test_what_a_play_by_models_would_ask_is_listed(folder: Path) -> None:
+    session = sessions(folder)[0]
+    for name, times in (("base", 1), ("fair~", 1)):
+        cast = Cast(target=name, partner=name, chosen=ChosenModel("m"))
+        reopened = SIMULATOR.recast(cast).open(session, folder, kept_alone(lambda request: None))
+        assert isinstance(reopened, Foretold)
+        ahead = reopened.ahead("Alice", (), 0)
+        assert ahead.request is not None and not ahead.over and ahead.most is not None
+        prompts = [one for of_step in reopened.prompts("Alice") for one in of_step]
+        assert {prompt.times for prompt in prompts} == {times} and len(prompts) >= len(session.turns)
