@@ -24,9 +24,9 @@ from apportion.commands import score as score_commands
 from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.simulated import annotate as annotate_commands
 from apportion.commands.simulated import judge as judge_commands
+from apportion.commands.simulated import negotiate as negotiate_commands
 from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
-from apportion.commands.simulated import study as study_commands
 from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tasks as tasks_commands
 from apportion.commands.simulated import tournament as tournament_commands
@@ -52,7 +52,7 @@ def cli() -> None:
     """
 
 
-play_commands.play_group.add_command(study_commands.play_negotiation_command)
+play_commands.play_group.add_command(negotiate_commands.play_negotiation_command)
 cli.add_section("Look around", (machine.doctor_command, runs.demo_command, probe_commands.probe_command))
 cli.add_section(
     "Your data",

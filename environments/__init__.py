@@ -7,7 +7,7 @@ episode as a session), `simulation` (a choice of what is played by whom, to a co
 `verdict` (who scores: rules or a judge), `cast` (who plays on and who scores), `simulator` (what an environment lends
 to whoever plays its sessions on), `ahead` (what is kept of a play, and asked next), `reopened` (a session at any of its
 acts, played on), `logged_session` (found again in its log), `side_by_side` (plays beside each other), `rollout` (what
-some of its acts are worth, played on), `tournament` (every agent with every other), `sotopia` (social episodes),
-`negotiation` (two share things out), `simulators` (which environment made a session), `wrappers` (as other people's
-trainers want them).
+some of its acts are worth, played on), `played_by_person` (a person's episodes, as a corpus), `tournament` (every agent
+with every other), `sotopia` (social episodes), `negotiation` (two share things out), `simulators` (which environment
+made a session), `wrappers` (as other people's trainers want them).
 """

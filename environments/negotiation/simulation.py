@@ -129,7 +129,7 @@ class NegotiationChoice(Simulation):
     def _plans(self, agents: Mapping[str, Agent]) -> Iterator[EpisodePlan]:
         called = self.players.called_as
         for number, context in enumerate(self.played):
-            about = {"context": [list(context.counts), *map(list, context.values)], "most_acts": self.most_acts}
+            about = about_game(context, self.most_acts)
             make = partial(Negotiation, context, self.most_acts)
             for pair in product(self.agents, repeat=len(NAMES)):
                 seats = {name: agents[agent] for name, agent in zip(NAMES, pair, strict=True)}
@@ -137,3 +137,8 @@ class NegotiationChoice(Simulation):
                 for repeat in range(self.repeats):
                     seed = f"{self.seed}/{number}-{repeat}" if self.paired else f"{self.seed}/{number}-{who}-{repeat}"
                     yield EpisodePlan(f"{number}-{who}-{repeat}", make, seats, seed, about)
+
+
+def about_game(context: Context, most_acts: int) -> dict[str, Any]:
+    """What a log says of a game, besides its seed and who plays it (`simulator.game_of` reads it)."""
+    return {"context": [list(context.counts), *map(list, context.values)], "most_acts": most_acts}

@@ -13,7 +13,7 @@ from apportion.commands.simulated.playing import RULE_OPTIONS
 from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
-    from environments.sotopia.person.playing import PersonPlayed
+    from environments.played_by_person import PersonPlayed
 
 MODEL_OPTIONS = (
     *model_options("--model", "what agents know and what you and they say", 1000, "replies.sqlite in CORPUS"),
@@ -67,19 +67,16 @@ def play_sotopia_command(
     choice = PersonChoice(
         who, scenario, partner, person, seed, rules, chosen, temperature, option_names(), place, named
     )
-    _tell(play_sotopia(choice, out, screen), out)
+    played = play_sotopia(choice, out, screen)
+    tell_played(played, out, _scores(played))
 
 
-def _tell(played: PersonPlayed, out: Path) -> None:
+def tell_played(played: PersonPlayed, out: Path, scores: str | None) -> None:
     """How it ended; of the corpus no more than counts, since its notes name what players may not know."""
-    from corpus.sotopia_eval import RANGES
-
     before = " It was before this command; another --seed gives another episode." if played.again else ""
     click.echo(f"It is over, after {played.acts} acts.{before}")
-    known = [name for name in RANGES if name in played.scores]
-    if known:
-        told = ", ".join("{} {:.3g} ({:g} to {:g})".format(name, played.scores[name], *RANGES[name]) for name in known)
-        click.echo(f"What rules can tell of your part: {told}. This is not SOTOPIA-EVAL.")
+    if scores is not None:
+        click.echo(scores)
     rows = played.report.rows
     click.echo(f"{out}: {rows['sessions']:,} sessions, {rows['utterances']:,} utterances")
     if played.begun:
@@ -87,6 +84,16 @@ def _tell(played: PersonPlayed, out: Path) -> None:
     click.echo(f"next: apportion inspect {out}")
     if played.report.problems:
         sys.exit(1)
+
+
+def _scores(played: PersonPlayed) -> str | None:
+    from corpus.sotopia_eval import RANGES
+
+    known = [name for name in RANGES if name in played.scores]
+    if not known:
+        return None
+    told = ", ".join("{} {:.3g} ({:g} to {:g})".format(name, played.scores[name], *RANGES[name]) for name in known)
+    return f"What rules can tell of your part: {told}. This is not SOTOPIA-EVAL."
 
 
 with_options((*RULE_OPTIONS, *SOURCE_OPTIONS, *MODEL_OPTIONS), play_sotopia_command)

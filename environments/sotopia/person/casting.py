@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from environments.agents.language_model import PROMPTS, TEMPERATURE
+from environments.played_by_person import check_person
 from environments.sotopia.agents import AGENTS, called_as
 from environments.sotopia.game import Rules
 from environments.sotopia.sources.sets import chosen_space
@@ -20,8 +20,6 @@ from foundation.files import digest
 from foundation.listing import first_few
 from foundation.nearest import did_you_mean
 from llm_client.chosen import Called, ChosenModel
-
-_NAMED = re.compile(r"[\w.-]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def cast(choice: PersonChoice) -> Casting:
     InputError
         No such scenario, character or seat; nobody of this name in the scenario; or the person's name cannot be used.
     """
-    _check_named(choice)
+    check_person(choice.person, (*AGENTS.names(), *PROMPTS.names()), choice.called)
     wanted = choice.who if choice.who.isdecimal() else _character(choice)
     names = [one.name for one in choice.space.scenarios] if choice.scenario is None else [choice.scenario]
     places = {name: place for name in names if (place := next(_places(choice, name, wanted), None)) is not None}
@@ -104,15 +102,6 @@ def _unusual(choice: PersonChoice) -> str:
     rules = None if choice.rules == Rules() else asdict(choice.rules)
     tasks = None if choice.tasks is None and choice.task_set is None else choice.space.digest()
     return "" if rules is None and tasks is None else f"-{digest([rules, tasks])[:6]}"
-
-
-def _check_named(choice: PersonChoice) -> None:
-    if not _NAMED.fullmatch(choice.person):
-        raise InputError(
-            f"{choice.called('person')} {choice.person!r}: give 1 to 40 letters, digits, dots, hyphens or underscores"
-        )
-    if choice.person in (*AGENTS.names(), *PROMPTS.names()):
-        raise InputError(f"{choice.called('person')} {choice.person!r} is an agent's name; a person needs another one")
 
 
 def _character(choice: PersonChoice) -> str:

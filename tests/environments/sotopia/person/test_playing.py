@@ -11,8 +11,9 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.placing import claim
 from environments.episode_log import read_log
+from environments.played_by_person import PersonPlayed
 from environments.sotopia.person.casting import PersonChoice, cast
-from environments.sotopia.person.playing import RECORD, PersonPlayed, play_sotopia
+from environments.sotopia.person.playing import RECORD, play_sotopia
 from environments.sotopia.simulation import LOG
 from environments.sotopia.simulator import SIMULATOR
 from foundation.errors import InputError, UnitError
