@@ -23,6 +23,7 @@ SIMULATORS = Registry(
     ours={
         "sotopia": "environments.sotopia.simulator:SIMULATOR",
         "negotiation": "environments.negotiation.simulator:SIMULATOR",
+        "bargaining": "environments.negotiation.bargaining.simulator:SIMULATOR",
     },
 )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
@@ -119,26 +119,71 @@ class NegotiationChoice(Simulation):
 
     def plans(self, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
         """The games, by context, pair and repeat."""
-        return list(self._plans(agents))
+        games = (
+            (about_game(context, self.most_acts), partial(Negotiation, context, self.most_acts))
+            for context in self.played
+        )
+        return list(pair_plans(self, NAMES, games, agents))
 
     def acts_of(self, environment: Environment, seat: int) -> int:
         """Half of the acts, one more for whoever starts, and the selection."""
         assert isinstance(environment, Negotiation)
         return len(range(seat != environment.starter, self.most_acts, 2)) + 1
 
-    def _plans(self, agents: Mapping[str, Agent]) -> Iterator[EpisodePlan]:
-        called = self.players.called_as
-        for number, context in enumerate(self.played):
-            about = about_game(context, self.most_acts)
-            make = partial(Negotiation, context, self.most_acts)
-            for pair in product(self.agents, repeat=len(NAMES)):
-                seats = {name: agents[agent] for name, agent in zip(NAMES, pair, strict=True)}
-                who = "-".join(called[agent] for agent in pair)
-                for repeat in range(self.repeats):
-                    seed = f"{self.seed}/{number}-{repeat}" if self.paired else f"{self.seed}/{number}-{who}-{repeat}"
-                    yield EpisodePlan(f"{number}-{who}-{repeat}", make, seats, seed, about)
-
 
 def about_game(context: Context, most_acts: int) -> dict[str, Any]:
     """What a log says of a game, besides its seed and who plays it (`simulator.game_of` reads it)."""
     return {"context": [list(context.counts), *map(list, context.values)], "most_acts": most_acts}
+
+
+class PairChoice(Protocol):
+    """What `pair_plans` needs of a choice: its names, its repeats, and how it draws."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of agents."""
+
+    @property
+    def repeats(self) -> int:
+        """Games of every task and pair."""
+
+    @property
+    def seed(self) -> int:
+        """Of everything that is drawn."""
+
+    @property
+    def paired(self) -> bool:
+        """Whether all pairs of agents have the same seeds in a task."""
+
+    @property
+    def players(self) -> Players:
+        """Who plays."""
+
+
+def pair_plans(
+    choice: PairChoice,
+    names: Sequence[str],
+    games: Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]],
+    agents: Mapping[str, Agent],
+) -> Iterator[EpisodePlan]:
+    """Every ordered pair of agents in every game, repeated; ``games`` has what the log says of each, and makes it.
+
+    Parameters
+    ----------
+    choice : PairChoice
+        Who plays, how often, and by which seed.
+    names : sequence of str
+        Of the two seats.
+    games : iterable of (mapping, callable)
+        In the order of play.
+    agents : mapping of str to Agent
+        By the names of the choice.
+    """
+    called = choice.players.called_as
+    for number, (about, make) in enumerate(games):
+        for pair in product(choice.agents, repeat=len(names)):
+            seats = {name: agents[agent] for name, agent in zip(names, pair, strict=True)}
+            who = "-".join(called[agent] for agent in pair)
+            for repeat in range(choice.repeats):
+                seed = f"{choice.seed}/{number}-{repeat}" if choice.paired else f"{choice.seed}/{number}-{who}-{repeat}"
+                yield EpisodePlan(f"{number}-{who}-{repeat}", make, seats, seed, about)

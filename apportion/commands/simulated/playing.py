@@ -14,6 +14,7 @@ from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
     from corpus.placing import ImportReport
+    from environments.negotiation.bargaining.simulation import BargainingChoice
     from environments.negotiation.simulation import NegotiationChoice
     from environments.simulation import Simulation
     from environments.sotopia.simulation import SimulationChoice
@@ -57,15 +58,17 @@ CONTEXT_OPTIONS = (
     click.option("--most-acts", type=_COUNT, default=20, show_default=True, help="Acts in all, at most."),
 )
 """What is negotiated."""
-GAME_OPTIONS = (
+BARGAIN_OPTIONS = (
     click.option("--games", type=_COUNT, default=100, show_default=True, help="Contexts that are played."),
     click.option("--repeats", type=_COUNT, default=1, show_default=True, help="Games of every context and pair."),
     _SEED,
-    *CONTEXT_OPTIONS,
+    CONTEXT_OPTIONS[1],
     *_HOW_OPTIONS,
     *_MODEL_OPTIONS,
 )
-"""Of negotiations: all but who plays, and where it is written."""
+"""Of bargaining: all but who plays, and where it is written."""
+GAME_OPTIONS = (CONTEXT_OPTIONS[0], *BARGAIN_OPTIONS)
+"""Of negotiations: the same, and a file of contexts."""
 
 
 def choice_of(
@@ -102,6 +105,15 @@ def negotiation_of(agents: str, paired: bool = False, **options: Any) -> Negotia
 
     own = {name: options.pop(name) for name in ("games", "repeats", "seed", "contexts", "most_acts", "temperature")}
     return NegotiationChoice(_names(agents), **own, chosen=ChosenModel(**options), called=option_names(), paired=paired)
+
+
+def bargaining_of(agents: str, **options: Any) -> BargainingChoice:
+    """What the options of the running command choose to bargain about."""
+    from environments.negotiation.bargaining.simulation import BargainingChoice
+    from llm_client.chosen import ChosenModel
+
+    own = {name: options.pop(name) for name in ("games", "repeats", "seed", "most_acts", "temperature")}
+    return BargainingChoice(_names(agents), **own, chosen=ChosenModel(**options), called=option_names())
 
 
 def _names(agents: str) -> tuple[str, ...]:

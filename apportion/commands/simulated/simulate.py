@@ -10,8 +10,10 @@ import click
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import tell_corpus
 from apportion.commands.simulated.playing import (
+    BARGAIN_OPTIONS,
     EPISODE_OPTIONS,
     GAME_OPTIONS,
+    bargaining_of,
     choice_of,
     negotiation_of,
     played,
@@ -68,3 +70,24 @@ def simulate_negotiation_command(
 
 
 with_options(GAME_OPTIONS, simulate_negotiation_command)
+
+
+@simulate_group.command("bargaining")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
+def simulate_bargaining_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play bargains: a buyer with a budget and a seller with a cost come to a price, or to none.
+
+    --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), recorded@LOG#EPISODE, and `base`
+    (the language model --model; base@OTHER names another one of the same server). Every ordered pair of them plays
+    every bargain, the first buying. Ratings are `points`, `advantage`, `snp` and `share`, by the rules. The same
+    command goes on after a kill, and pays for no reply twice.
+    """
+    choice = bargaining_of(**options)
+    if not told_before(choice, preview, dry_run, as_json):
+        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+
+
+with_options(BARGAIN_OPTIONS, simulate_bargaining_command)

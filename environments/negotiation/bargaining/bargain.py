@@ -1,0 +1,126 @@
+"""What is sold, what it may cost whom, and what each price is worth to both, exactly.
+
+The task of AmazonHistoryPrice, as the Stackelberg Speaker's appendix G tells it: a buyer wants to pay less than a
+budget, a seller wants more than a cost, and both know the list price. Products and prices here are our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from foundation.errors import InputError
+
+BUYER, SELLER = 0, 1
+"""The seats."""
+MOST_PRICE = 1_000_000
+LEAST_SURPLUS = 0.1
+"""Of the list price: by how much a budget lies above a cost at least, so that parts of it have one scale."""
+THINGS = {
+    "a kettle": 40, "a desk lamp": 60, "a backpack": 90, "a set of pans": 120, "an office chair": 180,
+    "a vacuum cleaner": 250, "a tent": 300, "a bicycle": 450, "a camera": 600, "a sofa": 900,
+}  # fmt: skip
+"""List prices, in whole units of money."""
+
+
+@dataclass(frozen=True)
+class Bargain:
+    """One thing that is sold.
+
+    Parameters
+    ----------
+    thing : str
+        What it is, for both.
+    list_price : int
+        What it is sold for elsewhere; both know it, and nobody offers more.
+    budget : int
+        The buyer's: beyond it the buyer loses.
+    cost : int
+        The seller's: below it the seller loses. Below the budget, so that some prices are good for both.
+
+    Raises
+    ------
+    InputError
+        A value that cannot be; the text names it.
+
+    >>> Bargain("a kettle", 40, 36, 20).profits(30)
+    (6, 10)
+    """
+
+    thing: str
+    list_price: int
+    budget: int
+    cost: int
+
+    def __post_init__(self) -> None:
+        if not self.thing.strip():
+            raise InputError("thing: empty; say what is sold")
+        if not 1 <= self.list_price <= MOST_PRICE:
+            raise InputError(f"list_price = {self.list_price}: whole units of money, 1 to {MOST_PRICE:,}")
+        if not 0 <= self.cost < self.budget <= self.list_price:
+            raise InputError(
+                f"cost = {self.cost}, budget = {self.budget}, list_price = {self.list_price}: the cost has to be 0 or "
+                "more and below the budget, and the budget not above the list price"
+            )
+        if self.surplus < LEAST_SURPLUS * self.list_price:
+            raise InputError(
+                f"cost = {self.cost}, budget = {self.budget}: the budget has to lie {LEAST_SURPLUS:.0%} of the list "
+                f"price ({self.list_price}) above the cost, or more"
+            )
+
+    @property
+    def surplus(self) -> int:
+        """What both gain together by any deal."""
+        return self.budget - self.cost
+
+    def profits(self, price: int) -> tuple[int, int]:
+        """What the buyer and the seller gain by a price; less than nothing beyond a limit."""
+        return self.budget - price, price - self.cost
+
+    @cached_property
+    def solution(self) -> Solution:
+        """Every price, and which of them are best for whom."""
+        return Solution.of(self)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """All that a bargain can come to.
+
+    Parameters
+    ----------
+    profits : dict of int to (int, int)
+        By price, 1 to the list price, what both gain.
+    good : tuple of int
+        Prices by which nobody loses, compared with no deal.
+    front : tuple of int
+        Prices that no other weakly dominates: all of them, since what one gains by another price the other loses.
+    joint : int
+        The most that both can gain together, which is the surplus.
+    equal : tuple of int
+        Good prices by which both gain the same; none where the middle is no whole number.
+    """
+
+    profits: dict[int, tuple[int, int]]
+    good: tuple[int, ...]
+    front: tuple[int, ...]
+    joint: int
+    equal: tuple[int, ...]
+
+    @classmethod
+    def of(cls, bargain: Bargain) -> Solution:
+        """Solve a bargain by trying every price."""
+        profits = {price: bargain.profits(price) for price in range(1, bargain.list_price + 1)}
+        good = tuple(price for price, both in profits.items() if min(both) >= 0)
+        equal = tuple(price for price in good if profits[price][BUYER] == profits[price][SELLER])
+        return cls(profits, good, tuple(profits), max(map(sum, profits.values())), equal)
+
+
+def draw_bargain(draws: Random) -> Bargain:
+    """A thing, a list price near its usual one, a budget of 70 to 100 % of it and a cost of 30 to 55 %."""
+    thing, usual = draws.choice(list(THINGS.items()))
+    list_price = round(usual * draws.uniform(0.8, 1.2))
+    return Bargain(
+        thing, list_price, round(list_price * draws.uniform(0.7, 1.0)), round(list_price * draws.uniform(0.3, 0.55))
+    )

@@ -1,0 +1,174 @@
+"""Bargaining as an environment: offers by turns, until one is accepted, somebody leaves, or the acts are used up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from environments.core import Act, ActError, Environment, Move, Step
+from environments.negotiation.bargaining.bargain import LEAST_SURPLUS, Bargain
+from environments.negotiation.bargaining.words import (
+    ACCEPT,
+    KINDS,
+    LEAVE,
+    OFFER,
+    REFUSE,
+    Facts,
+    in_text,
+    limit_in_words,
+    rules_in_words,
+    sentence,
+)
+from environments.negotiation.game import MOST_WORDS
+from environments.negotiation.rules import MOST_ACTS
+from foundation.errors import InputError
+
+NAMES = ("Buyer", "Seller")
+_NUMBER = re.compile(r"\d+")
+
+
+class Bargaining(Environment):
+    """One bargain. The ``data`` of an offer is its price; words are heard and bind nobody.
+
+    Who starts is drawn. The first act is an offer; the standing offer is the last one, which the other may accept until
+    another takes its place or it is refused.
+
+    Parameters
+    ----------
+    bargain : Bargain
+        What is sold, and both limits.
+    most_acts : int
+        After which there is no deal.
+    names : sequence of str
+        Of the buyer and the seller.
+
+    Raises
+    ------
+    InputError
+        No act at all, or names that cannot be used.
+    """
+
+    kind: ClassVar[str] = "bargaining"
+
+    def __init__(self, bargain: Bargain, most_acts: int = MOST_ACTS, names: Sequence[str] = NAMES) -> None:
+        if most_acts < 1:
+            raise InputError(f"{self.kind}: most_acts = {most_acts}; one at least")
+        self.bargain, self.most_acts = bargain, most_acts
+        super().__init__(names)
+        if len(self.agents) != len(NAMES):
+            raise InputError(f"{self.kind}: {len(self.agents)} agents; a buyer and a seller bargain")
+
+    def acting(self) -> tuple[str, ...]:
+        """One after the other, until it is over."""
+        return () if self._ended else (self.agents[self.seat],)
+
+    def legal(self, agent: str) -> tuple[str, ...]:
+        """An offer first; then also to refuse and to leave, and to accept where the other's offer stands."""
+        if agent not in self.acting():
+            return ()
+        if not self.done:
+            return (OFFER,)
+        return tuple(kind for kind in KINDS if kind != ACCEPT or self._offered_to(self.seat) is not None)
+
+    def observe(self, agent: str) -> str:
+        """What the side knows, and what was done."""
+        return in_text(self.facts(agent), self.legal(agent))
+
+    def facts(self, agent: str) -> Facts:
+        """The same as data."""
+        seat = self.agents.index(agent)
+        limit = (self.bargain.budget, self.bargain.cost)[seat]
+        names = (self.agents[0], self.agents[1])
+        wording = self.tone * (2 * len(self.done) + 1) >> 8
+        return Facts(
+            seat, names, self.bargain.thing, self.bargain.list_price, limit, self.done, self._offered_to(seat),
+            self.most_acts, wording,
+        )  # fmt: skip
+
+    def outcome(self) -> dict[str, dict[str, float | None]]:
+        """By side ``points``, ``advantage``, ``snp`` and ``share``; without a deal 0, and no share.
+
+        ``points`` are the profit in percent of the list price, so that games about cheap and dear things have one
+        scale; ``advantage`` is one's own less the other's. ``snp`` is the profit in parts of the surplus, which tables
+        add up or average over games; ``share`` the same of games with a deal alone: the side's part of both's gains.
+        """
+        gained = self.bargain.profits(self.price) if self.price is not None else (0, 0)
+        percent, surplus = 100.0 / self.bargain.list_price, self.bargain.surplus
+        return {
+            name: {
+                "points": gained[seat] * percent,
+                "advantage": (gained[seat] - gained[1 - seat]) * percent,
+                "snp": gained[seat] / surplus,
+                "share": None if self.price is None else gained[seat] / surplus,
+            }
+            for seat, name in enumerate(self.agents)
+        }
+
+    def scales(self) -> dict[str, tuple[float, float]]:
+        """What prices from 1 to the list price can bring a side."""
+        parts = 1 / LEAST_SURPLUS
+        return {
+            "points": (-100.0, 100.0),
+            "advantage": (-200.0, 200.0),
+            "snp": (-parts, parts),
+            "share": (-parts, parts),
+        }
+
+    def said(self, move: Move) -> str | None:
+        """An act's words, with the act in brackets where they may not say it: another number, or words not of ours."""
+        act, seat = move.act, self.agents.index(move.agent)
+        plain, words = sentence(seat, act._replace(text="")), act.text.strip()
+        if not words:
+            return plain
+        ours = any(words == sentence(seat, act, wording) for wording in range(3))
+        named = act.kind == OFFER and _NUMBER.findall(words) == [str(act.data)]
+        return words if ours or named else f"{words} [{plain}]"
+
+    def backgrounds(self) -> list[tuple[str | None, str, str]]:
+        """The rules for both; its limit for each side alone."""
+        names = (self.agents[0], self.agents[1])
+        rules = rules_in_words(names, self.bargain.thing, self.bargain.list_price, self.most_acts)
+        limits = (self.bargain.budget, self.bargain.cost)
+        goals = [
+            (name, "goal", f"You are {name}; {limit_in_words(seat, limits[seat])}") for seat, name in enumerate(names)
+        ]
+        return [(None, "rules", rules), *goals]
+
+    def _begin(self) -> None:
+        self.starter = self.seat = self.chance.draws.randrange(len(NAMES))
+        self.tone = self.chance.draws.getrandbits(31)
+        self.done: list[tuple[int, Act]] = []
+        self.price: int | None = None
+        self._standing: tuple[int, int] | None = None
+        self._ended = False
+
+    def _own(self) -> None:
+        self.done = self.done.copy()
+
+    def _offered_to(self, seat: int) -> int | None:
+        return self._standing[1] if self._standing is not None and self._standing[0] != seat else None
+
+    def _check(self, agent: str, act: Act) -> None:
+        if len(act.text) > MOST_WORDS:
+            raise ActError(f"{agent!r} says {len(act.text):,} characters at once; at most {MOST_WORDS:,} are an act")
+        if act.kind != OFFER:
+            if act.data is not None:
+                raise ActError(f"{agent!r} may not {act.kind} with {act.data!r:.40}: only an offer has a price")
+        elif type(act.data) is not int or not 1 <= act.data <= self.bargain.list_price:
+            raise ActError(
+                f"{agent!r} offers {act.data!r:.40}: a whole number from 1 to {self.bargain.list_price} is a price"
+            )
+
+    def _apply(self, moves: Step) -> None:
+        (move,) = moves
+        act = move.act
+        if act.kind == OFFER:
+            self._standing = (self.seat, act.data)
+        elif act.kind == ACCEPT:
+            self.price = self._offered_to(self.seat)
+        elif act.kind == REFUSE and self._offered_to(self.seat) is not None:
+            self._standing = None
+        self.done.append((self.seat, act))
+        self.seat = 1 - self.seat
+        self._ended = act.kind in (ACCEPT, LEAVE) or len(self.done) >= self.most_acts

@@ -1,0 +1,28 @@
+"""The simulator of bargaining: a session of `simulate bargaining` finds its bargain, seed, acts and agents again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from environments.negotiation.bargaining.agents import ROSTER
+from environments.negotiation.bargaining.bargain import Bargain
+from environments.negotiation.bargaining.game import Bargaining
+from environments.negotiation.simulator import NegotiationSimulator
+
+
+def game_of(about: Mapping[str, Any]) -> Bargaining:
+    """The game that a log's opening says.
+
+    Raises
+    ------
+    InputError
+        A bargain that cannot be.
+    KeyError, TypeError, ValueError
+        It says none.
+    """
+    thing, list_price, budget, cost = about["bargain"]
+    return Bargaining(Bargain(str(thing), int(list_price), int(budget), int(cost)), int(about["most_acts"]))
+
+
+SIMULATOR = NegotiationSimulator(Bargaining.kind, game_of, ROSTER)
