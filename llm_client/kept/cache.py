@@ -141,6 +141,11 @@ class ReplyCache:
         )
         return dict(self._locked(lambda: self._connection.execute(query, (asked,)).fetchall()))
 
+    def asked(self, after: int = 0) -> set[str]:
+        """The names by which models were asked for the replies kept after the mark ``after``, where they are known."""
+        query = "SELECT DISTINCT asked FROM replies WHERE rowid > ? AND asked IS NOT NULL"
+        return {name for (name,) in self._locked(lambda: self._connection.execute(query, (after,)).fetchall())}
+
     def transact(self, action: Callable[[sqlite3.Connection], _Result], *, synced: bool = True) -> _Result:
         """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns.
 

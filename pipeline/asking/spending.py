@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,17 +61,25 @@ def spending_since(config: Config, mark: int) -> Spending | None:
     if cache is None:
         return None
     try:
-        return Spending(_asked_models(config), cache.usage(mark), cache.usage(), config.run.budget_usd)
+        return Spending(
+            _asked_models(config, cache.asked(mark)), cache.usage(mark), cache.usage(), config.run.budget_usd
+        )
     finally:
         cache.close()
 
 
-def _asked_models(config: Config) -> str:
-    """The names of the models that a run asks: the methods', and the partner's where `align` has one that asks."""
+def _asked_models(config: Config, played: Set[str]) -> str:
+    """The names of the models that a run asks: the methods', and the partner's where `align` has one that asks.
+
+    Where others were asked (by who plays sessions on, and who scores them) those that ``played``.
+    """
     partner = asking_partner(config) or asking_other(config)
     asking = partner is None or any(METHODS[name].asks for name in config.decompose.methods)
     models = [config.decompose.llm.model] if asking else []
-    return " and ".join(dict.fromkeys([*models, *([partner.model] if partner else [])]))
+    named = dict.fromkeys([*models, *([partner.model] if partner else [])])
+    if played and not played <= named.keys():
+        named = dict.fromkeys([*(name for name in named if name in played), *sorted(played - named.keys())])
+    return " and ".join(named)
 
 
 def budget_so_far(config: Config) -> str | None:
