@@ -30,6 +30,7 @@ from apportion.commands.simulated import simulate as simulate_commands
 from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tasks as tasks_commands
 from apportion.commands.simulated import tournament as tournament_commands
+from apportion.commands.simulated import trained_tables as trained_commands
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 
@@ -80,6 +81,7 @@ cli.add_section(
         tables_commands.tables_group,
     ),
 )
+tables_commands.tables_group.add_command(trained_commands.tables_savoir_command)
 cli.add_section("Models and replies", (models.models_group, llm_cache.llm_cache_group))
 
 

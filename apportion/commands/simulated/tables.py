@@ -59,14 +59,15 @@ def tables_sotopia_command(
     from foundation.intervals.resampling import Sampling
 
     rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
-    made = report(rated, Sampling(bootstrap, seed), None if hard is None else _hard(hard))
+    made = report(rated, Sampling(bootstrap, seed), None if hard is None else hard_tasks_in(hard))
     written = made.write(out) if out is not None else []
     click.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False) if as_json else made.text())
     if written and not as_json:
         click.echo(f"\nwrote {len(written)} files: {out}/report.md holds all tables")
 
 
-def _hard(path: Path) -> frozenset[TaskId]:
+def hard_tasks_in(path: Path) -> frozenset[TaskId]:
+    """The tasks that a file states; raises InputError where it states none."""
     from environments.sotopia.reports.scored import TaskId
     from environments.sotopia.sources.sets import open_space
     from foundation.errors import InputError

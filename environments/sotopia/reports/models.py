@@ -95,7 +95,7 @@ def _by_model(key: str, title: str, rated: RatedEpisodes, score: Score, sampling
     for dim in (*APPENDIX_ORDER, OVERALL):
         low, high = SCALES[dim]
         scores = {model: Scores.of(seats, dim, score) for model, seats in found.items()}
-        rows.append((dim, f"[{low:.3g}, {high:.3g}]", *_best_marked(scores, sampling)))
+        rows.append((dim, f"[{low:.3g}, {high:.3g}]", *best_marked(scores, sampling)))
     notes = (
         "mean [95 % interval] of every part a model played, n parts; * the best, where it differs from the second best "
         "(Student's t-test, p < 0.05). Two parts of one episode count as two in the test, as in the paper",
@@ -104,7 +104,8 @@ def _by_model(key: str, title: str, rated: RatedEpisodes, score: Score, sampling
     return Table(key, title, ("Dim.", "Range", *found), tuple(rows), notes)
 
 
-def _best_marked(scores: Mapping[str, Scores], sampling: Sampling) -> list[Cell]:
+def best_marked(scores: Mapping[str, Scores], sampling: Sampling) -> list[Cell]:
+    """By model the mean, the best marked where it differs from the second best."""
     means = {model: one.mean(sampling) for model, one in scores.items()}
     there = sorted((m for m in means if isinstance(means[m], Value)), key=lambda m: -_number(means[m]))
     cells: dict[str, Cell] = dict(means)

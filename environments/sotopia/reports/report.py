@@ -30,17 +30,18 @@ class Report:
 
     facts: tuple[str, ...]
     tables: tuple[Table, ...]
+    head: str = HEAD
 
     def text(self) -> str:
         """For a terminal."""
         return "\n\n".join(
-            [f"{HEAD} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
+            [f"{self.head} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
         )
 
     def markdown(self) -> str:
         """As Markdown."""
         facts = "\n".join(f"- {safe(fact)}" for fact in self.facts)
-        return "\n\n".join([f"# {HEAD} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]) + "\n"
+        return "\n\n".join([f"# {self.head} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]) + "\n"
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -95,10 +96,11 @@ def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | 
         models.figure_g5(rated, sampling, hard),
         people_playing.table_g4(rated, sampling, hard),
     )
-    return Report(_facts(rated, sampling), tables)
+    return Report(facts_of(rated, sampling), tables)
 
 
-def _facts(rated: RatedEpisodes, sampling: Sampling) -> tuple[str, ...]:
+def facts_of(rated: RatedEpisodes, sampling: Sampling) -> tuple[str, ...]:
+    """What tables are made of: episodes, judges, people, what is not rated, how intervals are made."""
     episodes = len({seat.episode for seat in rated.seats})
     others = rated.judges[1:]
     people = f"people: {len(rated.people)} ({first_few(rated.people, 5)})" if rated.people else "no people rate"
