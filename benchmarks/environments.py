@@ -1,9 +1,13 @@
 """Claim: 1,000 scripted episodes a second of 20 acts on one core, and a clone in under 20 microseconds.
 
+And 2,000 negotiations a second of ten acts through the same core.
+
 Run: taskset -c 0 python benchmarks/environments.py [--episodes 5000] [--latency 2]
 
 Bundled SOTOPIA tasks, two agents that speak until the 20 acts are over; no text is read, nothing is logged. Beside it
 the same with every observation read as text, and clones of an episode of 20 acts that never draw and that draw once.
+
+Negotiations are of drawn contexts, by scripts that concede to each other; their sentences are part of their acts.
 
 With --latency SECONDS also: 64 episodes at once of a language model on a loopback server that takes so long for each
 reply, as a multiple of 20 replies one after the other (aim: at most 1.15).
@@ -25,6 +29,8 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from benchmarks.measure import tell
 from environments.agents.agent import Agent, Scripted
 from environments.core import Act
+from environments.negotiation.scripts import Conceding
+from environments.negotiation.simulation import NegotiationChoice
 from environments.simulate import EpisodePlan, simulate
 from environments.sotopia.game import Sotopia
 from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
@@ -32,7 +38,7 @@ from environments.sotopia.sources import bundled_tasks
 from llm_client.chosen import ChosenModel
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
-EPISODES_A_S, CLONE_US, LATENCY_RATIO = 1_000.0, 20.0, 1.15
+EPISODES_A_S, GAMES_A_S, CLONE_US, LATENCY_RATIO = 1_000.0, 2_000.0, 20.0, 1.15
 
 
 def episodes_a_second(agent: Agent, episodes: int) -> float:
@@ -48,6 +54,16 @@ def episodes_a_second(agent: Agent, episodes: int) -> float:
     took = time.process_time() - start
     assert all(len(one.environment.steps) == 20 for one in played)
     return episodes / took
+
+
+def negotiations_a_second(games: int) -> tuple[float, float]:
+    """Games of `conceding` with itself through the core, by the time of this process alone; acts a game."""
+    choice = NegotiationChoice(games=min(games, 5_000), repeats=max(games // 5_000, 1))
+    plans = choice.plans({"conceding": Conceding()})
+    start = time.process_time()
+    played = simulate(plans).played
+    took = time.process_time() - start
+    return len(played) / took, sum(len(one.environment.steps) - 1 for one in played) / len(played)
 
 
 def clone_us(draws: bool, times: int = 20_000) -> float:
@@ -91,6 +107,8 @@ def main() -> None:
     rate = episodes_a_second(silent, episodes)
     tell("scripted episodes, no text read", rate, "episodes/s", bar=EPISODES_A_S, ratio_to_bar=rate / EPISODES_A_S)
     tell("scripted episodes, every observation read", episodes_a_second(reader, episodes // 5), "episodes/s")
+    rate, acts = negotiations_a_second(episodes)
+    tell(f"negotiations of {acts:.1f} acts, and both selections", rate, "games/s", bar=GAMES_A_S)
     tell("clone that never draws", clone_us(False), "us", bar=CLONE_US)
     tell("clone that draws once", clone_us(True), "us")
     if arguments.latency:

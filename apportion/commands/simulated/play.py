@@ -13,7 +13,7 @@ from apportion.commands.simulated.playing import RULE_OPTIONS
 from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
-    from environments.played_by_person import PersonPlayed
+    from environments.simulation.persons_episode import PersonPlayed
 
 MODEL_OPTIONS = (
     *model_options("--model", "what agents know and what you and they say", 1000, "replies.sqlite in CORPUS"),

@@ -122,7 +122,7 @@ def _names(agents: str) -> tuple[str, ...]:
 
 def told_before(choice: Simulation, preview: int | None, dry_run: bool, as_json: bool) -> bool:
     """Say what would be asked, or what it would cost, where that is wanted; whether it was."""
-    from environments import pricing
+    from environments.simulation import pricing
 
     if preview is not None:
         shown = pricing.preview(choice, preview)

@@ -18,8 +18,8 @@ from environments.negotiation.person.telling import NegotiationTelling
 from environments.negotiation.rules import MOST_ACTS
 from environments.negotiation.simulation import about_game
 from environments.negotiation.simulator import game_of
-from environments.played_by_person import PersonPlayed, PersonsEpisode, check_person
 from environments.simulate import EpisodePlan
+from environments.simulation.persons_episode import PersonPlayed, PersonsEpisode, check_person
 from environments.terminal.person import Person
 from environments.terminal.screen import Screen
 from foundation.errors import InputError

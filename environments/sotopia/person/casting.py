@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from environments.agents.language_model import PROMPTS, TEMPERATURE
-from environments.played_by_person import check_person
+from environments.simulation.persons_episode import check_person
 from environments.sotopia.agents import AGENTS, called_as
 from environments.sotopia.game import Rules
 from environments.sotopia.sources.sets import chosen_space

@@ -11,8 +11,8 @@ from pathlib import Path
 from corpus.placing import check_free, folder_for
 from environments.agents.agent import Agent
 from environments.episode_log import LoggedEpisode
-from environments.played_by_person import PersonPlayed, PersonsEpisode
 from environments.simulate import EpisodePlan
+from environments.simulation.persons_episode import PersonPlayed, PersonsEpisode
 from environments.sotopia.agents import agents_of
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.person.casting import Casting, PersonChoice, cast

@@ -9,8 +9,8 @@ from corpus.corpus import Corpus
 from environments.episode_log import LOG, read_log
 from environments.negotiation.contexts import Context
 from environments.negotiation.simulation import NegotiationChoice
-from environments.pricing import preview, price
 from environments.simulation import write_corpus
+from environments.simulation.pricing import preview, price
 from foundation.errors import InputError
 from llm_client.chosen import ChosenModel
 

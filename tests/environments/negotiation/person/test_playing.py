@@ -17,7 +17,7 @@ from environments.negotiation.contexts import contexts_of
 from environments.negotiation.observation import SELECT
 from environments.negotiation.person.playing import PersonNegotiates, play_negotiation
 from environments.negotiation.simulator import SIMULATOR
-from environments.played_by_person import PersonPlayed
+from environments.simulation.persons_episode import PersonPlayed
 from foundation.errors import InputError, UnitError
 from tests.environments.terminal.test_person import Typist
 

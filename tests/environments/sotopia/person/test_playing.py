@@ -11,7 +11,7 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.placing import claim
 from environments.episode_log import read_log
-from environments.played_by_person import PersonPlayed
+from environments.simulation.persons_episode import PersonPlayed
 from environments.sotopia.person.casting import PersonChoice, cast
 from environments.sotopia.person.playing import RECORD, play_sotopia
 from environments.sotopia.simulation import LOG

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.pricing import preview, price
+from environments.simulation.pricing import preview, price
 from environments.sotopia.game import Rules
 from environments.sotopia.simulation import SimulationChoice
 from foundation.errors import InputError

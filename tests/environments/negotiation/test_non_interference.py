@@ -1,0 +1,84 @@
+"""What one side of a negotiation is worth to it changes no byte of what the other is shown, asked or draws."""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.agents.language_model import LanguageModelAgent
+from environments.core import View
+from environments.negotiation.contexts import Context, contexts_of
+from environments.negotiation.game import Negotiation
+from environments.negotiation.language_model import FORM
+from environments.negotiation.person.telling import NegotiationTelling
+from environments.negotiation.scripts import Conceding, Fair, Greedy
+from environments.negotiation.scripts import Random as Drawn
+from environments.negotiation.wording import Worded
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+from tests.environments.negotiation.strategies import CONTEXTS
+
+SETTINGS = LLMSettings(model="m", temperature=1.0)
+SCRIPTS = (Drawn(), Conceding(), Fair(), Greedy())
+
+
+def nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("nobody is asked")
+
+
+def seen_by_alice(game: Negotiation) -> list[Any]:
+    """All that depends on what Alice knows: text, data, legal acts, numbers, requests of each kind, the terminal."""
+    view, telling = View(game, "Alice"), NegotiationTelling()
+    models = [LanguageModelAgent(f"{one}@m", one, SETTINGS, nobody, form=FORM) for one in ("base", "react")]
+    worded = [Worded("fair~@m", Fair(), SETTINGS, nobody)] if view.legal and not game.game.over else []
+    requests = [agent.request(view) for agent in (*models, *worded)]
+    return [
+        *(view.text, tuple(view.facts), view.legal, view.number, view.draws.random()),
+        *[(one.key(), one.messages, one.schema, one.sample, one.subject) for one in requests],
+        *(telling.opening(view), telling.events(view), telling.prompt(view), telling.commands(view)),
+        *(script.act(view) for script in SCRIPTS if view.legal),
+    ]
+
+
+@given(CONTEXTS, st.integers(0, 10**6), st.integers(0, 10**6))
+def test_another_s_values_change_no_byte(context: Context, seed: int, draw: int) -> None:
+    others = [one for one in contexts_of(context.counts) if one.values[0] == context.values[0]]
+    games = [Negotiation(context), Negotiation(Random(draw).choice(others))]
+    for game in games:
+        game.reset(seed)
+    assert seen_by_alice(games[0]) == seen_by_alice(games[1])
+    draws = Random(draw)
+    while not games[0].over:
+        # Whatever Bob does is done in both: what he knows may move him, and nothing else may reach her.
+        acts = {name: draws.choice(SCRIPTS).act(View(games[0], name)) for name in games[0].acting()}
+        for game in games:
+            game.step(acts)
+        assert seen_by_alice(games[0]) == seen_by_alice(games[1])
+
+
+def test_nothing_of_a_game_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        for seed in range(20):
+            game = Negotiation(Context((1, 3, 1), ((3, 1, 4), (7, 1, 0))))
+            game.reset(seed)
+            while not game.over:
+                game.step({name: Conceding().act(View(game, name)) for name in game.acting()})
+    assert not caplog.records
+
+
+def test_a_value_that_nobody_else_has_is_nowhere_in_what_the_other_sees() -> None:
+    """A hat is worth 9 points to Bob, which nothing of Alice's is worth."""
+    context = Context((1, 1, 3), ((4, 0, 2), (1, 9, 0)))
+    context.check()
+    for seed in range(10):
+        game = Negotiation(context)
+        game.reset(seed)
+        while not game.over:
+            assert "9 points" not in str(seen_by_alice(game))
+            game.step({name: Conceding().act(View(game, name)) for name in game.acting()})
+        assert "a hat 9 points" in game.observe("Bob")
