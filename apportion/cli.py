@@ -24,6 +24,7 @@ from apportion.commands import score as score_commands
 from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.simulated import annotate as annotate_commands
 from apportion.commands.simulated import judge as judge_commands
+from apportion.commands.simulated import label_exact as label_exact_commands
 from apportion.commands.simulated import negotiate as negotiate_commands
 from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
@@ -65,6 +66,7 @@ cli.add_section(
         annotate_commands.annotate_group,
         tournament_commands.tournament_group,
         judge_commands.judge_command,
+        label_exact_commands.label_exact_command,
         corpus_commands.inspect_command,
         init_commands.init_command,
     ),

@@ -1,8 +1,8 @@
 """Does credit by playing on find the utterances that mattered, how far off is it, and how long does it take?
 
 `error`: 20 made-up games x 5 seeds, n = 10 and 16, pairwise, saturating (0 to 10) and prefix-dependent, J = 2
-rollouts with unit noise, the default budget: relative L2 error of the paired estimator beside SAVOIR's appendix D and
-its section 3.4.
+rollouts with unit noise, the default budget: relative L2 error of `savoir` beside SAVOIR's appendix D, its section 3.4,
+paired KernelSHAP (which is shapiq's), and shapiq's other approximators.
 `credit`: scripted episodes of a bundled scenario with 7 to 10 acts, of which all 2^n histories are played on: the exact
 values are the truth, and each method's order of the acts is compared with them (Spearman, within an episode; a constant
 answer counts 0). A partner whose demands depend on what was said to it makes words matter.
@@ -16,8 +16,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -28,27 +28,26 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.measure import tell
+from benchmarks.savoir_episodes import reopened
 from corpus.session import Episode, Rating, Turn
 from decompose.judging.savoir import savoir
 from decompose.settings import DecomposeSettings
-from decompose.shapley.coalitions import all_coalitions
+from decompose.shapley.coalitions import Bools, all_coalitions
 from decompose.shapley.marginal import by_prefix, leave_one_out
 from decompose.shapley.values import default_budget, shapley_values
-from environments.acts import Act
-from environments.core import View
+from decompose.shapley.worth import Repeated, Value
 from environments.play import play
 from environments.reopened import Reopened
 from environments.rollout import Rollouts, Utility
 from environments.sotopia.game import Rules, Sotopia
-from environments.sotopia.observation import LEAVE, SPEAK
-from environments.sotopia.scripts import Conceding, worded
+from environments.sotopia.scripts import Conceding
 from environments.sotopia.sources import bundled_tasks
-from environments.sotopia.terms import PHYSICAL, Offers
 from foundation.arrays import Floats
 
 GAMES, SEEDS, ROLLOUTS = 20, 5, 2
-SAMPLINGS = ("paired", "appendix-d", "extreme-first")
-WARM, COLD, CHAT = "I like how you think.", "You waste my time.", "I see."
+SAMPLINGS = ("kriged", "appendix-d", "extreme-first", "paired")
+PEERS = ("KernelSHAP", "SVARM", "PermutationSamplingSV", "UnbiasedKernelSHAP")
+"""Approximators of shapiq; its KernelSHAP without pairs."""
 
 
 def pairwise(members: Floats, rng: np.random.Generator) -> Floats:
@@ -98,88 +97,49 @@ def measure_error() -> None:
     for players in (10, 16):
         members = all_coalitions(players).astype(float)
         for kind in (pairwise, saturating, prefix_dependent):
-            errors = {sampling: [] for sampling in SAMPLINGS}
+            errors: dict[str, list[float]] = {sampling: [] for sampling in (*SAMPLINGS, *PEERS)}
             for number in range(GAMES):
                 table = kind(members, np.random.default_rng(number))
                 true = exact(table, players)
                 for seed in range(SEEDS):
                     for sampling in SAMPLINGS:
                         value = noisy(table, 1.0, 1000 * number + seed)
-                        found = shapley_values(value, players, sampling=sampling, seed=seed).values
+                        ours = repeated(value) if sampling == "kriged" else value
+                        found = shapley_values(ours, players, sampling=sampling, seed=seed).values
                         errors[sampling].append(np.linalg.norm(found - true) / np.linalg.norm(true))
+                    for peer in PEERS:
+                        found = by_shapiq(peer, noisy(table, 1.0, 1000 * number + seed), players, seed)
+                        errors[peer].append(np.linalg.norm(found - true) / np.linalg.norm(true))
             means = {sampling: float(np.mean(of)) for sampling, of in errors.items()}
-            shares = {f"of {s}": round(means["paired"] / means[s], 3) for s in SAMPLINGS[1:]}
-            others = {s: round(means[s], 4) for s in SAMPLINGS[1:]}
-            tell(f"savoir error, {kind.__name__}, n = {players}", means["paired"], "relative L2", **others, **shares)
+            shares = {f"of {s}": round(means["kriged"] / means[s], 3) for s in SAMPLINGS[1:]}
+            others = {s: round(means[s], 4) for s in means if s != "kriged"}
+            tell(f"savoir error, {kind.__name__}, n = {players}", means["kriged"], "relative L2", **others, **shares)
 
 
-def _standing(view: View) -> Offers:
-    facts = view.facts
-    offers = Offers(facts.part.terms.deal, len(facts.part.profiles))
-    for by, act in facts.acts:
-        offers.take(by, act)
-    return offers
+def repeated(value: Value) -> Repeated:
+    """The same game, whose noise is another each time."""
+    return Repeated(lambda asked: [value(coalition) for coalition, _ in asked])
 
 
-@dataclass(frozen=True)
-class Talking:
-    """Draws warm, cold and empty words; from step ``closing`` on it asks for much and takes what it is offered."""
+def by_shapiq(name: str, value: Value, players: int, seed: int) -> Floats:
+    """What an approximator of shapiq says at the same budget; the same coalition is worth the same when asked again."""
+    import shapiq.approximator
 
-    closing: int
-    called: str = "talking"
-    paid: bool = False
+    known: dict[bytes, float] = {}
 
-    def act(self, view: View) -> Act:
-        """The next act."""
-        facts = view.facts
-        offers, seat, deal = _standing(view), facts.part.seat, facts.part.terms.deal
-        if offers.agreed:
-            return Act(LEAVE)
-        if offers.standing is not None and offers.standing.by != seat:
-            return Act(PHYSICAL, "accept")
-        if view.step >= self.closing:
-            return Act(PHYSICAL, f"offer: {worded(deal, 0.95)}")
-        return Act(SPEAK, view.draws.choice((WARM, WARM, COLD, CHAT)))
+    def game(members: Bools) -> Floats:
+        rows = np.atleast_2d(np.asarray(members, dtype=bool))
+        for row in rows:
+            if row.tobytes() not in known:
+                known[row.tobytes()] = float(np.mean(value(frozenset(np.flatnonzero(row).tolist()))))
+        return np.array([known[row.tobytes()] for row in rows])
 
-
-@dataclass(frozen=True)
-class Moody:
-    """Answers an offer by one that is the better the kinder the words were: each warm one counts less, a cold one after
-    warm ones more."""
-
-    called: str = "moody"
-    paid: bool = False
-
-    def act(self, view: View) -> Act:
-        """The next act."""
-        facts = view.facts
-        offers, seat, deal = _standing(view), facts.part.seat, facts.part.terms.deal
-        if offers.agreed:
-            return Act(LEAVE)
-        if offers.standing is None:
-            return Act(SPEAK, CHAT)
-        mood, warm = 0.0, 0
-        for act in (act for by, act in facts.acts if by != seat):
-            mood += 0.8**warm if act.text == WARM else -0.5 * (1 + 0.5 * warm) if act.text == COLD else 0.0
-            warm += act.text == WARM
-        return Act(PHYSICAL, f"offer: {worded(deal, 1 / (1 + np.exp(0.5 * mood)))}")
-
-
-def episodes() -> Iterator[tuple[Reopened, str, tuple[int, ...]]]:
-    """Endless: played episodes in which the first character has 7 to 10 acts."""
-    task = next(task for task in bundled_tasks.tasks(pairs=1) if task.scenario.name == "used_bicycle")
-    seed = 0
-    while True:
-        seed += 1
-        game = Sotopia(task, Rules(most_acts=20))
-        game.reset(seed)
-        begun = game.clone()
-        agents = dict(zip(game.agents, (Talking(closing=10 + 2 * (seed % 4)), Moody()), strict=True))
-        play(game, agents)
-        reopened = Reopened(f"s{seed}", begun, tuple(game.steps), agents)
-        turns = reopened.turns_of(game.agents[0])
-        assert 7 <= len(turns) <= 10, (seed, len(turns))
-        yield reopened, game.agents[0], turns
+    unpaired = {"pairing_trick": False} if name == "KernelSHAP" else {}
+    approximator = getattr(shapiq.approximator, name)(players, random_state=seed, **unpaired)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found: Floats = approximator.approximate(default_budget(players), game).get_n_order_values(1)
+    return found
 
 
 def credit_of(table: Floats, hindsight: Floats, players: int, noise: float, seed: int) -> dict[str, Floats]:
@@ -187,7 +147,7 @@ def credit_of(table: Floats, hindsight: Floats, players: int, noise: float, seed
     game, stands = partial(noisy, table, noise), noisy(hindsight, 0.0, seed)
     budget = default_budget(players)
     return {
-        "savoir": shapley_values(game(seed), players, budget=budget, seed=seed).values,
+        "savoir": shapley_values(repeated(game(seed)), players, budget=budget, seed=seed).values,
         "savoir-paper": shapley_values(game(seed), players, sampling="appendix-d", seed=seed).values,
         "leave-one-out": leave_one_out(game(seed), players).values,
         "expected-utility": by_prefix(game(seed), players).values,
@@ -205,10 +165,8 @@ def measure_credit(count: int) -> None:
     """Print the mean Spearman of each method with the exact values, and ours less each other's (paired bootstrap)."""
     orders: dict[float, dict[str, list[float]]] = {0.0: {}, 1.0: {}}
     made, flat = 0, 0
-    for reopened, target, turns in episodes():
-        if made == count:
-            break
-        rollouts = Rollouts(reopened, target, turns, Utility({"GOAL": 1.0}), rollouts=2)
+    for opened, target, turns in reopened(count):
+        rollouts = Rollouts(opened, target, turns, Utility({"GOAL": 1.0}), rollouts=2)
         coalitions = [frozenset(np.flatnonzero(row).tolist()) for row in all_coalitions(len(turns))]
         table = np.array([np.mean(rollouts.played_on(coalition)) for coalition in coalitions])
         true = exact(table, len(turns))
@@ -238,14 +196,14 @@ def measure_speed() -> None:
     begun = game.clone()
     agents = dict(zip(game.agents, (Conceding(10), Conceding(11)), strict=True))
     play(game, agents)
-    reopened = Reopened("s1", begun, tuple(game.steps), agents)
+    opened = Reopened("s1", begun, tuple(game.steps), agents)
     turns = tuple(Turn(i, move.agent, str(game.said(move))) for i, (move,) in enumerate(game.steps))
     episode = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
     settings = DecomposeSettings(methods=("savoir",))
     seconds = []
     for _ in range(6):
         started = time.perf_counter()
-        found = savoir(episode, None, settings, None, reopened)  # type: ignore[arg-type]
+        found = savoir(episode, None, settings, None, opened)  # type: ignore[arg-type]
         seconds.append(time.perf_counter() - started)
     tell("savoir, 10 acts", float(np.median(seconds[1:])), "s", first=round(seconds[0], 2), rests_on=found[0].rationale)
 

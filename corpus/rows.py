@@ -111,7 +111,7 @@ class CorpusRows:
         scale: tuple[float | None, float | None],
         annotator: str | None = None,
     ) -> None:
-        """Add a person's judgement of one turn."""
+        """Add a person's judgement of one turn, or its value as it was computed (`corpus.labellers`)."""
         self._rows["turn_labels"].append((session_id, turn, annotator, name, value, *scale))
 
     def background(self, session_id: str, kind: str, text: str, speaker: str | None = None) -> None:

@@ -214,10 +214,10 @@ _OURS = (
         "decompose.judging.episode_score:judge",
         unprojected=True,
     ),
-    _played("savoir", "SAVOIR: Shapley values of acts, played on"),
+    _played("savoir", "SAVOIR: Shapley values of acts, played on", version=2),
     _played("savoir-paper", "SAVOIR as published: appendix D's coalitions, from 0 to 10", "savoir_paper", min_max=True),
     _played("savoir-paper-raw", "SAVOIR as published, before it is brought to 0 to 10", "savoir_paper"),
-    _played("shapley-hindsight", "Shapley values of acts, not played on", plays_on=False),
+    _played("shapley-hindsight", "Shapley values of acts, not played on", plays_on=False, version=2),
     _played("expected-utility", "Expected utility after each act less that before"),
     _played("leave-one-out", "Expected utility of all acts less that without one"),
     Method(

@@ -186,16 +186,23 @@ class Rollouts:
 
         The first coalition that fails is told, after all have been played: what was paid is kept for the next time.
         """
+        return self.all_plays([(coalition, 0) for coalition in coalitions])
+
+    def all_plays(self, asked: Sequence[tuple[frozenset[int], int]]) -> list[list[float]]:
+        """`all_played_on` of coalitions, each with which time it is asked about: another time draws by other seeds."""
         if not self._beside:
-            return [self.played_on(coalition) for coalition in coalitions]
-        plays = [(coalition, seed) for coalition in coalitions for seed in self._seeds(coalition)]
+            return [
+                self._worth(coalition, self._play_on(coalition, self._seeds(coalition, time)))
+                for coalition, time in asked
+            ]
+        plays = [(coalition, seed) for coalition, time in asked for seed in self._seeds(coalition, time)]
         ended = iter(
             self._done(lambda play: self._play_on(play[0], [play[1]]), plays, lambda play: self._last(play[0]))
         )
-        endings = [[next(ended) for _ in range(self.rollouts)] for _ in coalitions]
+        endings = [[next(ended) for _ in range(self.rollouts)] for _ in asked]
         return [
             self._worth(coalition, [ending for one in of_one for ending in _raised(one)])
-            for coalition, of_one in zip(coalitions, endings, strict=True)
+            for (coalition, _), of_one in zip(asked, endings, strict=True)
         ]
 
     def all_as_they_stand(self, coalitions: Sequence[frozenset[int]]) -> list[list[float]]:
@@ -259,9 +266,10 @@ class Rollouts:
     def _kept(self, coalition: frozenset[int]) -> set[int]:
         return {self.turns[player] for player in coalition}
 
-    def _seeds(self, coalition: frozenset[int]) -> list[int]:
+    def _seeds(self, coalition: frozenset[int], time: int = 0) -> list[int]:
         whose = "" if self.same_seeds else sorted(self._kept(coalition))
-        return [Random(f"{self.seed}/{self.target}/{whose}/{j}").getrandbits(31) for j in range(self.rollouts)]
+        plays = range(time * self.rollouts, (time + 1) * self.rollouts)
+        return [Random(f"{self.seed}/{self.target}/{whose}/{j}").getrandbits(31) for j in plays]
 
     def _where(self, coalition: frozenset[int]) -> str:
         return f"{self.target}'s turns {sorted(self._kept(coalition))} alone"

@@ -15,7 +15,7 @@ from decompose.judgement import Judgement
 from decompose.settings import DecomposeSettings, SavoirSettings
 from decompose.shapley import marginal
 from decompose.shapley.values import IndistinctError, Sampling, ShapleyValues, default_budget, shapley_values
-from decompose.shapley.worth import Together
+from decompose.shapley.worth import Repeated, Together
 from environments.rollout import Rollouts, Utility
 from environments.simulator import Playable
 from foundation.errors import UnitError
@@ -57,7 +57,7 @@ class _Credited:
         settings = self.settings
         self.check_budget()
         return shapley_values(
-            Together(self.rollouts.all_as_they_stand if hindsight else self.rollouts.all_played_on),
+            Together(self.rollouts.all_as_they_stand) if hindsight else Repeated(self.rollouts.all_plays),
             self.acts,
             budget=settings.budget,
             sampling=sampling,
@@ -119,9 +119,9 @@ class _Credited:
 def savoir(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker, played: Playable
 ) -> list[Judgement]:
-    """Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 6), else the paired estimator."""
+    """Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 6), else kriging from pairs."""
     credited = _Credited.of(episode, settings, played)
-    return credited.judgements(lambda: credited.shapley("paired"))
+    return credited.judgements(lambda: credited.shapley("kriged"))
 
 
 def savoir_paper(
@@ -137,7 +137,7 @@ def shapley_hindsight(
 ) -> list[Judgement]:
     """Shapley values of the same histories scored as they stand: fair shares of what was, without what may come."""
     credited = _Credited.of(episode, settings, played)
-    return credited.judgements(lambda: credited.shapley("paired", hindsight=True))
+    return credited.judgements(lambda: credited.shapley("kriged", hindsight=True))
 
 
 def expected_utility(

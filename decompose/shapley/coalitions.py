@@ -160,6 +160,14 @@ def _some(players: int, sizes: list[int], held: int, count: int, rng: np.random.
     return list(drawn)
 
 
+def complements(members: Bools) -> tuple[Indices, Indices]:
+    """The rows of ``members`` (K, n) that have player 0, and those of their complements; the rest has none."""
+    rows = {member.tobytes(): row for row, member in enumerate(members)}
+    pairs = [(row, rows.get((~member).tobytes())) for row, member in enumerate(members) if member[0]]
+    whole = np.array([pair for pair in pairs if pair[1] is not None], dtype=np.int64).reshape(-1, 2)
+    return whole[:, 0], whole[:, 1]
+
+
 def _groups(members: Bools) -> Indices:
     """A number (K,) for each coalition that it shares with its complement alone."""
     one_half = np.where(members[:, :1], members, ~members)

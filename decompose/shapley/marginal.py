@@ -50,5 +50,5 @@ def by_prefix(value: Value, players: int, *, drawn_alike: bool = False) -> Shapl
 
 def _linear(value: Value, members: np.ndarray, linear: np.ndarray, name: str, drawn_alike: bool) -> ShapleyValues:
     worth = ask(value, members, drawn_alike=drawn_alike)
-    errors = np.sqrt(worth.variance_of(linear, np.ones(len(members), dtype=bool)))
+    errors = np.sqrt(worth.variances_of(linear))
     return result(linear @ worth.means, errors, worth, name, len(members), 0)

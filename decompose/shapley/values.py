@@ -8,14 +8,26 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from decompose.shapley.coalitions import Bools, Coalitions, all_coalitions, appendix_d, extreme_first, paired
-from decompose.shapley.worth import Value, Worth, ask
+from decompose.shapley.coalitions import (
+    Bools,
+    Coalitions,
+    all_coalitions,
+    appendix_d,
+    complements,
+    extreme_first,
+    paired,
+)
+from decompose.shapley.kriging import krige
+from decompose.shapley.worth import Repeated, Value, Worth, ask
 from foundation.arrays import Floats
 from foundation.errors import InputError
 
-Sampling = Literal["paired", "extreme-first", "appendix-d"]
+Sampling = Literal["kriged", "paired", "extreme-first", "appendix-d"]
 
 RESAMPLES = 200
+MORE = 3
+"""Further times that no player and all are asked about, of which v(all) - v(none) is made: of 122 or 200 coalitions,
+about as many as make the values' noise least."""
 
 
 class IndistinctError(InputError):
@@ -75,13 +87,14 @@ def shapley_values(
     players: int,
     *,
     budget: int | None = None,
-    sampling: Sampling = "paired",
+    sampling: Sampling = "kriged",
     seed: int = 0,
     drawn_alike: bool = False,
 ) -> ShapleyValues:
     """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
 
-    Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, KernelSHAP
+    Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, ``kriged``
+    (`decompose.shapley.kriging`), or for comparison KernelSHAP
     (Lundberg and Lee, 2017; Eq. 5 and 6 of SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the
     values of S. Eq. 5 has no intercept, which is why v(none) is taken away first; that all values sum to
     v(all) - v(none) is a constraint here, not a large weight.
@@ -89,12 +102,14 @@ def shapley_values(
     Parameters
     ----------
     value : callable
-        v(S), see `Value`; asked once for each coalition, deterministic or noisy.
+        v(S), see `Value`; asked once for each coalition, deterministic or noisy. Where it can be `Repeated`,
+        ``kriged`` asks about no player and all `MORE` times more, whose noise every value has a part of.
     players : int
         n, at least 0.
     budget : int, optional
         Coalitions that may be asked for; `default_budget` where None.
     sampling : str
+        ``kriged``: the draws of ``paired``, fitted with the interactions that they show and the noise that rollouts do.
         ``paired``: drawn by shapiq, each with its complement, sizes by their weight, and reweighted for the draw.
         ``extreme-first``: SAVOIR's; the smallest and largest coalitions first, weights as they are. Its fit has not
         seen the middle sizes, an error that no standard error shows.
@@ -132,6 +147,16 @@ def shapley_values(
             f"budget = {allowed} coalitions for {players} players; KernelSHAP needs 2n + 2 = {2 * players + 2} or more "
             "to tell them apart. Give a larger budget, or credit several turns as one player."
         )
+    if sampling == "kriged":
+        more = MORE if isinstance(value, Repeated) and allowed >= 2 * (players + 1 + MORE) else 0
+        drawn = paired(players, allowed - 2 * more, seed)
+        first, second = complements(drawn.members)
+        members = drawn.members[np.sort(np.concatenate([first, second]))]
+        _check_rank(members, players)
+        worth = ask(value, members, drawn_alike=drawn_alike, more=more)
+        values, errors = _kriged(members, worth, 1 + more)
+        name = f"kriged from {len(first)} pairs ({drawn.source})"
+        return result(values, errors, worth, name, allowed, seed)
     rng = np.random.default_rng(seed)
     drawn = _drawn(sampling, players, allowed, seed, rng)
     worth = ask(value, drawn.members, drawn_alike=drawn_alike)
@@ -141,6 +166,22 @@ def shapley_values(
     errors = np.sqrt(worth.variance_of(fit, ~drawn.sampled) + spread**2)
     name = f"KernelSHAP, {sampling}" + (f" ({drawn.source})" if drawn.source else "")
     return result(fit @ worth.means, errors, worth, name, allowed, seed)
+
+
+def _kriged(members: Bools, worth: Worth, times: int) -> tuple[Floats, Floats]:
+    """Values and standard errors (n,) of whole pairs, of which none and all were asked about so many ``times``."""
+    first, second = complements(members)
+    halves = np.zeros((len(first), len(members)))
+    halves[np.arange(len(first)), first], halves[np.arange(len(first)), second] = 0.5, -0.5
+    noise = None
+    if worth.fewest > 1:
+        ends = members[first].all(axis=1)
+        noise = np.full(len(first), worth.variances_of(halves)[~ends].mean())
+        noise[ends] /= times
+    fitted = krige(members[first], halves @ worth.means, noise)
+    linear = fitted.linear @ halves
+    of_noise = fitted.linear**2 @ fitted.noise if noise is None else worth.variances_of(linear)
+    return linear @ worth.means, np.sqrt(fitted.structure + of_noise)
 
 
 def result(values: Floats, errors: Floats, worth: Worth, estimator: str, budget: int, seed: int) -> ShapleyValues:
@@ -173,7 +214,7 @@ def _exact(value: Value, players: int, budget: int, seed: int, drawn_alike: bool
     # Eq. 4, SAVOIR: a coalition with i counts as one that i has joined, one without i as one that i joins.
     joined, waiting = joining[np.maximum(sizes - 1, 0)], joining[np.minimum(sizes, players - 1)]
     linear = np.where(members, joined[:, None], -waiting[:, None]).T
-    errors = np.sqrt(worth.variance_of(linear, np.ones(len(members), dtype=bool)))
+    errors = np.sqrt(worth.variances_of(linear))
     return result(linear @ worth.means, errors, worth, "exact", budget, seed)
 
 

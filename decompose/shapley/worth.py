@@ -26,6 +26,20 @@ class Together:
         return self.of_all([coalition])[0]
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """A noisy `Value` as `Together`, that can be asked about a coalition again for as many rollouts by other draws.
+
+    Each coalition is given with the number of times that it was asked about before.
+    """
+
+    of_times: Callable[[Sequence[tuple[frozenset[int], int]]], Sequence[float | Sequence[float]]]
+
+    def __call__(self, coalition: frozenset[int]) -> float | Sequence[float]:
+        """What one is worth."""
+        return self.of_times([(coalition, 0)])[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Worth:
     """v of K coalitions.
@@ -38,6 +52,8 @@ class Worth:
         Of these means, from the spread of each coalition's rollouts; 0 where there was one number.
     calls : int
         Coalitions that were asked for: fewer than K where one stands here twice.
+    fewest : int
+        Utilities of the coalition that has fewest: 1 tells nothing of its noise.
     rollouts : float64 [shape=(K, J)], optional
         The utilities themselves, where rollout j of every coalition drew the same random numbers.
     """
@@ -45,7 +61,12 @@ class Worth:
     means: Floats
     variances: Floats
     calls: int
+    fewest: int
     rollouts: Floats | None = None
+
+    def variances_of(self, linear: Floats) -> Floats:
+        """The variance (n,) that all rollouts give to ``linear`` (n, K) @ v."""
+        return self.variance_of(linear, np.ones(linear.shape[1], dtype=bool))
 
     def variance_of(self, linear: Floats, rows: Bools) -> Floats:
         """The variance (n,) that the rollouts of ``rows`` (K,) give to ``linear`` (n, K) @ v.
@@ -58,7 +79,7 @@ class Worth:
         return np.asarray(drawn.var(axis=1, ddof=1) / drawn.shape[1])
 
 
-def ask(value: Value, members: Bools, *, drawn_alike: bool = False) -> Worth:
+def ask(value: Value, members: Bools, *, drawn_alike: bool = False, more: int = 0) -> Worth:
     """What each of ``members`` [shape=(K, n)] is worth.
 
     Parameters
@@ -69,6 +90,8 @@ def ask(value: Value, members: Bools, *, drawn_alike: bool = False) -> Worth:
         The coalitions.
     drawn_alike : bool
         Whether rollout j of every coalition draws the same random numbers.
+    more : int
+        Further times that the first and the last of ``members`` are asked about, where ``value`` can be (`Repeated`).
 
     Raises
     ------
@@ -77,16 +100,27 @@ def ask(value: Value, members: Bools, *, drawn_alike: bool = False) -> Worth:
     """
     coalitions = [frozenset(int(player) for player in np.flatnonzero(member)) for member in members]
     distinct = list(dict.fromkeys(coalitions))
-    found = value.of_all(distinct) if isinstance(value, Together) else map(value, distinct)
-    asked = {coalition: _utilities(coalition, worth) for coalition, worth in zip(distinct, found, strict=True)}
+    if isinstance(value, Repeated):
+        times = [(coalition, time) for coalition in (distinct[0], distinct[-1]) for time in range(1, 1 + more)]
+        times = [(coalition, 0) for coalition in distinct] + times
+        found = value.of_times(times)
+    else:
+        times = [(coalition, 0) for coalition in distinct]
+        found = value.of_all(distinct) if isinstance(value, Together) else [value(one) for one in distinct]
+    by_time: dict[frozenset[int], list[Floats]] = {}
+    for (coalition, _), worth in zip(times, found, strict=True):
+        by_time.setdefault(coalition, []).append(_utilities(coalition, worth))
+    # Rollouts that drew alike stay as many as the others have.
+    joined = np.mean if drawn_alike else np.concatenate
+    asked = {coalition: joined(several, axis=0) for coalition, several in by_time.items()}
     rows = [asked[coalition] for coalition in coalitions]
-    means = np.array([utilities.mean() for utilities in rows])  # Eq. 2, SAVOIR
+    means = np.array([numbers.mean() for numbers in rows])  # Eq. 2, SAVOIR
     variances = np.array([u.var(ddof=1) / u.size if u.size > 1 else 0.0 for u in rows])
-    sizes = {utilities.size for utilities in rows}
+    sizes = {numbers.size for numbers in rows}
     if drawn_alike and len(sizes) > 1:
         raise UnitError(f"coalitions with {sorted(sizes)} rollouts: those that draw alike have as many as each other.")
     alike = drawn_alike and sizes != {1}
-    return Worth(means, variances, len(asked), np.stack(rows) if alike else None)
+    return Worth(means, variances, len(times), min(sizes), np.stack(rows) if alike else None)
 
 
 def _utilities(coalition: frozenset[int], worth: float | Sequence[float]) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from environments.agents.agent import SILENT
 from environments.core import Act, Step, View
@@ -29,6 +30,7 @@ class Recorded:
     called: str
     steps: tuple[Step, ...]
     paid: bool = False
+    example: ClassVar[str] = "recorded@LOG#EPISODE"
 
     @classmethod
     def of(cls, place: str) -> Recorded:

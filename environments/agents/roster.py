@@ -137,6 +137,7 @@ class Roster:
         if of is None and at:
             raise InputError(f"agent {name!r}: {plain!r} takes nothing behind an @; write {plain}")
         if of is not None and not made_of:
-            raise InputError(f"agent {name!r} needs what it is made of behind an @, as recorded@LOG#EPISODE")
+            example = f", as {agent.example}" if hasattr(agent, "example") else ""
+            raise InputError(f"agent {name!r} needs what it is made of behind an @{example}")
         made: Agent = of(made_of) if of is not None else agent() if isinstance(agent, type) else agent
         return made

@@ -13,11 +13,13 @@ AGENTS = Registry(
     fits=lambda thing: callable(getattr(thing, "act", None)),
     ours={
         "conceding": "environments.sotopia.scripts:Conceding",
+        "moody": "environments.sotopia.moods:Moody",
         "random": "environments.agents.agent:AnyLegal",
         "recorded": "environments.agents.recorded:Recorded",
+        "talking": "environments.sotopia.moods:Talking",
     },
 )
 ROSTER = Roster(AGENTS)
-"""``conceding``, ``random``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
-``refine``, ``base@MODEL``."""
+"""``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, a package's, or a language model's:
+``base``, ``react``, ``refine``, ``base@MODEL``."""
 asked_by, agents_of, called_as, scripted = ROSTER.asked_by, ROSTER.agents_of, ROSTER.called_as, ROSTER.scripted

@@ -204,7 +204,7 @@ class Offers:
     """What stands on the table: the last offer, and who has not accepted it yet."""
 
     def __init__(self, deal: Deal, seats: int) -> None:
-        self._deal, self._seats = deal, seats
+        self.deal, self._seats = deal, seats
         self._missing: set[int] = set()
         self.standing: Agreement | None = None
         self.agreed = False
@@ -214,7 +214,7 @@ class Offers:
         """Go on by one act."""
         if self.agreed:
             return
-        offer = offered(self._deal, act)
+        offer = offered(self.deal, act)
         if offer is not None:
             self.standing, self._missing = Agreement(offer, seat), set(range(self._seats)) - {seat}
         elif self.standing is not None and accepted(act):

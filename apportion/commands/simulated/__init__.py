@@ -5,6 +5,6 @@ From the ground up: `tables` (the tables of SOTOPIA from rated episodes), `train
 `task_generation` (new tasks by a language model), `tasks` (which tasks there are, and a sample of them), `playing`
 (what those that play share), `simulate` (agents play them), `tournament` (every agent with every other), `play` (a
 person does), `study` (people play agents that they do not know), `negotiate` (a person negotiates, in a study or not),
-`annotate` (a person answers what a training asks), `judge_people` (people score what was played) and `judge` (models,
-or people).
+`annotate` (a person answers what a training asks), `judge_people` (people score what was played), `judge` (models,
+or people) and `label_exact` (what acts were worth, computed).
 """

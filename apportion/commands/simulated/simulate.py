@@ -37,10 +37,10 @@ def simulate_sotopia_command(
 ) -> None:
     """Play social episodes (SOTOPIA), scored by the judge `rules`.
 
-    --agents are `conceding` and `random` (scripts), recorded@LOG#EPISODE, and `base`, `react` and `refine` (the
-    language model --model; base@OTHER names another one of the same server). Every ordered pair of them plays every
-    task. GOAL, FIN and SEC are scored where a scenario's rules can tell; that is not SOTOPIA-EVAL. The log and the
-    replies lie beside the tables: the same command goes on after a kill, and pays for no reply twice.
+    --agents are `conceding`, `random`, `moody` and talking@STEP (scripts), recorded@LOG#EPISODE, and `base`, `react`
+    and `refine` (the language model --model; base@OTHER names another one of the same server). Every ordered pair of
+    them plays every task. GOAL, FIN and SEC are scored where a scenario's rules can tell; that is not SOTOPIA-EVAL.
+    The log and the replies lie beside the tables: the same command goes on after a kill, and pays for no reply twice.
     """
     choice = choice_of(**options)
     if not told_before(choice, preview, dry_run, as_json):

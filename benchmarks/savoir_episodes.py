@@ -1,0 +1,76 @@
+"""Scripted episodes in which words matter: their histories can all be played on, so that the credit of acts is known.
+
+The seller of a bundled scenario talks, warmly, coldly or of nothing, and then deals; the buyer offers by its mood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from corpus.corpus import Corpus
+from corpus.placing import check_free, claim, folder_for, place
+from corpus.rows import NewCorpus
+from environments.play import play
+from environments.reopened import Reopened
+from environments.simulate import EpisodePlan, simulate
+from environments.sotopia.game import Rules, Sotopia
+from environments.sotopia.moods import Moody, Talking
+from environments.sotopia.simulation import LOG
+from environments.sotopia.sources.bundled_tasks import tasks
+from environments.sotopia.tasks import Task
+from environments.to_corpus import to_corpus
+
+SCENARIO = "used_bicycle"
+RULES = Rules(most_acts=20)
+CLOSING = (10, 12, 14, 16)
+"""Steps at which the seller begins to deal: 7 to 10 acts of its own."""
+
+
+def task() -> Task:
+    """Who sells to whom."""
+    return next(one for one in tasks(pairs=1) if one.scenario.name == SCENARIO)
+
+
+def plans(count: int) -> list[EpisodePlan]:
+    """As many episodes, by their seeds 1, 2, …"""
+    played = task()
+    seller, buyer = (one.name for one in played.characters)
+    return [
+        EpisodePlan(
+            f"sale-{seed:03}",
+            partial(Sotopia, played, RULES),
+            {seller: Talking(CLOSING[seed % len(CLOSING)]), buyer: Moody()},
+            seed,
+            {"scenario": SCENARIO, "rules": vars(RULES)},
+        )
+        for seed in range(1, count + 1)
+    ]
+
+
+def write_corpus(count: int, out: Path) -> Corpus:
+    """The episodes as a corpus of simulated sessions, of which the seller alone is rated."""
+    record = {"kind": "scripted sales", "episodes": count, "closing": list(CLOSING)}
+    check_free(out, record)
+    with folder_for(out):
+        claim(out, record)
+        made = to_corpus(simulate(plans(count), out / LOG))
+        seller = task().characters[0].name
+        ratings = made.tables["ratings"]
+        tables = {**made.tables, "ratings": ratings.filter(pc.equal(ratings["target"], seller))}
+        place("scripted sales", out, NewCorpus(tables, made.notes, made.left_out), record)
+    return Corpus.open(out)
+
+
+def reopened(count: int) -> Iterator[tuple[Reopened, str, tuple[int, ...]]]:
+    """The same episodes, opened to be played on; the seller, and its turns."""
+    for plan in plans(count):
+        game = plan.make()
+        game.reset(plan.seed)
+        begun = game.clone()
+        play(game, plan.agents)
+        opened = Reopened(plan.name, begun, tuple(game.steps), plan.agents)
+        yield opened, game.agents[0], opened.turns_of(game.agents[0])
