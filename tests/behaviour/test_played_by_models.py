@@ -26,8 +26,8 @@ from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 ACTS = 6
 KEYS_BEFORE = {
-    "savoir": "521621b8a5f2b1bc86b1c8a1693a83c0170d943100ed1d85d63cb3e0e385a15d",
-    "shapley-hindsight": "76949d508756735c972b928dc00714e42b1462515b5319998646ea7208636e9b",
+    "savoir": "3ec2dde4d72f92d024a84dfa47cab5f6d37e180427258985b0401b578c21eab6",
+    "shapley-hindsight": "e294cd15ac3114490d6d6806a1af1c284bcfc6c9696154d56e1b8b349fec2767",
     "uniform": "2862ff275885d7c84fb913e12792ab101ebddac9c3dc1a75701ad2c7c3d3f48e",
 }
 """Of the first session, from before others could play on."""
