@@ -85,6 +85,8 @@ class Episode:
     rating: Rating
     backgrounds: tuple[Background, ...] = ()
     """All of the session's, other speakers' private ones too; `known_to_target` has those that the target knows."""
+    beside: tuple[Rating, ...] = ()
+    """What the same rater said of the same target under other names."""
 
     @property
     def key(self) -> EpisodeKey:
@@ -182,4 +184,10 @@ class Session:
     def episodes(self, name: str | None = None) -> tuple[Episode, ...]:
         """One episode a rating, or only those ratings called ``name``."""
         wanted = (r for r in self.ratings if name is None or r.name == name)
-        return tuple(Episode(self.session_id, self.turns, rating, self.backgrounds) for rating in wanted)
+        return tuple(
+            Episode(self.session_id, self.turns, rating, self.backgrounds, self._beside(rating)) for rating in wanted
+        )
+
+    def _beside(self, rating: Rating) -> tuple[Rating, ...]:
+        pair = (rating.rater, rating.target)
+        return tuple(one for one in self.ratings if (one.rater, one.target) == pair and one.name != rating.name)

@@ -230,6 +230,15 @@ _OURS = (
         version=2,
     ),
     Method(
+        "sotopia-rl",
+        "judge",
+        "Sotopia-RL: attributions of several dimensions, weighted",
+        "decompose.judging.dimensions:judge",
+        requests="decompose.judging.dimensions:requests_for",
+        unprojected=True,
+        section="sotopia_rl",
+    ),
+    Method(
         "llm-multimodal",
         "judge",
         "LLM-GELI, multimodal",

@@ -159,6 +159,17 @@ class SavoirSettings(Settings):
     )
 
 
+class SotopiaRLSettings(Settings):
+    """Sotopia-RL's reward: attributions of several dimensions, each of its own score, as one weighted mean."""
+
+    weights: dict[str, float] = Field(
+        default={"GOAL": 1.0, "REL": 1.0, "KNO": 1.0},
+        min_length=1,
+        description="by dimension, a rating of the same target by the same rater, its weight w; section 2.2 of SAVOIR "
+        "names none, so that all count the same",
+    )
+
+
 class RRDSettings(Settings):
     """Randomized return decomposition (Ren et al., 2021).
 
@@ -269,7 +280,7 @@ class DecomposeSettings(PresetSettings):
         "ircr-va, rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw, affect-raw and "
         "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
-        "every act",
+        "every act; sotopia-rl asks for attributions of several dimensions",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -291,6 +302,7 @@ class DecomposeSettings(PresetSettings):
     intensity: IntensitySettings = IntensitySettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     savoir: SavoirSettings = SavoirSettings()
+    sotopia_rl: SotopiaRLSettings = SotopiaRLSettings()
     rrd: RRDSettings = RRDSettings()
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()

@@ -46,10 +46,18 @@ def requests_for(
     """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):
-        if episode.target_turns:
-            disguised = disguise(episode, descriptors, settings.llm)
-            listed += _first_requests(_prompt(episode, settings), disguised, settings.llm)
+        listed += episode_requests(episode, descriptors, settings)
     return listed
+
+
+def episode_requests(
+    episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings
+) -> list[tuple[ChatRequest, RequestMeta]]:
+    """Every first request about one episode; raises as `requests_for`."""
+    if not episode.target_turns:
+        return []
+    disguised = disguise(episode, descriptors, settings.llm)
+    return list(_first_requests(_prompt(episode, settings), disguised, settings.llm))
 
 
 def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
