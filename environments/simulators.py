@@ -24,6 +24,7 @@ SIMULATORS = Registry(
         "sotopia": "environments.sotopia.simulator:SIMULATOR",
         "negotiation": "environments.negotiation.simulator:SIMULATOR",
         "bargaining": "environments.negotiation.bargaining.simulator:SIMULATOR",
+        "casino": "environments.negotiation.casino.simulator:SIMULATOR",
     },
 )
 

@@ -8,7 +8,7 @@ From the ground up:
 - `observation` (what a seat reads), `game` (the environment),
 - `scripts`, `language_model`, `wording` (a script in a language model's words) and `agents` (who can play),
 - `simulation` (from a choice to a corpus), `simulator` (its sessions played on),
-- `bargaining` (about a price instead),
+- `casino` (the same about food, water and firewood), `bargaining` (about a price instead),
 - `person` (one at a terminal), `annotating` (people answer what a learner asks),
 - `study` (people negotiate with agents and say what they think of them).
 """

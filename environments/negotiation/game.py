@@ -56,8 +56,8 @@ class Negotiation(Environment):
     """Selections follow from what was said: in a history without some acts they are made anew."""
 
     def __init__(self, context: Context, most_acts: int = MOST_ACTS, names: Sequence[str] = NAMES) -> None:
-        context.check()
         self.context, self.most_acts = context, most_acts
+        self._check_context()
         self.heard: list[tuple[int, Act]] = []
         super().__init__(names)
         if len(self.agents) != SEATS:
@@ -130,6 +130,10 @@ class Negotiation(Environment):
         for name, values in zip(self.agents, self.context.values, strict=True):
             rows.append((name, "goal", f"As many points as possible: to {name}, {values_in_words(values)}."))
         return rows
+
+    def _check_context(self) -> None:
+        """Raise InputError for a context that this game is not about."""
+        self.context.check()
 
     def _begin(self) -> None:
         self.starter = self.chance.draws.randrange(SEATS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +25,20 @@ PROMPTS = PromptKind(
     needed=("situation", "legal"),
     form="A prompt is a header (title, revises), then [system] and [user]; see docs/negotiation.md",
 )
-_COUNTS = {
-    "type": ["object", "null"],
-    "properties": {item: {"type": "integer", "minimum": 0, "maximum": MOST} for item in ITEMS},
-    "required": list(ITEMS),
-    "additionalProperties": False,
-}
 
 
-def fields(view: View) -> Mapping[str, Any]:
-    """`KEEP`: how many of each item the model keeps, null for acts that keep nothing."""
-    return {KEEP: _COUNTS}
+def fields(view: View, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
+    """`KEEP`: how many of each of ``items`` the model keeps, null for acts that keep nothing."""
+    counts = {
+        "type": ["object", "null"],
+        "properties": {item: {"type": "integer", "minimum": 0, "maximum": MOST} for item in items},
+        "required": list(items),
+        "additionalProperties": False,
+    }
+    return {KEEP: counts}
 
 
-def split_in(kind: str, document: Mapping[str, Any], view: View) -> list[int] | None:
+def split_in(kind: str, document: Mapping[str, Any], view: View, items: Sequence[str] = ITEMS) -> list[int] | None:
     """The split of a reply.
 
     Raises
@@ -49,16 +49,16 @@ def split_in(kind: str, document: Mapping[str, Any], view: View) -> list[int] | 
     keep = document[KEEP]
     if kind not in (*WITH_SPLIT, SELECT):
         return None
-    if not isinstance(keep, dict) or set(keep) != set(ITEMS) or not all(type(n) is int for n in keep.values()):
+    if not isinstance(keep, dict) or set(keep) != set(items) or not all(type(n) is int for n in keep.values()):
         raise ReplyMistakeError(
-            f'"{KEEP}" is {short_json(keep)}; "{kind}" needs how many you keep of each: {", ".join(ITEMS)}'
+            f'"{KEEP}" is {short_json(keep)}; "{kind}" needs how many you keep of each: {", ".join(items)}'
         )
-    return [keep[item] for item in ITEMS]
+    return [keep[item] for item in items]
 
 
-def record(act: Act, view: View) -> Mapping[str, Any]:
+def record(act: Act, view: View, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
     """The split of an act, as the model writes it."""
-    return {KEEP: None if act.data is None else dict(zip(ITEMS, act.data, strict=True))}
+    return {KEEP: None if act.data is None else dict(zip(items, act.data, strict=True))}
 
 
 FORM = ActForm(PROMPTS, ("base", "react"), fields, split_in, record)

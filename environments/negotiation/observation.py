@@ -5,7 +5,7 @@ What somebody else said stands as JSON text, so that no word of it can end its p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,7 +95,13 @@ def values_in_words(values: Sequence[int]) -> str:
     return ", ".join(f"a {item} {verb}{points}" for item, verb, points in zip(ITEMS, verbs, worth, strict=True))
 
 
-def in_text(part: Part, acts: Sequence[tuple[int, Act]], legal: Sequence[str]) -> str:
+def in_text(
+    part: Part,
+    acts: Sequence[tuple[int, Act]],
+    legal: Sequence[str],
+    told: Sequence[str] | None = None,
+    worded: Callable[[str], str] = str,
+) -> str:
     """The observation of a seat.
 
     Parameters
@@ -106,15 +112,21 @@ def in_text(part: Part, acts: Sequence[tuple[int, Act]], legal: Sequence[str]) -
         What was done and heard so far, each with the seat that did it.
     legal : sequence of str
         The kinds of acts that the seat may do now; empty when it is not its turn.
+    told : sequence of str, optional
+        What it knows from before the first act; None: the rules of Deal or No Deal, and its values.
+    worded : callable
+        How a variant of the game words our sentences about items.
     """
-    lines = [
+    told = told or (
         rules_in_words(part.names, part.counts, part.most_acts),
         f"You are {part.names[part.seat]}. To you, {values_in_words(part.values)}.",
-        "What was done so far:",
-    ]
+    )
+    lines = [*told, "What was done so far:"]
     for number, (seat, act) in enumerate(acts, 1):
         words = f" and said: {data_json(act.text)}" if act.text else ""
-        lines.append(f"#{number} {'You' if seat == part.seat else part.names[seat]} {done(act, part, seat)}{words}")
+        lines.append(
+            f"#{number} {'You' if seat == part.seat else part.names[seat]} {worded(done(act, part, seat))}{words}"
+        )
     if not acts:
         lines.append("nothing yet")
     if SELECT in legal:

@@ -15,6 +15,7 @@ from apportion.commands.simulated.tasks import SOURCE_OPTIONS
 if TYPE_CHECKING:
     from corpus.placing import ImportReport
     from environments.negotiation.bargaining.simulation import BargainingChoice
+    from environments.negotiation.casino.simulation import CasinoChoice
     from environments.negotiation.simulation import NegotiationChoice
     from environments.simulation import Simulation
     from environments.sotopia.simulation import SimulationChoice
@@ -114,6 +115,15 @@ def bargaining_of(agents: str, **options: Any) -> BargainingChoice:
 
     own = {name: options.pop(name) for name in ("games", "repeats", "seed", "most_acts", "temperature")}
     return BargainingChoice(_names(agents), **own, chosen=ChosenModel(**options), called=option_names())
+
+
+def casino_of(agents: str, **options: Any) -> CasinoChoice:
+    """What the options of the running command choose to play of CaSiNo's game."""
+    from environments.negotiation.casino.simulation import CasinoChoice
+    from llm_client.chosen import ChosenModel
+
+    own = {name: options.pop(name) for name in ("games", "repeats", "seed", "most_acts", "temperature")}
+    return CasinoChoice(_names(agents), **own, chosen=ChosenModel(**options), called=option_names())
 
 
 def _names(agents: str) -> tuple[str, ...]:

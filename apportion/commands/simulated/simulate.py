@@ -14,6 +14,7 @@ from apportion.commands.simulated.playing import (
     EPISODE_OPTIONS,
     GAME_OPTIONS,
     bargaining_of,
+    casino_of,
     choice_of,
     negotiation_of,
     played,
@@ -91,3 +92,22 @@ def simulate_bargaining_command(
 
 
 with_options(BARGAIN_OPTIONS, simulate_bargaining_command)
+
+
+@simulate_group.command("casino")
+@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
+def simulate_casino_command(
+    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+) -> None:
+    """Play CaSiNo's game: two share out food, water and firewood; without a deal both have 5 points of 36.
+
+    --agents are those of `simulate bargaining`. Every ordered pair of them plays every context. Ratings are `points`
+    and `advantage`, by the rules. The same command goes on after a kill, and pays for no reply twice.
+    """
+    choice = casino_of(**options)
+    if not told_before(choice, preview, dry_run, as_json):
+        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+
+
+with_options(BARGAIN_OPTIONS, simulate_casino_command)
