@@ -6,9 +6,11 @@ paired KernelSHAP (which is shapiq's), and shapiq's other approximators.
 `credit`: scripted episodes of a bundled scenario with 7 to 10 acts, of which all 2^n histories are played on: the exact
 values are the truth, and each method's order of the acts is compared with them (Spearman, within an episode; a constant
 answer counts 0). A partner whose demands depend on what was said to it makes words matter.
+`learning`: episodes that a small policy takes to reach 90 % of the best score, by `savoir` and by the episode's score
+(benchmarks/savoir_learning.py).
 `speed`: `savoir` on a scripted episode of 10 acts, 122 coalitions, J = 2.
 
-    python benchmarks/savoir.py [error] [credit] [speed] [--episodes 300]
+    python benchmarks/savoir.py [error] [credit] [learning] [speed] [--episodes 300]
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.measure import tell
 from benchmarks.savoir_episodes import reopened
+from benchmarks.savoir_learning import measure_learning
 from corpus.session import Episode, Rating, Turn
 from decompose.judging.savoir import savoir
 from decompose.settings import DecomposeSettings
@@ -211,14 +214,16 @@ def measure_speed() -> None:
 def main() -> None:
     """Measure what is named, everything where nothing is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[[], "error", "credit", "speed"])
+    parser.add_argument("parts", nargs="*", choices=[[], "error", "credit", "learning", "speed"])
     parser.add_argument("--episodes", type=int, default=300)
     given = parser.parse_args()
-    parts = given.parts or ["error", "credit", "speed"]
+    parts = given.parts or ["error", "credit", "learning", "speed"]
     if "error" in parts:
         measure_error()
     if "credit" in parts:
         measure_credit(given.episodes)
+    if "learning" in parts:
+        measure_learning()
     if "speed" in parts:
         measure_speed()
 

@@ -5,8 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from benchmarks import savoir
+from benchmarks import savoir, savoir_episodes, savoir_learning
 from decompose.shapley.coalitions import all_coalitions
+from environments.simulators import open_session
 
 
 @pytest.mark.parametrize("kind", [savoir.pairwise, savoir.saturating, savoir.prefix_dependent])
@@ -30,3 +31,25 @@ def test_its_episodes_have_seven_to_ten_acts_and_words_matter() -> None:
 def test_a_constant_answer_orders_nothing() -> None:
     assert savoir._order(np.zeros(3), np.arange(3.0)) == 0.0
     assert savoir._order(np.array([0.0, 2.0, 3.0]), np.arange(3.0)) == pytest.approx(1.0)
+
+
+def test_the_corpus_of_its_episodes_can_be_labelled_and_rates_the_seller_alone(tmp_path) -> None:
+    corpus = savoir_episodes.write_corpus(4, tmp_path / "sales")
+    seller = savoir_episodes.task().characters[0].name
+    assert set(corpus.ratings["target"].to_pylist()) == {seller}
+    for session_id in corpus.session_ids():
+        (found,) = corpus.session(session_id).episodes("GOAL")
+        assert 7 <= len(found.target_turns) <= 10
+        assert open_session(corpus.session(session_id), corpus.root, None).turns_of(seller) == found.target_turns
+    assert savoir_episodes.write_corpus(4, tmp_path / "sales").ratings == corpus.ratings
+
+
+def test_a_policy_learns_from_either_reward_and_the_best_words_are_warm() -> None:
+    most = savoir_learning.best()
+    warm = np.full((savoir_learning.ACTS, len(savoir_learning.WORDS)), -50.0)
+    warm[:, :3] = 0.0
+    assert savoir_learning.mean_score(savoir_learning.Policy(warm), "warm", 4) == pytest.approx(most)
+    found = {name: savoir_learning.learn(credit, 10.0, 0, 7.0) for name, credit in savoir_learning.CREDITS.items()}
+    assert all(run.episodes and run.own == 20 * run.episodes for run in found.values())
+    assert found["episode-score"].played == 0 < found["savoir"].played
+    assert savoir_learning.learn(savoir_learning.CREDITS["episode-score"], 10.0, 0, 0.0).episodes == 0
