@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from environments.core import Environment, View
 from llm_client.asker import Complete
+from llm_client.cost.tokens import estimated_input_tokens
 from llm_client.request import ChatReply, ChatRequest
 
 
@@ -61,6 +63,11 @@ class Prompt:
     request: ChatRequest
     output_tokens: int
     times: int = 1
+
+    @cached_property
+    def input_tokens(self) -> int:
+        """Of the request, as an estimate."""
+        return estimated_input_tokens(self.request)
 
 
 @runtime_checkable

@@ -16,7 +16,6 @@ from environments.sotopia.judging.language_model import ATTEMPTS as JUDGE_ATTEMP
 from foundation.errors import UnitError
 from llm_client.cost.estimate import cost_text
 from llm_client.cost.prices import Price, find_price
-from llm_client.cost.tokens import estimated_input_tokens
 from llm_client.errors import prefixed
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.asking.pricing import kept_of
@@ -85,8 +84,9 @@ class PlayPrice:
     def text(self) -> str:
         """Two lines for a person."""
         kept = f", {self.kept:,} of them kept already" if self.kept else ""
+        sessions = f"{self.sessions:,} session{'s' * (self.sessions != 1)}"
         return (
-            f"{self.method}: {self.sessions:,} sessions, {self.histories:,} histories, {self.plays:,} plays{kept}; "
+            f"{self.method}: {sessions}, {self.histories:,} histories, {self.plays:,} plays{kept}; "
             f"about {self.acts:,} acts to play (at most {self.most_acts:,}), {self.judged:,} questions to a judge\n"
             f"  {self.requests:,} requests, about {self.input_tokens:,} input tokens and {self.output_tokens:,} output "
             f"tokens (an estimate): {cost_text(self.usd, 'about')}; about {self.hours:.2g} h at {REPLY_S:g} s a reply"
@@ -213,7 +213,7 @@ def needs_of(ahead: Ahead, prompts: Sequence[Sequence[Prompt]], judged: Sequence
 def _counted(prompts: Iterable[Prompt]) -> Iterator[tuple[str, int, int]]:
     for prompt in prompts:
         for _ in range(prompt.times):
-            yield prompt.request.model, estimated_input_tokens(prompt.request), prompt.output_tokens
+            yield prompt.request.model, prompt.input_tokens, prompt.output_tokens
 
 
 def price_plays(engine: Engine, stages: Collection[str]) -> PlaysPriced | None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from corpus.session import Session
 from decompose.casting import CALLED, cast_of
-from decompose.methods import Method
+from decompose.methods import METHODS, Method
 from decompose.settings import DecomposeSettings
 from environments.simulator import Playable
 from environments.simulators import asked_of, identity_of, maker_of, open_session
+from environments.verdict import BY_RULES
 from foundation.errors import InputError, errors_called
 from foundation.listing import listed
 from llm_client.asker import Complete
@@ -59,6 +60,8 @@ def check_simulators(before: BeforeRun) -> Iterator[str]:
         return
     from decompose.judging.sessions import nothing_to_play
 
+    for name in simulating:
+        _check_scored(METHODS[name], before.config.decompose)
     judged = {str(unit.session_id) for unit in before.units if method_of(unit).simulates}
     sessions, root = before.sessions, before.root
     unmade = [name for name in sorted(judged) if maker_of(sessions[name], root) is None]
@@ -68,6 +71,17 @@ def check_simulators(before: BeforeRun) -> Iterator[str]:
             raise InputError(nothing_to_play(method, "every session of this run"))
         if unmade:
             yield nothing_to_play(method, f"{len(unmade):,} of {len(judged):,} sessions ({listed(unmade)})")
+
+
+def _check_scored(method: Method, settings: DecomposeSettings) -> None:
+    """Raise InputError where a model would be asked, and paid, for scores that it cannot give."""
+    judge = cast_of(method, settings).judge
+    if not method.plays_on and judge != BY_RULES.called:
+        raise InputError(
+            f"{CALLED}.judge = {judge!r}: {method.name!r} scores histories as they stand, among them the one without "
+            "any act of who is credited, which no language model can judge. Leave the method out of "
+            f"decompose.methods, or judge by {BY_RULES.called!r}."
+        )
 
 
 def _refusal(method: Method) -> Complete:

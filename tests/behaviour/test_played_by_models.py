@@ -20,6 +20,7 @@ from llm_client.chosen import ChosenModel
 from llm_client.request import ChatReply
 from pipeline.assembly import assemble
 from pipeline.config import load_config
+from pipeline.running.shards import list_shards, time_limit_s
 from tests.behaviour.command import config, in_process
 from tests.behaviour.test_social_episodes_played_on import TEXT
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -298,6 +299,30 @@ def test_who_there_is_not_is_told_before_anything_is_done(folder, apportion, cho
     done = apportion("decompose", config(folder, text("savoir", savoir=f"{chosen}\n")))
     assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not (folder / "run" / "rewards.parquet").exists()
+
+
+def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, apportion) -> None:
+    with serving(OpenAIServer(answered)) as server:
+        path = config(folder, text("savoir", "shapley-hindsight", url=server.url, savoir='judge = "paper"\n'))
+        for more in ((), ("--dry-run",)):
+            done = apportion("decompose", path, *more)
+            assert done.returncode == 2, done
+            assert "decompose.savoir.judge = 'paper': 'shapley-hindsight' scores histories as they stand" in done.stderr
+        assert not server.requests
+
+
+def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
+    def seconds(savoir="", llm=""):
+        limits = "timeout_s = 10\ngive_up_after_s = 5\nconcurrency = 4\n"
+        path = config(folder, text("savoir", savoir=savoir, llm=limits + llm, run="llm_shards = 2\n"))
+        return time_limit_s(str(path), "judge"), [len(list_shards(str(path), "judge", n)) for n in (1, 8)]
+
+    assert seconds() == (None, [1, 4])
+    played, shards = seconds('agents.target = "base"\n')
+    fewer, _ = seconds('agents.target = "base"\nrollouts = 1\n')
+    judged, _ = seconds('agents.target = "base"\njudge = "paper"\n')
+    # 4 sessions, both speakers: 8 histories of 3 acts each, twice; an act is asked for at most three times.
+    assert 5 + 64 * 3 * 3 / 4 * 10 < fewer < played < judged and shards == [1, 2]
 
 
 def test_nothing_is_sent_without_consent(folder, apportion) -> None:
