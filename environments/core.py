@@ -181,6 +181,13 @@ class Environment(ABC):
             raise ActError(f"step {len(self.steps)}: {agent!r} may not {act.kind!r}; {hint}")
         self._check(agent, act)
 
+    def in_words(self, agent: str, kind: str, text: str) -> Act:
+        """The act that a kind and words alone are, for callers that give no data: tools, spaces of actions.
+
+        Where an act needs data, rules that can read it from the words say so here; others leave it to `check`.
+        """
+        return Act(kind, text)
+
     def advance(self, moves: Step) -> None:
         """Do moves that `allowed` has given for this very step."""
         self._apply(moves)

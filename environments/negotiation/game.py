@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from environments.core import Act, ActError, Environment, Move, Step
-from environments.negotiation.codes import AGREE, SPLITS, CodeError, act_of, rest
+from environments.negotiation.codes import AGREE, SPLIT_OF, SPLITS, WITH_SPLIT, CodeError, act_of, rest
 from environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
 from environments.negotiation.observation import (
     SELECT,
@@ -99,6 +99,22 @@ class Negotiation(Environment):
             game.settled, game.legal() if seat == game.seat else (), game.over, game.meant(seat) if game.over else None,
             self.tone * (2 * len(game.acts) + 1) >> 8, self.heard, self.most_acts,
         )  # fmt: skip
+
+    def in_words(self, agent: str, kind: str, text: str) -> Act:
+        """The split of an act is read from its words (`parser`); words that give nothing to anybody have none.
+
+        Only here a missing one is filled in: ``insist`` repeats the speaker's last, `SELECT` takes what was agreed on.
+        """
+        if kind not in (*WITH_SPLIT, SELECT):
+            return Act(kind, text)
+        seat = self.agents.index(agent)
+        split = parse(text, self.context.counts).split
+        if split is None and kind == SELECT:
+            split = self.game.meant(seat)
+        if split is None and kind == "insist":
+            own = [code % SPLITS for code in self.game.acts[seat != self.starter :: 2] if code < AGREE]
+            split = own[-1] if own else None
+        return Act(kind, text, None if split is None else list(SPLIT_OF[split]))
 
     def outcome(self) -> dict[str, dict[str, float | None]]:
         """By agent its ``points``, and its ``advantage``: its points less the other's (section 6).

@@ -116,7 +116,7 @@ class AEC(AECEnv):  # type: ignore[misc]
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        act = _act(action)
+        act = self._act(agent, action)
         self.environment.check(agent, act)
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
@@ -137,6 +137,14 @@ class AEC(AECEnv):  # type: ignore[misc]
     def close(self) -> None:
         """Nothing is held."""
 
+    def _act(self, agent: str, action: Mapping[str, Any] | Act | None) -> Act:
+        if isinstance(action, Act):
+            return action
+        if not isinstance(action, Mapping) or not {"kind", "text"} <= action.keys() <= {"kind", "text", "data"}:
+            raise InputError(f'an action is {{"kind": ..., "text": ...}} or an Act, this is {action!r:.200}')
+        kind, text, data = str(action["kind"]), str(action["text"]), action.get("data")
+        return self.environment.in_words(agent, kind, text) if data is None else Act(kind, text, data)
+
     def _select(self) -> None:
         waiting = [agent for agent in self.environment.acting() if agent not in self._chosen]
         self.agent_selection = waiting[0] if waiting else self.agents[0]
@@ -146,14 +154,6 @@ class AEC(AECEnv):  # type: ignore[misc]
             self.terminations[agent] = True
             self.rewards[agent] = float(self._reward(values) or 0.0)
             self.infos[agent] = {"outcome": dict(values)}
-
-
-def _act(action: Mapping[str, Any] | Act | None) -> Act:
-    if isinstance(action, Act):
-        return action
-    if not isinstance(action, Mapping) or not {"kind", "text"} <= action.keys() <= {"kind", "text", "data"}:
-        raise InputError(f'an action is {{"kind": ..., "text": ...}} or an Act, this is {action!r:.200}')
-    return Act(str(action["kind"]), str(action["text"]), action.get("data"))
 
 
 def _dimension(environment: Environment, name: str) -> Reward:

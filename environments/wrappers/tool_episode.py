@@ -84,7 +84,7 @@ class ToolEpisode:
         """
         if self._game.over:
             return OVER
-        act = Act(str(kind), str(text))
+        act = self._game.in_words(self._own, str(kind), str(text))
         problem = View(self._game, self._own).problem(act)
         if problem is not None:
             return f"Not allowed: {problem}. Nothing was done."

@@ -15,6 +15,7 @@ from environments.negotiation.observation import SELECT, Facts
 from environments.negotiation.rules import Game
 from environments.negotiation.scripts import Conceding, Fair, Greedy, Random, TitForTat
 from environments.play import play
+from environments.wrappers.tool_episode import tool_episodes
 from foundation.errors import InputError
 from tests.environments.negotiation.strategies import CONTEXTS
 
@@ -203,3 +204,40 @@ def test_what_a_seat_reads() -> None:
     assert facts.worth(facts.offered) == CONTEXT.worth(1 - game.starter, SPLIT_OF[facts.offered])
     over = begun(split_code((1, 1, 0)), AGREE, END)
     assert over.observe("Bob").endswith("The talk is over. Take your items now; Alice does the same, unseen.")
+
+
+def test_words_alone_are_an_act_with_its_split() -> None:
+    """As a tool or a space of actions has them; what gives nothing to anybody is told as an act without a split."""
+    game = begun()
+    first, second = game.acting()[0], game.agents[1 - game.starter]
+    assert game.in_words(first, "propose", "I take the book and 2 hats").data == [1, 2, 0]
+    with pytest.raises(ActError, match="propose with split None"):
+        game.do(game.in_words(first, "propose", "Hello!"))
+    game.do(game.in_words(first, "propose", "I take the book and 2 hats"))
+    assert game.in_words(second, "insist", "I insist.").data is None
+    game.do(game.in_words(second, "disagree", "No hats for you!"))
+    assert game.in_words(first, "insist", "I insist.").data == [1, 2, 0]
+    game.do(game.in_words(first, "insist", "I insist."))
+    game.do(Act("agree"))
+    game.do(Act("end"))
+    assert game.in_words(first, SELECT, "").data == [1, 2, 0]
+    assert game.in_words(second, SELECT, "").data == [0, 1, 1]
+    assert game.in_words(second, SELECT, "I take everything").data == [1, 3, 1]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_game_by_calls_of_a_tool_is_the_game_that_agents_play(seat: int) -> None:
+    """The caller says what a script says: the words alone make the same acts."""
+    episode = tool_episodes([Negotiation(CONTEXT)], Fair(), "points")()
+    for seed in range(20):
+        episode.reset(task=0, seat=seat, seed=seed)
+        game = played(CONTEXT, seed, *((Conceding(), Fair()) if seat == 0 else (Fair(), Conceding())))
+        for moves in game.steps:
+            for move in moves:
+                if move.agent == game.agents[seat]:
+                    done = move.act
+                    words = (
+                        "I take {} books, {} hats and {} balls".format(*done.data) if done.kind == SELECT else done.text
+                    )
+                    episode.act(done.kind, words)
+        assert episode.get_reward() == game.outcome()[game.agents[seat]]["points"]

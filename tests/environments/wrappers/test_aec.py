@@ -10,6 +10,10 @@ from pettingzoo.test import api_test, seed_test
 
 from environments.acts import Act, ActError
 from environments.core import Environment, View
+from environments.negotiation.codes import KINDS
+from environments.negotiation.contexts import Context
+from environments.negotiation.game import Negotiation
+from environments.negotiation.observation import SELECT
 from environments.play import play
 from environments.sotopia.game import Rules, Sotopia
 from environments.sotopia.scripts import Conceding
@@ -34,7 +38,14 @@ def matching() -> AEC:
     return AEC(Matching(("ann", "bob")), lambda values: values["same"])
 
 
-@pytest.mark.parametrize("make", [social, countdown, matching])
+def negotiation() -> AEC:
+    """Splits are read from words; what is drawn gives items to somebody."""
+    context = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))
+    words = ("I take the book and 2 hats", "You get everything")
+    return AEC(Negotiation(context), "points", (*KINDS, SELECT), dict.fromkeys(("propose", "insist", SELECT), words))
+
+
+@pytest.mark.parametrize("make", [social, countdown, matching, negotiation])
 def test_pettingzoo_s_own_tests_pass(make) -> None:
     """What they only warn of: texts are no arrays, and names are those of characters."""
     with warnings.catch_warnings():
