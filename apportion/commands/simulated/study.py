@@ -35,6 +35,7 @@ def sit(file: Path, out: Path, person: str | None, temperature: float, model: di
 def write_report(file: Path, out: Path) -> None:
     """Write what came of the study of a file into its folder."""
     from apportion.commands.parts.places import write
+    from environments.negotiation.study.corpus import write_study_corpus
     from environments.negotiation.study.report import as_json, as_markdown
     from environments.negotiation.study.results import read_study_results
     from environments.negotiation.study.settings import read_study
@@ -45,3 +46,8 @@ def write_report(file: Path, out: Path) -> None:
         write(out / name, "FOLDER", text(settings.title, results))
     click.echo(f"{results.took_part:,} people took part, {len(results.games):,} games")
     click.echo(f"wrote {out / 'study.md'} and {out / 'study.json'}")
+    # No participant is called so: an id has no dot.
+    corpus = out / "games.corpus"
+    if write_study_corpus(settings, out, corpus) is not None:
+        click.echo(f"wrote {corpus} (a corpus)")
+        click.echo(f"next: apportion inspect {corpus}")

@@ -2,5 +2,5 @@
 
 From the ground up: `settings` (a study's file), `survey` (the quiz and the ten questions), `design` (who plays what, in
 which order), `kept` (what a person has done so far, on the disk), `sitting` (a person at a terminal, from the consent
-to the last question), `results` (what came of it), `report` (its tables).
+to the last question), `results` (what came of it), `report` (its tables), `corpus` (its games as one).
 """

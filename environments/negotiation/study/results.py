@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from environments.core import ActError
-from environments.episode_log import LOG, LoggedEpisode, read_log
+from environments.episode_log import LOG, read_log
 from environments.negotiation.game import Negotiation
 from environments.negotiation.solver import solve
 from environments.negotiation.study.design import PRACTICE, StudyGame, games_of
@@ -58,6 +58,21 @@ class StudyResults:
     unfinished: int
 
 
+def sittings_of(settings: StudySettings, folder: Path) -> list[Sitting]:
+    """Everybody's sitting who agreed to take part, or declined.
+
+    Raises
+    ------
+    InputError
+        A file is damaged, or of another study.
+    """
+    everybody = [sitting for sitting in sittings(folder) if sitting.consented is not None]
+    for sitting in everybody:
+        if sitting.study != settings.digest:
+            raise InputError(f"{sitting.folder}: begun with another study file. Move it elsewhere, or give that file")
+    return everybody
+
+
 def read_study_results(settings: StudySettings, folder: Path) -> StudyResults:
     """What a study's folder holds; games of who did not agree there are none.
 
@@ -66,12 +81,13 @@ def read_study_results(settings: StudySettings, folder: Path) -> StudyResults:
     InputError
         A file is damaged, of another study, or holds a game that these rules do not allow.
     """
-    everybody = [sitting for sitting in sittings(folder) if sitting.consented is not None]
-    for sitting in everybody:
-        if sitting.study != settings.digest:
-            raise InputError(f"{sitting.folder}: begun with another study file. Move it elsewhere, or give that file")
+    everybody = sittings_of(settings, folder)
     consenting = [sitting for sitting in everybody if sitting.consented]
-    games = [game for sitting in consenting for game in _games(settings, sitting)]
+    games = [
+        _studied(sitting, game, environment)
+        for sitting in consenting
+        for game, environment in replayed(settings, sitting)
+    ]
     return StudyResults(
         settings.agents,
         tuple(games),
@@ -81,9 +97,15 @@ def read_study_results(settings: StudySettings, folder: Path) -> StudyResults:
     )
 
 
-def _games(settings: StudySettings, sitting: Sitting) -> list[StudiedGame]:
+def replayed(settings: StudySettings, sitting: Sitting) -> Iterator[tuple[StudyGame, Negotiation]]:
+    """The games of a sitting that count and are over, each at its end.
+
+    Raises
+    ------
+    InputError
+        The log is damaged, lacks one, or holds acts that the rules do not allow.
+    """
     log = read_log(sitting.folder / LOG)
-    found = []
     for game in games_of(settings, sitting.participant):
         if game.number == PRACTICE or game.number not in sitting.played:
             continue
@@ -91,16 +113,15 @@ def _games(settings: StudySettings, sitting: Sitting) -> list[StudiedGame]:
         logged = log.get(episode_name(game))
         if logged is None:
             raise InputError(f"{place} is not there, and was played. Bring back the file")
+        environment = Negotiation(game.context, settings.most_acts)
         try:
-            found.append(_studied(settings, sitting, game, logged))
+            environment.replay(game.seed, logged.steps)
         except ActError as error:
             raise InputError(f"{place}: {error}. Bring back the file") from None
-    return found
+        yield game, environment
 
 
-def _studied(settings: StudySettings, sitting: Sitting, game: StudyGame, logged: LoggedEpisode) -> StudiedGame:
-    environment = Negotiation(game.context, settings.most_acts)
-    environment.replay(game.seed, logged.steps)
+def _studied(sitting: Sitting, game: StudyGame, environment: Negotiation) -> StudiedGame:
     rules = environment.game
     outcome = environment.outcome()
     answers = {

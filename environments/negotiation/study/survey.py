@@ -16,6 +16,8 @@ class Question:
     text: str
     low: str = ""
     high: str = ""
+    good: bool | None = True
+    """Whether the high end is the good one; None: neither is."""
 
     @property
     def scaled(self) -> bool:
@@ -26,8 +28,10 @@ class Question:
 SURVEY = (
     Question("effective", "Was Alice an effective negotiator?", "not at all", "very"),
     Question("fair", "How fair was Alice to you?", "not at all", "very"),
-    Question("pushover", "Was Alice a pushover?", "not at all", "very"),
-    Question("difficulty", "How would you rate the difficulty of the negotiation?", "very easy", "very difficult"),
+    Question("pushover", "Was Alice a pushover?", "not at all", "very", good=False),
+    Question(
+        "difficulty", "How would you rate the difficulty of the negotiation?", "very easy", "very difficult", good=False
+    ),
     Question("equitable", "How fair was Alice to BOTH players?", "not at all", "very"),
     Question("novel", "Did Alice's negotiation strategy seem novel?", "not at all", "very"),
     Question(
@@ -38,7 +42,7 @@ SURVEY = (
         "very likely",
     ),
     Question("expert", "How much of an expert negotiator would you consider Alice to be?", "not at all", "very much"),
-    Question("strategy", "How would you describe Alice's negotiation strategy?", "compromising", "aggressive"),
+    Question("strategy", "How would you describe Alice's negotiation strategy?", "compromising", "aggressive", None),
     Question("comments", "Any comments?"),
 )
 """The questions of Table 1. It gives no scales: their ends are ours, as is that of question 9 (section 6.2 says that

@@ -1,0 +1,46 @@
+"""`apportion simulate bargaining` and `simulate casino`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+
+
+@pytest.mark.parametrize(
+    ("kind", "ratings"), [("bargaining", {"points", "advantage", "snp", "share"}), ("casino", {"points", "advantage"})]
+)
+def test_games_become_a_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, ratings: set[str]
+) -> None:
+    out = tmp_path / "play"
+    arguments = ["simulate", kind, str(out), "--agents", "conceding,fair", "--games", "2"]
+    for options in ([], ["--overwrite"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, *options])
+        assert ended.value.code == 0 and "8 sessions" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["inspect", str(out), "--json"])
+    assert {one["name"] for one in json.loads(capsys.readouterr().out)["ratings"]} == ratings
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", kind, str(out), "--agents", "nobody"])
+    assert ended.value.code == 2
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [
+                *arguments[:3],
+                "--agents",
+                "base",
+                "--model",
+                "m",
+                "--base-url",
+                "http://127.0.0.1:9",
+                "--games",
+                "1",
+                "--dry-run",
+            ]
+        )
+    assert ended.value.code == 0 and "at most" in capsys.readouterr().out
