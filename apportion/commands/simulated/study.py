@@ -44,7 +44,7 @@ def write_report(file: Path, out: Path) -> None:
     results = read_study_results(settings, out)
     for name, text in (("study.md", as_markdown), ("study.json", as_json)):
         write(out / name, "FOLDER", text(settings.title, results))
-    click.echo(f"{results.took_part:,} people took part, {len(results.games):,} games")
+    click.echo(f"people who took part: {results.took_part:,}; games: {len(results.games):,}")
     click.echo(f"wrote {out / 'study.md'} and {out / 'study.json'}")
     # No participant is called so: an id has no dot.
     corpus = out / "games.corpus"

@@ -73,8 +73,8 @@ def as_markdown(title: str, results: StudyResults) -> str:
     """The report as a page; what people have written in words stands at its end, without saying who."""
     parts = [
         f"# {escaped(title)}",
-        f"{results.took_part} people took part, {results.unfinished} of them not to the end; {results.declined} did "
-        f"not agree to. {len(results.games)} games.",
+        f"People who took part: {results.took_part}, not to the end: {results.unfinished}, who did not agree to: "
+        f"{results.declined}. Games: {len(results.games)}.",
         f"Each figure is a mean over people, with its {SAMPLING.confidence:.0%} interval (percentile bootstrap over "
         f"people) in brackets and the number of people behind it. Questions were answered from {LOW} to {HIGH}. "
         "Novelty is not told: it needs the probabilities of a partner's model.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
+from corpus.corpus import Corpus
 from environments.negotiation.study.survey import QUIZ, SURVEY
 from tests.pseudo_terminal import CTRL_C, PseudoTerminal
 
@@ -37,7 +38,9 @@ def play_to_the_end(terminal: PseudoTerminal) -> None:
     terminal.until("Your points: ")
 
 
-def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(tmp_path: Path) -> None:
+def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     screens = []
     with sitting(tmp_path) as terminal:
         terminal.until("Do you agree to take part?")
@@ -75,6 +78,15 @@ def test_a_sitting_stopped_and_killed_shows_no_name_of_an_agent(tmp_path: Path) 
         assert "greedy" not in screen.lower() and "conceding" not in screen.lower()
     answers = [json.loads(line) for line in (tmp_path / "out" / "p01" / "answers.jsonl").read_text().splitlines()]
     assert [line["question"] for line in answers if line["what"] == "answer"] == [one.name for one in SURVEY[:9]]
+    report = ["play", "negotiation", str(tmp_path / "out"), "--study", str(tmp_path / "study.toml"), "--report"]
+    with pytest.raises(SystemExit) as ended:
+        main(report)
+    told = capsys.readouterr().out
+    assert ended.value.code == 0 and "people who took part: 1; games: 1" in told and "games.corpus (a corpus)" in told
+    (rated,) = {
+        one["session_id"] for one in Corpus.open(tmp_path / "out" / "games.corpus").tables["ratings"].to_pylist()
+    }
+    assert rated == "p01-game-1"
 
 
 def test_the_report_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +96,7 @@ def test_the_report_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as ended:
         main([*arguments, "--report"])
     assert ended.value.code == 0
-    assert "0 people took part" in capsys.readouterr().out
+    assert "people who took part: 0; games: 0" in capsys.readouterr().out
     assert json.loads((tmp_path / "out" / "study.json").read_text())["games"] == 0
     wrong = (([], "--called: missing"), (["--called", "Ann Lee"], "an id of 1 to 40"), (["--called", "p"], "none"))
     for options, why in wrong:
