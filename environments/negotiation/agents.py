@@ -28,6 +28,8 @@ AGENTS = Registry(
         "fair": "environments.negotiation.scripts:Fair",
         "tit-for-tat": "environments.negotiation.scripts:TitForTat",
         "recorded": "environments.agents.recorded:Recorded",
+        # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
+        "learned": "rlhf.negotiation.learned:Learned",
     },
 )
 
@@ -37,6 +39,7 @@ class Negotiators(Roster):
     """All who can negotiate; a script that a language model puts into words is called ``fair~`` or ``fair~@MODEL``.
 
     Scripts are ``random``, ``greedy``, ``conceding``, ``fair``, ``tit-for-tat``; ``recorded@LOG#EPISODE`` plays again;
+    ``learned@FOLDER`` was trained by `train-agent negotiation`;
     language models are ``base``, ``react``, ``base@MODEL``.
     """
 

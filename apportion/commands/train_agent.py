@@ -1,0 +1,47 @@
+"""`apportion train-agent`: agents of simulated environments, learned from dialogues and by playing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from apportion.commands.parts.meter import Meter
+
+
+@click.group("train-agent")
+def train_agent_group() -> None:
+    """Train an agent that plays in simulated environments."""
+
+
+@train_agent_group.command("negotiation")
+@click.argument("config", metavar="CONFIG", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
+def train_negotiation_command(config: Path, as_json: bool) -> None:
+    """Train negotiators as the TOML file CONFIG says: by dialogues, by reward, or by targeted acquisition.
+
+    `method` is sl, rl, rl+sl or acquisition (Kwon et al., 2021); all `seeds` are trained at once. Without
+    `data.dialogues` scripts play the dialogues, so that an empty file is a training. Killed, the same command goes on.
+    """
+    from rlhf.negotiation.config import read_settings, train_negotiators
+
+    settings = read_settings(config)
+    with Meter() as meter:
+        trained = train_negotiators(
+            settings,
+            lambda done, total, text: None if as_json else meter.say(f"{text}: {done} of {total}", done == total),
+        )
+    if as_json:
+        figures = [row.to_json() for row in trained.rows]
+        click.echo(json.dumps({"agents": [str(agent) for agent in trained.agents], "figures": figures}, indent=1))
+        return
+    for row in trained.last:
+        found = row.measured
+        pareto = "–" if found.pareto is None else f"{found.pareto:.1%}"
+        click.echo(
+            f"seed {row.seed}: advantage {found.advantage:+.2f}, Pareto-optimal {pareto} of deals, agreement "
+            f"{found.agreement:.1%} on {settings.evaluation.contexts} held-out contexts"
+        )
+    click.echo(f"wrote {len(trained.agents)} agents into {trained.agents[0].parent}")
+    click.echo(f"next: apportion simulate negotiation CORPUS --agents learned@{trained.agents[0]},fair")

@@ -1,0 +1,284 @@
+"""The study of Kwon et al. (2021) again, all seeds of a cell at once: Figures 2, 3, 5 to 8, 10 and 11, with intervals.
+
+A cell is a method with its data; every cell is trained for all seeds together (`rlhf.negotiation.cell`) and measured
+after each epoch on held-out contexts against the expert (the anchors: against the first model). Killed, the same
+command goes on. The data are Deal or No Deal's, CC BY-NC 4.0: neither they nor what is trained on them may be passed on
+with this project; figures may.
+
+    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 20                  # everything
+    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --figures anchors,2
+    python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --set supervised.epochs=8
+
+OUT holds a folder a cell, ``results.jsonl`` (a line a cell, epoch, seed and agent), ``tables.md`` and a picture a
+figure. Intervals are Student's over seeds, 95 %; two cells are compared seed by seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)
+
+import numpy as np
+import torch
+from scipy import stats
+
+from foundation.files import write_atomically
+from rlhf.negotiation.cell import Cell
+from rlhf.negotiation.material import material_of
+from rlhf.negotiation.settings import NegotiatorSettings
+
+Rows = list[dict[str, Any]]
+SHOWN = ("advantage", "pareto", "agreement", "novelty")
+OTHERS = ("joint", "equal", "length", "unique")
+AFTER = (1, 4, 16, 64, 256, 1024, 4085)
+ANCHORS = {"anchor-sl": (0.0, 84.3, 93.2), "anchor-rl": (6.85, 73.4, 81.8), "anchor-rl+sl": (2.06, 80.3, 94.4)}
+"""The reference code, one seed, on all the data, against the first model: advantage, Pareto %, agreement %."""
+
+
+def _cells() -> dict[str, dict[str, Any]]:
+    """By name, what differs from the defaults."""
+    low = {"data": {"unique": 0.5}}
+    ours = {"method": "acquisition"}
+    cells: dict[str, dict[str, Any]] = {
+        name: {"method": name.removeprefix("anchor-"), "evaluation": {"partner": "sl"}, "reinforce": {"epochs": 1}}
+        for name in ANCHORS
+    }
+    for share in (0.5, 0.65, 0.78):
+        for method in ("sl", "rl", "rl+sl"):
+            cells[f"{method}-{share}"] = {"method": method, "data": {"unique": share}}
+        cells[f"ours-{share}"] = ours | {"data": {"unique": share}}
+        if share > 0.5:
+            cells[f"ours-random-{share}"] = cells[f"ours-{share}"] | {"acquisition": {"novelty": "random"}}
+    cells["rl-scratch"] = {"method": "rl", "data": {"scratch": True}}
+    for novelty in ("likelihood", "entropy", "margin", "random"):
+        cells[f"ours-scratch-{novelty}"] = ours | {"data": {"scratch": True}, "acquisition": {"novelty": novelty}}
+    cells |= {f"rl+sl-0.5-n{after}": low | {"method": "rl+sl", "mixed": {"after": after}} for after in AFTER}
+    cells["rl-0.5-pareto"] = low | {"method": "rl", "reinforce": {"reward": "points+pareto"}}
+    cells["rl-0.5-pareto-normalised"] = low | {"method": "rl", "reinforce": {"reward": "normalised+pareto"}}
+    cells["ours-0.5-first-order"] = low | ours | {"acquisition": {"order": "first"}}
+    return cells
+
+
+CELLS = _cells()
+_MAIN = ("sl-0.5", "rl-0.5", "rl+sl-0.5", "ours-0.5")
+FIGURES: dict[str, tuple[str, ...]] = {
+    "anchors": tuple(ANCHORS),
+    "2": _MAIN,
+    "3": ("sl-0.5", "ours-0.5"),
+    "5": ("rl-scratch", "ours-scratch-likelihood"),
+    "6": ("sl-0.5", "rl-0.5", "ours-0.5", *(f"rl+sl-0.5-n{after}" for after in AFTER)),
+    "7": ("rl-0.5", "ours-0.5", "rl-0.5-pareto", "rl-0.5-pareto-normalised"),
+    "8": ("ours-0.5", "ours-0.5-first-order", "rl-0.5", "rl+sl-0.5"),
+    "10": tuple(f"ours-scratch-{novelty}" for novelty in ("likelihood", "entropy", "margin", "random")),
+    "11": tuple(
+        f"{method}-{share}" for share in (0.65, 0.78) for method in ("sl", "rl", "rl+sl", "ours", "ours-random")
+    ),
+}
+"""The cells of each figure; 3 is Bob's rows of acquisition, beside the model that stays as it is."""
+C1_SEEDS = 10
+"""Figure 10 has so many at most (appendix A)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is run: where the data are, where it is written, how many seeds, and what differs from the cells."""
+
+    data: Path | None
+    out: Path
+    seeds: int
+    changed: dict[str, Any]
+
+
+def settings_of(name: str, choice: Choice) -> NegotiatorSettings:
+    """A cell's settings; what was changed by the user holds over the cell's own."""
+    seeds = min(choice.seeds, C1_SEEDS) if name in FIGURES["10"] else choice.seeds
+    base: dict[str, Any] = {"reinforce": {"epochs": 5}, "data": {"dialogues": choice.data}}
+    values = _merged(_merged(base, choice.changed), CELLS[name])
+    if not name.startswith("anchor"):
+        values = _merged(values, choice.changed)
+    if values["method"] == "sl":
+        values["reinforce"]["epochs"] = 1
+    return NegotiatorSettings.model_validate(values | {"seeds": tuple(range(seeds)), "output": choice.out / name})
+
+
+def _merged(one: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = {key: dict(value) if isinstance(value, dict) else value for key, value in one.items()}
+    for key, value in over.items():
+        merged[key] = _merged(merged.get(key, {}), value) if isinstance(value, dict) else value
+    return merged
+
+
+def run(name: str, choice: Choice) -> Rows:
+    """Train a cell, or go on with it, and give its figures."""
+    settings, began = settings_of(name, choice), time.process_time()
+    cell = Cell(
+        settings,
+        material_of(settings),
+        settings.output,
+        choice.out / "models",
+        progress=lambda done, total, text: print(f"\r{name}: {text} {done}/{total}   ", end="", file=sys.stderr),
+    )
+    cell.train()
+    used = round(time.process_time() - began, 1)
+    print(f"\r{name}: {len(settings.seeds)} seeds, {used} s of one core", flush=True)
+    return [{"cell": name, **row.to_json()} for row in cell.rows]
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean over seeds and half of Student's 95 % interval; NaN from one seed."""
+    array = np.array(values, dtype=np.float64)
+    if len(array) < 2:
+        return float(array.mean()), float("nan")
+    return float(array.mean()), float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array)))
+
+
+def by_seed(rows: Rows, cell: str, metric: str, epoch: int | None = None, who: str = "alice") -> dict[int, float]:
+    """A metric of each seed of a cell, after an epoch, the last without one."""
+    own = [row for row in rows if row["cell"] == cell and row["who"] == who and row[metric] is not None]
+    last = max((row["epoch"] for row in own), default=0) if epoch is None else epoch
+    return {row["seed"]: float(row[metric]) for row in own if row["epoch"] == last}
+
+
+def _shown(metric: str, found: tuple[float, float]) -> str:
+    scale, decimals = (100, 1) if metric in ("pareto", "agreement", "joint", "equal") else (1, 2)
+    half = "" if np.isnan(found[1]) else f" ± {found[1] * scale:.{decimals}f}"
+    return f"{found[0] * scale:.{decimals}f}{half}"
+
+
+def table(rows: Rows, cells: Iterable[str], who: str = "alice") -> str:
+    """Markdown: a cell a line, the figures after its last epoch."""
+    metrics = (*SHOWN, *OTHERS)
+    lines = [f"| cell | seeds | {' | '.join(metrics)} |", f"|---|---|{'---|' * len(metrics)}"]
+    for cell in cells:
+        found = {metric: list(by_seed(rows, cell, metric, who=who).values()) for metric in metrics}
+        if found["advantage"]:
+            texts = [_shown(metric, interval(values)) if values else "–" for metric, values in found.items()]
+            lines.append(f"| {cell} | {len(found['advantage'])} | {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
+def compared(rows: Rows, one: str, other: str, metric: str) -> str:
+    """One cell less another, seed by seed, with its interval, and what that says."""
+    first, second = by_seed(rows, one, metric), by_seed(rows, other, metric)
+    both = sorted(first.keys() & second.keys())
+    if len(both) < 2:
+        return f"{metric}, {one} less {other}: {len(both)} seeds in common; no interval"
+    mean, half = interval([first[seed] - second[seed] for seed in both])
+    says = "more" if mean - half > 0 else "less" if mean + half < 0 else "not told apart"
+    return f"{metric}, {one} less {other}: {_shown(metric, (mean, half))} ({len(both)} seeds): {says}"
+
+
+def report(rows: Rows) -> str:
+    """All tables, the anchors, and the paper's two claims."""
+    parts = ["Figures after the last epoch; mean over seeds ± half of the 95 % interval; shares in %.\n"]
+    for figure, cells in FIGURES.items():
+        if any(row["cell"] in cells for row in rows):
+            parts.append(f"## {'Anchors' if figure == 'anchors' else f'Figure {figure}'}\n")
+            parts.append(table(rows, cells) + "\n")
+        if figure == "3" and any(row["who"] == "bob" for row in rows):
+            parts.append("Bob:\n\n" + table(rows, ("ours-0.5",), who="bob") + "\n")
+    anchors = [_anchor(rows, cell, numbers) for cell, numbers in ANCHORS.items() if by_seed(rows, cell, "advantage")]
+    claims = []
+    for share in (0.5, 0.65, 0.78):
+        for ours in (f"ours-{share}", f"ours-random-{share}"):
+            if by_seed(rows, ours, "advantage"):
+                claims.append(compared(rows, ours, f"rl+sl-{share}", "advantage"))
+                claims.append(compared(rows, ours, f"rl-{share}", "pareto"))
+    return "\n".join([*parts, *(f"- {line}" for line in (*anchors, *claims))]) + "\n"
+
+
+def _anchor(rows: Rows, cell: str, numbers: tuple[float, float, float]) -> str:
+    texts = []
+    for metric, number in zip(SHOWN, numbers, strict=False):
+        mean, half = interval(list(by_seed(rows, cell, metric).values()))
+        scale = 1 if metric == "advantage" else 100
+        where = (
+            "no interval" if np.isnan(half) else "inside" if abs(mean * scale - number) <= half * scale else "outside"
+        )
+        texts.append(f"{metric} {_shown(metric, (mean, half))} beside {number:g} ({where})")
+    return f"{cell}: {'; '.join(texts)}"
+
+
+def draw(rows: Rows, figure: str, path: Path) -> None:
+    """The four metrics over epochs, a line a cell."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    sheet, axes = pyplot.subplots(1, len(SHOWN), figsize=(16, 3.6), constrained_layout=True)
+    for cell in FIGURES[figure]:
+        whose = "bob" if figure == "3" and cell.startswith("ours") else "alice"
+        epochs = sorted({row["epoch"] for row in rows if row["cell"] == cell and row["who"] == whose})
+        for axis, metric in zip(axes, SHOWN, strict=True):
+            found = [interval(list(by_seed(rows, cell, metric, epoch, whose).values()) or [np.nan]) for epoch in epochs]
+            if found:
+                axis.errorbar(
+                    epochs, [one[0] for one in found], [one[1] for one in found], label=cell, capsize=2, marker="."
+                )
+            axis.set_title(metric)
+            axis.set_xlabel("epoch")
+    axes[0].legend(fontsize=7)
+    sheet.savefig(path, dpi=110)
+    pyplot.close(sheet)
+
+
+def changed(texts: Sequence[str]) -> dict[str, Any]:
+    """``supervised.epochs=8`` and the like as settings.
+
+    >>> changed(["supervised.epochs=8", "reinforce.greedy=true"])
+    {'supervised': {'epochs': 8}, 'reinforce': {'greedy': True}}
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        group, _, key = name.partition(".")
+        if not key or not value:
+            raise SystemExit(f"--set {text}: write it as supervised.epochs=8")
+        try:
+            values.setdefault(group, {})[key] = json.loads(value)
+        except json.JSONDecodeError:
+            values.setdefault(group, {})[key] = value
+    return values
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder of Deal or No Deal; without it scripts play the dialogues")
+    parser.add_argument("--out", type=Path, default=Path("negotiation-study"))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--figures", default=",".join(FIGURES), help="of " + ", ".join(FIGURES))
+    parser.add_argument("--cells", help="cells by name instead of figures: " + ", ".join(CELLS))
+    parser.add_argument("--set", dest="changed", action="append", default=[], metavar="GROUP.KEY=VALUE")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    figures = options.figures.split(",")
+    if unknown := [figure for figure in figures if figure not in FIGURES]:
+        parser.error(f"--figures {unknown[0]}: of {', '.join(FIGURES)}")
+    names = options.cells.split(",") if options.cells else [cell for figure in figures for cell in FIGURES[figure]]
+    if unknown := [name for name in names if name not in CELLS]:
+        parser.error(f"--cells {unknown[0]}: of {', '.join(CELLS)}")
+    choice = Choice(options.data, options.out, options.seeds, changed(options.changed))
+    done: dict[str, Rows] = {}
+    for name in dict.fromkeys(names):
+        done[name] = run(name, choice)
+        rows = [row for own in done.values() for row in own]
+        write_atomically(options.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        write_atomically(options.out / "tables.md", report(rows))
+    for figure in figures if not options.cells else ():
+        if figure != "anchors":
+            draw(rows, figure, options.out / f"figure-{figure}.png")
+    print(report(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,284 @@
+"""One cell of the study: all seeds of one method, trained at once, measured after every epoch, resumable.
+
+Two models begin as one: Alice learns, Bob sits opposite. Where the paper is silent: the expert of a seed is the network
+of that seed learned on all the data; from scratch both begin with the same drawn weights; Bob is trained again from
+the weights that he has, for a few passes over the grown data, unless `again` says afresh; first-order, Alice learns
+from the annotated games of the epoch as Bob does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from environments.negotiation.annotating import Queue
+from environments.negotiation.batched import NO_ACT, BatchedGames, Optima
+from environments.negotiation.batched_scripts import NAMES as SCRIPTS
+from foundation.errors import InputError
+from foundation.files import canonical_json, digest, write_atomically
+from foundation.nearest import did_you_mean
+from foundation.progress import Progress, silent
+from rlhf.negotiation.acquisition import annotate, begun, both_views, pick
+from rlhf.negotiation.chance import chances, draws_of
+from rlhf.negotiation.data.dialogues import Dialogues, Whole
+from rlhf.negotiation.experts import QueuePlayer, ScriptPlayer
+from rlhf.negotiation.kept import Kept, Tensors, without_prefix
+from rlhf.negotiation.learned import agent_folder, write_agent
+from rlhf.negotiation.material import Material, digest_of
+from rlhf.negotiation.metrics import Measured, measure
+from rlhf.negotiation.network import Weights, drawn_weights
+from rlhf.negotiation.playing import NetworkPlayer, Player, play
+from rlhf.negotiation.reinforce import ReinforceTraining, Rewards
+from rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
+from rlhf.negotiation.supervised import Examples, SupervisedTraining
+
+SL, PERSON, QUEUE = "sl", "person", "questions"
+EXPERTS = (SL, PERSON, *SCRIPTS)
+_PARTS = ("acts", "roles", "counts", "values", "taken")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One seed's figures after one epoch; ``who`` is alice or bob, both against the evaluation's partner."""
+
+    epoch: int
+    seed: int
+    who: str
+    measured: Measured
+
+    def to_json(self) -> dict[str, Any]:
+        """By name."""
+        return {"epoch": self.epoch, "seed": self.seed, "who": self.who, **self.measured.to_json()}
+
+
+@dataclass
+class Cell:
+    """A training of all seeds of one method.
+
+    Parameters
+    ----------
+    settings : NegotiatorSettings
+        What is trained; must be the same when it is gone on with.
+    material : Material
+        What it learns from.
+    folder : Path
+        Where its steps are kept.
+    models : Path, optional
+        Where models of supervised learning are kept, which cells share; the folder itself without it.
+
+    Raises
+    ------
+    InputError
+        The folder holds a training with other settings or other data; no expert of that name.
+    """
+
+    settings: NegotiatorSettings
+    material: Material
+    folder: Path
+    models: Path | None = None
+    progress: Progress = silent
+    rows: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.seeds = self.settings.seeds
+        self.kept = Kept(self.folder, self.settings.kept_every, self.progress)
+        check_expert(self.settings.acquisition.expert)
+        self._check_same()
+        optima = self.material.held_out.optima
+        self._optima = Optima(np.tile(optima.pareto, (len(self.seeds), 1)), np.tile(optima.joint, len(self.seeds)))
+
+    def _check_same(self) -> None:
+        chosen = self.settings.model_dump(mode="json", exclude={"output", "kept_every"})
+        chosen["data"]["dialogues"] = digest_of(self.material.whole)
+        text, path = json.dumps(chosen, indent=1, sort_keys=True) + "\n", self.folder / "cell.json"
+        if not path.is_file():
+            write_atomically(path, text)
+        elif path.read_text(encoding="utf-8") != text:
+            raise InputError(
+                f"{path}: a training with other settings or other data was begun here. Give these back to go on with "
+                "it, or choose another output."
+            )
+
+    def train(self) -> Weights:
+        """Train, or go on; gives Alice's weights of all seeds. `rows` are the figures of every epoch.
+
+        Raises
+        ------
+        UnitError
+            A gradient is not finite.
+        """
+        self.rows.clear()
+        alice, bob = self._learned("own"), self._learned("own")
+        examples = self._own_examples()
+        self._measure(0, alice, bob)
+        if self.settings.method == "sl":
+            return alice
+        rewards = Rewards.none(len(self.seeds))
+        for epoch in range(1, self.settings.reinforce.epochs + 1):
+            training = self._reinforcement(alice, bob, epoch, rewards, examples)
+            alice = without_prefix("weights", self.kept.trained(f"epoch-{epoch}-alice", training))
+            rewards = training.rewards
+            if self.settings.method == "acquisition":
+                new = self._asked(training.played(), alice, bob, epoch)
+                examples = new if examples is None else examples.grown(_by_seed(new, len(self.seeds)))
+                bob = self._again("bob", bob, examples, epoch)
+                if self.settings.acquisition.order == "first":
+                    alice = self._again("alice-again", alice, new, epoch)
+            self._measure(epoch, alice, bob)
+        return alice
+
+    def write_agents(self, alice: Weights) -> list[Path]:
+        """Every seed's Alice as an agent (`learned`)."""
+        folders = []
+        for place, seed in enumerate(self.seeds):
+            folder = agent_folder(self.folder, seed)
+            own = {name: tensor[place : place + 1] for name, tensor in alice.items()}
+            figures = [row.to_json() for row in self.rows if row.seed == seed and row.who == "alice"][-1:]
+            write_agent(folder, own, self.settings.network, {"method": self.settings.method, "measured": figures})
+            folders.append(folder)
+        return folders
+
+    def _own_examples(self) -> Examples | None:
+        return None if self.settings.data.scratch else Examples.shared(self.material.own, len(self.seeds))
+
+    def _learned(self, which: Literal["own", "whole"]) -> Weights:
+        """The model of supervised learning on all the data (``whole``) or the limited (``own``); new from scratch."""
+        settings = self.settings
+        weights = drawn_weights(settings.network, self.seeds)
+        if which == "own" and settings.data.scratch:
+            return weights
+        data = self.material.whole if which == "whole" else self.material.own
+        made_of = [settings.network, settings.supervised]
+        dumped = [group.model_dump(mode="json") for group in made_of]
+        name = f"sl-{digest([*dumped, list(self.seeds), digest_of(data)])[:16]}"
+        kept = Kept(self.models or self.folder, settings.kept_every, self.progress)
+        training = SupervisedTraining(
+            weights,
+            self.seeds,
+            Examples.shared(data, len(self.seeds)),
+            settings.supervised,
+            settings.network.dropout,
+            "supervised",
+        )
+        return without_prefix("weights", kept.trained(name, training))
+
+    def _reinforcement(
+        self, alice: Weights, bob: Weights, epoch: int, rewards: Rewards, examples: Examples | None
+    ) -> ReinforceTraining:
+        settings = self.settings
+        mixed = None
+        if settings.method == "rl+sl":
+            if examples is None:
+                raise InputError('method = "rl+sl" learns from dialogues between its games; data.scratch has none')
+            mixed = (settings.mixed, examples, settings.supervised.alpha, settings.network.dropout)
+        partner = NetworkPlayer(bob, settings.reinforce.temperature)
+        own = {name: tensor.clone() for name, tensor in alice.items()}
+        return ReinforceTraining(
+            own, partner, self.seeds, self.material.contexts, settings.reinforce, epoch, rewards, mixed
+        )
+
+    def _asked(self, games: BatchedGames, alice: Weights, bob: Weights, epoch: int) -> Examples:
+        """The expert's conversations of an epoch, seen from both seats.
+
+        Raises
+        ------
+        UnansweredError
+            The expert is a person, and has not answered all.
+        """
+        settings, seeds = self.settings.acquisition, len(self.seeds)
+
+        def made() -> Tensors:
+            picked = pick(games, bob, self.seeds, settings, epoch)
+            fresh, said = begun(games, picked)
+            expert = self._expert(said)
+            learner = NetworkPlayer(alice, self.settings.reinforce.temperature)
+            views = both_views(annotate(fresh, said, learner, expert, self.seeds, epoch)).flat()
+            shares = (said != NO_ACT).sum(1) / np.maximum(1, fresh.lengths)
+            return {**_tensors(views), "said_share": torch.from_numpy(shares)}
+
+        found = self.kept.step(f"epoch-{epoch}-asked", made)
+        dialogues = Dialogues(*(found[name].numpy().astype(np.int64) for name in _PARTS))
+        return Examples(dialogues, np.arange(len(dialogues)).reshape(seeds, -1))
+
+    def _expert(self, said: Whole) -> Player:
+        expert = self.settings.acquisition.expert
+        if expert == SL:
+            return NetworkPlayer(self._learned("whole"), self.settings.reinforce.temperature)
+        return QueuePlayer(Queue(self.folder / QUEUE), said) if expert == PERSON else ScriptPlayer(expert)
+
+    def _again(self, who: str, weights: Weights, examples: Examples, epoch: int) -> Weights:
+        settings, again = self.settings, self.settings.acquisition
+        afresh = again.again == "afresh"
+        how = settings.supervised if afresh else _again_settings(settings)
+        begin = drawn_weights(settings.network, self.seeds) if afresh else weights
+        own = {name: tensor.clone() for name, tensor in begin.items()}
+        purpose = f"{who} again, epoch {epoch}"
+        training = SupervisedTraining(own, self.seeds, examples, how, settings.network.dropout, purpose)
+        return without_prefix("weights", self.kept.trained(f"epoch-{epoch}-{who}", training))
+
+    def _measure(self, epoch: int, alice: Weights, bob: Weights) -> None:
+        both = self.settings.method == "acquisition"
+        path = self.folder / f"epoch-{epoch}-measured.json"
+        if path.is_file():
+            self.rows += list(_read_rows(path))
+            return
+        partner = self._partner()
+        found = []
+        for who, weights in (("alice", alice), *([("bob", bob)] if both else [])):
+            for seed, measured in zip(self.seeds, self.measured(weights, partner), strict=True):
+                found.append(Row(epoch, seed, who, measured))
+        write_atomically(path, "".join(canonical_json(row.to_json()) + "\n" for row in found))
+        self.rows += found
+
+    def _partner(self) -> Weights:
+        return self._learned("own" if self.settings.evaluation.partner == "sl" else "whole")
+
+    def measured(self, weights: Weights, partner: Weights) -> list[Measured]:
+        """A network against another on the held-out contexts, a `Measured` a seed."""
+        evaluation, seeds = self.settings.evaluation, self.seeds
+        rows = np.tile(np.arange(evaluation.contexts), len(seeds))
+        count = evaluation.contexts
+        starters = np.concatenate([draws_of(seed, "held-out starters").integers(0, 2, count) for seed in seeds])
+        games = BatchedGames(self.material.held_out.pools.chosen(rows), starters)
+        draws = chances(seeds, evaluation.contexts, games.most_acts, "held-out acts")
+        players = NetworkPlayer(weights, evaluation.temperature), NetworkPlayer(partner, evaluation.temperature)
+        return measure(play(games, len(seeds), players, draws), self._optima, partner)
+
+
+def check_expert(name: str) -> None:
+    """Refuse an expert that there is not.
+
+    Raises
+    ------
+    InputError
+        With the nearest name.
+    """
+    if name not in EXPERTS:
+        hint = did_you_mean(name, EXPERTS, "allowed: " + ", ".join(EXPERTS))
+        raise InputError(f"acquisition.expert = {name!r}: no such expert; {hint}")
+
+
+def _again_settings(settings: NegotiatorSettings) -> SupervisedSettings:
+    again = settings.acquisition
+    return settings.supervised.model_copy(update={"epochs": again.epochs, "rate": again.rate})
+
+
+def _tensors(dialogues: Dialogues) -> Tensors:
+    return {name: torch.from_numpy(np.ascontiguousarray(getattr(dialogues, name)).astype(np.int16)) for name in _PARTS}
+
+
+def _by_seed(examples: Examples, seeds: int) -> Dialogues:
+    return examples.dialogues.chosen(examples.rows)
+
+
+def _read_rows(path: Path) -> Iterator[Row]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        kept = json.loads(line)
+        place = {name: kept.pop(name) for name in ("epoch", "seed", "who")}
+        yield Row(**place, measured=Measured(**kept))

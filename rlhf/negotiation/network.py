@@ -1,0 +1,240 @@
+"""The negotiator of Lewis et al. (2017) over acts, S seeds of it as one batched model: every tensor begins with S.
+
+A GRU reads the acts, the context beside each; its state gives the next act. A bidirectional GRU with attention reads
+the whole dialogue and gives what is taken, six numbers: of each item, how many are one's own and how many the other's.
+An act's embedding is its own vector, plus one of its kind, plus one a number kept of each item, so that a rare split is
+not a stranger; the same table reads acts and, turned round, scores them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from environments.negotiation.batched import KEPT
+from environments.negotiation.codes import ACTS, AGREE, INSIST, SPLITS
+from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
+from rlhf.negotiation.settings import NetworkSettings
+
+Weights = dict[str, Tensor]
+"""By name, S seeds of a weight [shape=(S, ...)], float32."""
+MOST_COUNT, MOST_VALUE = 4, 10
+PARTS = 2 + 3 * (MOST_COUNT + 1)
+HEADS, CLASSES = 6, MOST_COUNT + 1
+NEVER = -1e9
+
+
+def shapes(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight of one seed."""
+    e, c, h = settings.embedding, settings.context, settings.hidden
+    a, s = settings.attention, settings.selection
+    table: dict[str, tuple[int, ...]] = {
+        "act": (TOKENS, e),
+        "part": (PARTS, e),
+        "role": (2, e),
+        "count": (MOST_COUNT + 1, c),
+        "value": (MOST_VALUE + 1, c),
+        "context.weight": (3 * c, c),
+        "context.bias": (c,),
+        "out.weight": (h, e),
+        "out.bias": (e,),
+        "act.bias": (ACTS,),
+        "attend.weight": (2 * a, a),
+        "attend.bias": (a,),
+        "attend.score": (a, 1),
+        "select.weight": (2 * a + c, s),
+        "select.bias": (s,),
+        "heads.weight": (s, HEADS * CLASSES),
+        "heads.bias": (HEADS * CLASSES,),
+    }
+    for name, (width, units) in {"gru": (e + c, h), "ahead": (h + e, a), "back": (h + e, a)}.items():
+        table |= {
+            f"{name}.in": (width, 3 * units),
+            f"{name}.in_bias": (3 * units,),
+            f"{name}.state": (units, 3 * units),
+            f"{name}.state_bias": (3 * units,),
+        }
+    return table
+
+
+ACTING = ("act", "part", "role", "count", "value", "context", "out", "gru")
+"""What decides acts, by the beginning of its name; the rest decides what is taken."""
+
+
+def acting(name: str) -> bool:
+    """Whether a weight has a part in choosing acts."""
+    return name.split(".")[0] in ACTING
+
+
+WIDE = ("count", "value")
+"""Begin between -1 and 1: the context is a product of two of them, which would hardly be heard otherwise."""
+
+
+def drawn_weights(settings: NetworkSettings, seeds: tuple[int, ...]) -> Weights:
+    """New weights, each seed's by itself, so that a seed begins the same in any company."""
+    table = shapes(settings)
+    groups = []
+    for seed in seeds:
+        draws = torch.Generator().manual_seed(seed)
+        drawn = {name: torch.rand(shape, generator=draws) * 2 - 1 for name, shape in table.items()}
+        groups.append({name: one if name in WIDE else one * settings.spread for name, one in drawn.items()})
+    return {name: torch.stack([group[name] for group in groups]) for name in table}
+
+
+@lru_cache(maxsize=1)
+def _made_of() -> Tensor:
+    """Which parts every token is made of, kinds and numbers kept [shape=(TOKENS, PARTS)]."""
+    made = np.zeros((TOKENS, PARTS), dtype=np.float32)
+    for kind, begin in enumerate((0, INSIST)):
+        made[begin : begin + SPLITS, kind] = 1
+        for item in range(3):
+            made[np.arange(begin, begin + SPLITS), 2 + 5 * item + KEPT[:, item]] = 1
+    return torch.from_numpy(made)
+
+
+def embeddings(weights: Weights) -> Tensor:
+    """The embedding of every token [shape=(S, TOKENS, E)]."""
+    parts = weights["part"]
+    return weights["act"] + _made_of().to(parts.dtype) @ parts
+
+
+def _linear(weights: Weights, name: str, given: Tensor) -> Tensor:
+    return torch.baddbmm(weights[f"{name}.bias"][:, None], given, weights[f"{name}.weight"])
+
+
+def _looked_up(table: Tensor, index: Tensor) -> Tensor:
+    """Rows of each seed's table [shape=(S, N, E)] by number [shape=(S, ...)]."""
+    seeds, rows, width = table.shape
+    offset = torch.arange(seeds).view(-1, *[1] * (index.dim() - 1)) * rows
+    return torch.nn.functional.embedding(index + offset, table.reshape(-1, width))
+
+
+def read_context(weights: Weights, counts: Tensor, values: Tensor) -> Tensor:
+    """What is known before the first act [shape=(S, B, C)], of counts and own values [shape=(S, B, 3)]."""
+    known = torch.tanh(_looked_up(weights["count"], counts) * _looked_up(weights["value"], values))
+    return torch.tanh(_linear(weights, "context", known.flatten(2)))
+
+
+def gate_inputs(weights: Weights, name: str, given: Tensor) -> Tensor:
+    """What an input brings to the three gates of a GRU; all steps at once [shape=(S, N, 3H)]."""
+    return torch.baddbmm(weights[f"{name}.in_bias"][:, None], given, weights[f"{name}.in"])
+
+
+def gru_step(weights: Weights, name: str, brought: Tensor, state: Tensor) -> Tensor:
+    """The state after one more input [shape=(S, B, H)]."""
+    own = torch.baddbmm(weights[f"{name}.state_bias"][:, None], state, weights[f"{name}.state"])
+    units = state.shape[-1]
+    gates = torch.sigmoid(brought[..., : 2 * units] + own[..., : 2 * units])
+    fresh = torch.tanh(torch.addcmul(brought[..., 2 * units :], gates[..., :units], own[..., 2 * units :]))
+    return torch.lerp(fresh, state, gates[..., units:])
+
+
+def _gru(weights: Weights, name: str, given: Tensor, backwards: bool = False, mask: Tensor | None = None) -> Tensor:
+    """States after every step [shape=(S, B, T, H)]; where ``mask`` is 0 the state stays as it was."""
+    seeds, batch, steps, _ = given.shape
+    units = weights[f"{name}.state"].shape[1]
+    brought = gate_inputs(weights, name, given.flatten(1, 2)).view(seeds, batch, steps, 3 * units)
+    state = given.new_zeros(seeds, batch, units)
+    states: list[Tensor] = [state] * steps
+    for step in reversed(range(steps)) if backwards else range(steps):
+        new = gru_step(weights, name, brought[:, :, step], state)
+        state = new if mask is None else torch.where(mask[:, :, step, None], new, state)
+        states[step] = state
+    return torch.stack(states, dim=2)
+
+
+class Dropout:
+    """Which units are left out, drawn for each seed by itself; an evaluation has none (None in its place)."""
+
+    def __init__(self, share: float, draws: list[torch.Generator]) -> None:
+        self.share, self.draws = share, draws
+
+    def __call__(self, given: Tensor) -> Tensor:
+        """``given`` [shape=(S, ...)] with units left out and the others raised by as much."""
+        drawn = torch.stack([torch.rand(given.shape[1:], generator=draw) for draw in self.draws])
+        return given * (drawn >= self.share) / (1 - self.share)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the network makes of S times B dialogues of T acts.
+
+    Parameters
+    ----------
+    embedded : float32 [shape=(S, B, T + 1, E)]
+        What was read: the beginning, then the acts.
+    states : float32 [shape=(S, B, T + 1, H)]
+        After each of them.
+    context : float32 [shape=(S, B, C)]
+        What was known before.
+    table : float32 [shape=(S, TOKENS, E)]
+        The embeddings.
+    """
+
+    embedded: Tensor
+    states: Tensor
+    context: Tensor
+    table: Tensor
+
+
+def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None) -> Reading:
+    """Read dialogues whose arrays begin with the seeds [shape=(S, B, ...)]."""
+    inputs, roles = torch.from_numpy(dialogues.inputs), torch.from_numpy(dialogues.next_roles)
+    context = read_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
+    table = embeddings(weights)
+    embedded = _looked_up(table, inputs) + _looked_up(weights["role"], roles)
+    if dropout is not None:
+        embedded = dropout(embedded)
+    beside = context[:, :, None].expand(-1, -1, embedded.shape[2], -1)
+    states = _gru(weights, "gru", torch.cat([embedded, beside], dim=-1))
+    return Reading(embedded, dropout(states) if dropout is not None else states, context, table)
+
+
+def act_scores(weights: Weights, table: Tensor, states: Tensor) -> Tensor:
+    """A score for each of the 253 acts, from states [shape=(S, N, H)] to [shape=(S, N, 253)]."""
+    given = _linear(weights, "out", states)
+    return torch.baddbmm(weights["act.bias"][:, None], given, table[:, :ACTS].transpose(1, 2))
+
+
+def fitting_acts(counts: Tensor) -> Tensor:
+    """Which acts a pool [shape=(..., 3)] has at all, whatever was said [shape=(..., 253)], bool."""
+    fits = (torch.from_numpy(KEPT) <= counts[..., None, :]).all(-1)
+    others = torch.ones(*counts.shape[:-1], ACTS - AGREE, dtype=torch.bool)
+    return torch.cat([fits, fits, others], dim=-1)
+
+
+def taken_scores(weights: Weights, reading: Reading, lengths: Tensor, dropout: Dropout | None = None) -> Tensor:
+    """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first; lengths in acts."""
+    given = torch.cat([reading.states, reading.embedded], dim=-1)
+    mask = torch.arange(given.shape[2]) <= lengths[..., None]
+    both = torch.cat(
+        [_gru(weights, "ahead", given, mask=mask), _gru(weights, "back", given, backwards=True, mask=mask)], dim=-1
+    )
+    seeds, batch, steps, width = both.shape
+    flat = both.view(seeds, batch * steps, width)
+    scores = torch.bmm(torch.tanh(_linear(weights, "attend", flat)), weights["attend.score"])
+    shares = torch.softmax(scores.view(seeds, batch, steps).masked_fill(~mask, NEVER), dim=-1)
+    seen = (shares[..., None] * both).sum(2)
+    layer = torch.tanh(_linear(weights, "select", torch.cat([seen, reading.context], dim=-1)))
+    if dropout is not None:
+        layer = dropout(layer)
+    return torch.log_softmax(_linear(weights, "heads", layer).view(seeds, batch, HEADS, CLASSES), dim=-1)
+
+
+def split_scores(taken: Tensor, counts: Tensor) -> Tensor:
+    """Log probability of each split that is one of the pool, own and others' heads together [shape=(S, B, 125)].
+
+    The heads are asked for numbers that add up to the pool; a split that is none has `NEVER`.
+    """
+    kept = torch.from_numpy(KEPT)
+    left = counts[..., None, :] - kept
+    fits = (left >= 0).all(-1)
+    total = taken.new_zeros(*counts.shape[:-1], SPLITS)
+    for item in range(3):
+        total = total + taken[..., item, :][..., kept[:, item]]
+        total = total + torch.gather(taken[..., 3 + item, :], -1, left[..., item].clamp(min=0))
+    return total.masked_fill(~fits, NEVER)

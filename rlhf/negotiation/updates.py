@@ -1,0 +1,66 @@
+"""One step of gradient descent for S seeds at once: each has its own gradient, its own limit, and its own failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from foundation.errors import UnitError
+from rlhf.negotiation.network import Weights
+
+
+class Descent:
+    """SGD with Nesterov momentum, the gradient of each seed cut to a length of its own.
+
+    Parameters
+    ----------
+    weights : dict of Tensor
+        What is trained; changed in place.
+    seeds : sequence of int
+        What the seeds are called, for whoever reads of a failure.
+    momentum : float
+        0: plain SGD.
+    only : sequence of str, optional
+        The names that are trained; all without it.
+    """
+
+    def __init__(
+        self, weights: Weights, seeds: Sequence[int], momentum: float = 0.0, only: Sequence[str] | None = None
+    ) -> None:
+        self.weights, self.seeds, self.momentum = weights, seeds, momentum
+        self.names = tuple(sorted(weights) if only is None else only)
+        self.pace: Weights = {name: torch.zeros_like(weights[name]) for name in self.names} if momentum else {}
+
+    def step(self, loss: Callable[[], Tensor], rate: float, clip: float, when: str) -> None:
+        """Go down what ``loss`` gives, a number a seed [shape=(S,)]; ``when`` tells a person which update this is.
+
+        Raises
+        ------
+        UnitError
+            A gradient is not finite; nothing was changed then.
+        """
+        trained = [self.weights[name] for name in self.names]
+        for weight in trained:
+            weight.requires_grad_(True)
+        try:
+            grads = torch.autograd.grad(loss().sum(), trained, allow_unused=True, materialize_grads=True)
+        finally:
+            for weight in trained:
+                weight.requires_grad_(False)
+        lengths = torch.stack([grad.flatten(1).square().sum(1) for grad in grads]).sum(0).sqrt()
+        if not bool(torch.isfinite(lengths).all()):
+            seed = self.seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
+            raise UnitError(
+                f"{when}: the gradient of seed {seed} is not finite; the last checkpoint is from before it. "
+                "Lower the rate, or leave this seed out."
+            )
+        scale = (clip / lengths.clamp(min=1e-12)).clamp(max=1.0)
+        with torch.no_grad():
+            for name, weight, grad in zip(self.names, trained, grads, strict=True):
+                cut = grad * scale.view(-1, *[1] * (grad.dim() - 1))
+                if self.momentum:
+                    pace = self.pace[name].mul_(self.momentum).add_(cut)
+                    cut = cut.add_(pace, alpha=self.momentum)
+                weight.sub_(cut, alpha=rate)

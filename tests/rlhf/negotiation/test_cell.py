@@ -1,0 +1,183 @@
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from environments.negotiation.annotating import Queue, UnansweredError
+from environments.negotiation.annotating.queue import Answer
+from environments.negotiation.contexts import Context
+from foundation.errors import InputError, UnitError
+from rlhf.negotiation.cell import Cell
+from rlhf.negotiation.material import drawn_contexts, material_of
+from tests.rlhf.negotiation.small import settings
+
+
+def trained(folder: Path, **changed: Any) -> Cell:
+    chosen = settings(**changed)
+    cell = Cell(chosen, material_of(chosen), folder)
+    cell.write_agents(cell.train())
+    return cell
+
+
+def bytes_of(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def answer_all(queue: Queue) -> int:
+    """Whoever is asked takes the last that is allowed, or everything."""
+    questions = queue.open_questions()
+    for question in questions:
+        number = max(code for code in range(253) if question.problem(code) is None)
+        queue.answer(Answer(question, number, "test"))
+    return len(questions)
+
+
+LONG: list[dict[str, Any]] = [
+    {"method": "rl", "reinforce": {"greedy": True, "reward": "points+pareto"}},
+    {"method": "rl+sl", "mixed": {"after": 3}},
+    {"method": "acquisition", "data": {"scratch": True}, "acquisition": {"novelty": "margin", "again": "afresh"}},
+    {"method": "acquisition", "data": {"unique": 0.65}, "acquisition": {"novelty": "random"}},
+]
+SHORT: list[dict[str, Any]] = [
+    {"method": "sl"},
+    {"method": "acquisition", "acquisition": {"novelty": "entropy", "order": "first", "expert": "conceding"}},
+]
+
+
+@pytest.mark.parametrize("changed", [*SHORT, *(pytest.param(one, marks=pytest.mark.slow) for one in LONG)])
+def test_the_same_seed_gives_the_same_bytes_and_done_work_is_not_done_again(
+    changed: dict[str, Any], tmp_path: Path
+) -> None:
+    one = trained(tmp_path / "a", **changed)
+    trained(tmp_path / "b", **changed)
+    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").glob("*.safetensors")}
+    again = trained(tmp_path / "a", **changed)
+    assert [row.to_json() for row in again.rows] == [row.to_json() for row in one.rows]
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    epochs = 0 if changed["method"] == "sl" else 2
+    assert {row.epoch for row in one.rows} == set(range(epochs + 1))
+    assert {row.who for row in one.rows} == {"alice", *(["bob"] if changed["method"] == "acquisition" else [])}
+
+
+def test_a_person_is_asked_what_the_training_waits_for_and_nothing_twice(tmp_path: Path) -> None:
+    changed = {"method": "acquisition", "acquisition": {"expert": "person"}}
+    rounds = 0
+    while True:
+        try:
+            trained(tmp_path, **changed)
+            break
+        except UnansweredError:
+            rounds += 1
+            assert answer_all(Queue(tmp_path / "questions"))
+    assert rounds > 2
+    names = [json.loads(line)["question"] for line in (tmp_path / "questions" / "questions.jsonl").open()]
+    assert len(names) == len(set(names)) and all(
+        question.seat == 1 for question in Queue(tmp_path / "questions").questions().values()
+    )
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from environments.negotiation.annotating import Queue, UnansweredError
+from tests.rlhf.negotiation.test_cell import answer_all, trained
+folder = Path(sys.argv[1])
+print("begun", flush=True)
+while True:
+    try:
+        trained(folder, method="acquisition", acquisition={"expert": "person"})
+        break
+    except UnansweredError:
+        answer_all(Queue(folder / "questions"))
+"""
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_moments_of_acquisition_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    command, environment = [sys.executable, "-c", SCRIPT], {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    began = time.monotonic()
+    subprocess.run([*command, str(tmp_path / "whole")], env=environment, check=True, stdout=subprocess.DEVNULL)
+    lasts = time.monotonic() - began
+    draws, kills = random.Random(4), 0
+    while kills < 20:
+        with subprocess.Popen([*command, str(tmp_path / "killed")], env=environment, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+            time.sleep(draws.uniform(0, lasts / 6))
+            ended = process.poll() is not None
+            process.send_signal(signal.SIGKILL)
+        if ended:  # What is finished is begun anew, so that all kills hit something.
+            break
+        kills += 1
+    subprocess.run([*command, str(tmp_path / "killed")], env=environment, check=True, stdout=subprocess.DEVNULL)
+    assert kills >= 5
+    assert bytes_of(tmp_path / "killed") == bytes_of(tmp_path / "whole")
+    lines = (tmp_path / "killed" / "questions" / "answers.jsonl").read_text().splitlines()
+    asked = [json.loads(line)["question"] for line in lines]
+    assert len(asked) == len(set(asked))
+
+
+def test_another_training_in_the_folder_is_refused(tmp_path: Path) -> None:
+    trained(tmp_path, method="sl")
+    with pytest.raises(InputError, match="other settings or other data"):
+        trained(tmp_path, method="sl", supervised={"epochs": 2})
+
+
+def test_more_questions_than_games_an_empty_limit_and_unknown_experts_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match=r"acquisition.asked = 31: more than the 30 games"):
+        settings(method="acquisition", acquisition={"asked": 31})
+    with pytest.raises(ValueError, match="one of them stands twice"):
+        settings(seeds=[1, 1])
+    with pytest.raises(InputError, match=r"none of 120 dialogues is left"):
+        material_of(settings(data={"unique": 0.001}))
+    with pytest.raises(InputError, match="only 20 contexts are held out"):
+        _few_held_out(monkeypatch)
+    with pytest.raises(InputError, match="'persn': no such expert; did you mean 'person'"):
+        trained(tmp_path, acquisition={"expert": "persn"})
+    with pytest.raises(InputError, match=r"data\.scratch has none"):
+        trained(tmp_path / "b", method="rl+sl", data={"scratch": True})
+
+
+def _few_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(count: int, purpose: str) -> tuple[Context, ...]:
+        return drawn_contexts(20 if purpose.startswith("held-out") else count, purpose)
+
+    monkeypatch.setattr("rlhf.negotiation.material.drawn_contexts", drawn)
+    material_of(settings(evaluation={"contexts": 21}))
+
+
+def test_a_gradient_that_is_not_finite_ends_the_training_and_keeps_what_was_before(tmp_path: Path) -> None:
+    chosen = settings(method="rl", supervised={"epochs": 0})
+    cell = Cell(chosen, material_of(chosen), tmp_path)
+    broken = cell._learned("own")
+    broken["act.bias"][1, 3] = float("inf")
+    cell._learned = lambda which: {name: one.clone() for name, one in broken.items()}  # type: ignore[method-assign]
+    cell._measure = lambda epoch, alice, bob: None  # type: ignore[method-assign]
+    with pytest.raises(UnitError, match=r"reinforcement, epoch 1, game 0: the gradient of seed 1 is not finite"):
+        cell.train()
+    assert not (tmp_path / "epoch-1-alice.safetensors").exists()
+    assert torch.isinf(broken["act.bias"]).any()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    trained(tmp_path, method="rl")
+    (tmp_path / "epoch-1-alice.safetensors").write_bytes(b"no weights")
+    with pytest.raises(InputError, match=r"epoch-1-alice.safetensors: not to be read as weights"):
+        trained(tmp_path, method="rl")

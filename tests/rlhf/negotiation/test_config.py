@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from foundation.errors import InputError
+from foundation.files import locked
+from rlhf.negotiation.config import read_settings, train_negotiators
+from tests.rlhf.negotiation.small import settings
+
+
+def test_an_empty_file_is_a_training_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "agent.toml"
+    path.write_text("")
+    found = read_settings(path)
+    assert (found.method, found.output) == ("rl", tmp_path / "negotiator")
+    path.write_text('output = "out"\n[data]\ndialogues = "human"\n')
+    assert read_settings(path).data.dialogues == tmp_path / "human"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("method = ", "not valid TOML"),
+        ('method = "ppo"', "method = 'ppo'"),
+        ("[reinforce]\ngames = 0", "reinforce.games = 0"),
+        ("[reinforce]\ngame = 1", "reinforce.game: unknown key"),
+        ('[acquisition]\nexpert = "nobody"', "no such expert"),
+    ],
+)
+def test_what_cannot_be_used_is_named(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "agent.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told):
+        read_settings(path)
+
+
+def test_two_trainings_do_not_share_an_output(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / ".lock", "", InputError),
+        pytest.raises(InputError, match="another process trains there"),
+    ):
+        train_negotiators(settings(output=tmp_path), lambda done, total, text: None)

@@ -1,0 +1,61 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from environments.negotiation.agents import ROSTER
+from environments.negotiation.batched import BatchedGames, Pools
+from environments.negotiation.game import Negotiation
+from environments.play import play as play_one
+from foundation.errors import InputError
+from rlhf.negotiation.learned import CARD, WEIGHTS, Learned, agent_folder, write_agent
+from rlhf.negotiation.material import drawn_contexts
+from rlhf.negotiation.playing import NetworkPlayer, play
+from tests.rlhf.negotiation.small import SMALL, weights
+
+
+def write(output: Path, seed: int = 3) -> Path:
+    folder = agent_folder(output, seed)
+    write_agent(folder, weights((seed,)), SMALL, {"method": "sl"})
+    return folder
+
+
+def test_the_agent_plays_as_its_network_does_among_many(tmp_path: Path) -> None:
+    folder, contexts = write(tmp_path), drawn_contexts(12, "learned")
+    agent = ROSTER.scripted(f"learned@{folder}")
+    assert ROSTER.scripted(f"learned@{tmp_path}#3").called == f"learned@{tmp_path}#3"
+    assert ROSTER.scripted(f"learned@{tmp_path}").called == f"learned@{tmp_path}"
+    single = []
+    for seed, context in enumerate(contexts):
+        episode = Negotiation(context)
+        episode.reset(seed)
+        play_one(episode, dict.fromkeys(episode.agents, agent))
+        single.append(episode.game)
+    starters = np.array([(game.seat + len(game.acts)) % 2 for game in single])
+    games = BatchedGames(Pools.of(contexts), starters)
+    both = NetworkPlayer(weights((3,)), 0.0), NetworkPlayer(weights((3,)), 0.0)
+    played = play(games, 1, both, np.zeros((len(contexts), 20)))
+    assert [[act for act in row if act >= 0] for row in games.acts.tolist()] == [game.acts for game in single]
+    assert played.taken.tolist() == [game.taken for game in single]
+
+
+def test_what_is_no_agent_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no trained negotiator there"):
+        Learned.of(str(tmp_path))
+    folder = write(tmp_path)
+    with pytest.raises(InputError, match=r"no trained negotiator there"):
+        Learned.of(f"{tmp_path}#4")
+    (folder / CARD).write_text(json.dumps({"network": {"embedding": "x"}}))
+    with pytest.raises(InputError, match=r"embedding = 'x'.*Train it again"):
+        Learned.of(str(folder))
+    (folder / CARD).write_text(json.dumps({"network": SMALL.model_dump() | {"hidden": 99}}))
+    with pytest.raises(InputError, match=r"is missing or not of the card's shape"):
+        Learned.of(str(folder))
+    (folder / CARD).write_text("{}")
+    with pytest.raises(InputError, match=r"not the card of a negotiator"):
+        Learned.of(str(folder))
+    write(tmp_path)
+    (folder / WEIGHTS).write_bytes(b"x")
+    with pytest.raises(InputError, match=r"not to be read as weights"):
+        Learned.of(str(folder))
