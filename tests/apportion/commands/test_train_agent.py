@@ -35,9 +35,7 @@ def test_it_names_what_it_wrote_and_the_next_command_which_works(
     assert "seed 1: advantage" in out and f"wrote 2 agents into {agent.parent}" in out
     assert out.splitlines()[-1] == f"next: apportion simulate negotiation CORPUS --agents learned@{agent},fair"
     with pytest.raises(SystemExit) as ended:
-        main(
-            ["simulate", "negotiation", str(tmp_path / "corpus"), "--agents", f"learned@{agent},fair", "--games", "2"]
-        )
+        main(["simulate", "negotiation", str(tmp_path / "corpus"), "--agents", f"learned@{agent},fair", "--games", "2"])
     assert ended.value.code == 0
     capsys.readouterr()
     with pytest.raises(SystemExit):
