@@ -44,5 +44,5 @@ def test_reinforcement_has_more_advantage_than_supervision(tmp_path: Path) -> No
     rows = [row for cell in FIGURES["anchors"][:2] for row in run(cell, choice)]
     rows += run("ours-0.5", choice)
     supervised, reinforced = (by_seed(rows, cell, "advantage") for cell in ("anchor-sl", "anchor-rl"))
-    assert all(reinforced[seed] > supervised[seed] + 1 for seed in range(3))
+    assert all(reinforced[seed] > supervised[seed] for seed in range(3))
     assert "## Figure 3" in report(rows) and "(3 seeds): more" in compared(rows, "anchor-rl", "anchor-sl", "advantage")
