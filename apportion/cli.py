@@ -86,6 +86,7 @@ cli.add_section(
     ),
 )
 tables_commands.tables_group.add_command(trained_commands.tables_savoir_command)
+tables_commands.tables_group.add_command(trained_commands.tables_people_command)
 cli.add_section("Models and replies", (models.models_group, llm_cache.llm_cache_group))
 
 

@@ -62,3 +62,58 @@ def _size(given: str) -> tuple[str, int]:
 
 
 with_options(RATED_OPTIONS, tables_savoir_command)
+
+
+@click.command("savoir-people")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--rewards", "table", type=click.Path(path_type=Path), required=True, help="rewards.parquet of a run.")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="A way of credit; two are compared.")
+@click.option("--export", type=click.Path(path_type=Path), metavar="FOLDER", help="Write the form and what is read.")
+@click.option("--answers", multiple=True, metavar="NAME=FILE", help="A filled form of a person; may be repeated.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which credit is called A.")
+@json_option("the tables")
+def tables_people_command(
+    corpus: Path,
+    table: Path,
+    methods: tuple[str, ...],
+    export: Path | None,
+    answers: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Ask people how strategic agents are and whose credit is fairer, and make Figure 9 of what they answered.
+
+    First --export, then --answers with the same --method and --seed.
+    """
+    from corpus.corpus import Corpus
+    from environments.sotopia.judging.people.credit_sheet import CreditStudy, rewards_in
+    from environments.sotopia.reports.preferred import figure_9
+    from environments.sotopia.reports.scored import read_scored
+    from foundation.errors import InputError
+    from foundation.files import write_atomically
+    from foundation.intervals.resampling import Sampling
+
+    opened = Corpus.open(corpus)
+    study = CreditStudy(tuple(opened.iter_sessions()), rewards_in(table, methods), seed)
+    if (export is None) == (not answers):
+        raise InputError("give --export FOLDER for the form, or --answers NAME=FILE for what people filled in")
+    if export is not None:
+        write_atomically(export / "credit.csv", study.form())
+        write_atomically(export / "credit.txt", study.reading())
+        click.echo(f"wrote {export}/credit.csv, to be filled in, and {export}/credit.txt, to be read with it")
+        return
+    given = [one for name, path in map(_person, answers) for one in study.read(path, name)]
+    agents = {(seat.session, seat.name): seat.agent for seat in read_scored([opened]) if seat.agent is not None}
+    made = figure_9(given, agents, sorted(methods), Sampling())
+    document = {"tables": [one.to_json() for one in made]}
+    text = "\n\n".join(one.text() for one in made)
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False) if as_json else text)
+
+
+def _person(given: str) -> tuple[str, Path]:
+    from foundation.errors import InputError
+
+    name, equals, path = given.partition("=")
+    if not (name and equals and path):
+        raise InputError(f"--answers {given!r}: give a name and a file, as --answers ann=ann.csv")
+    return name, Path(path)

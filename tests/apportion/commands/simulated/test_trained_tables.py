@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from apportion.cli import main
@@ -39,3 +41,38 @@ def test_it_prints_writes_and_tells_what_is_wrong(tmp_path: Path, capsys: pytest
     ):
         assert run(corpus, *wrong) == 2
         assert hint in capsys.readouterr().err
+
+
+def test_people_are_asked_blind_and_their_answers_are_figure_9(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, table = str(rated(tmp_path)), tmp_path / "rewards.parquet"
+    rows = [
+        {"session_id": f"e{number}", "target": "Ann", "turn": 0, "method": method, "reward": float(number)}
+        for number in range(3)
+        for method in ("savoir", "uniform")
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), table)
+    ask = ("tables", "savoir-people", corpus, "--rewards", str(table), "--method", "savoir", "--method", "uniform")
+
+    def told(*more: str, code: int = 0) -> str:
+        try:
+            main([*ask, *more])
+        except SystemExit as end:
+            assert end.code == code, capsys.readouterr().err
+        out = capsys.readouterr()
+        return out.err if code else out.out
+
+    assert "to be filled in" in told("--export", str(tmp_path / "form"))
+    form = (tmp_path / "form" / "credit.csv").read_text(encoding="utf-8-sig")
+    assert form.count("strategicness") == 3 and (tmp_path / "form" / "credit.txt").read_text().count("Ann:") >= 3
+    for name, answer in (("ann", "4"), ("bob", "2")):
+        lines = [line + answer if "strategicness" in line else line for line in form.splitlines()]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    filled = [f"--answers={name}={tmp_path / name}.csv" for name in ("ann", "bob")]
+    assert "3.00" in told(*filled) and "Figure 9 of SAVOIR, right" in told(*filled)
+    assert json.loads(told(*filled, "--json"))["tables"][0]["rows"][0][1]["value"] == 3.0
+    assert "give --export FOLDER" in told(code=2) and "--answers ann=ann.csv" in told("--answers", "ann", code=2)
+    assert "no rewards by 'llm'; there are savoir, uniform" in told("--method", "llm", "--export", "x", code=2)
+    table.write_text("no table")
+    assert "cannot be read as a table of rewards" in told("--export", "x", code=2)
