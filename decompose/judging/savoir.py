@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from corpus.session import Episode
 from decompose.judgement import Judgement
-from decompose.settings import DecomposeSettings, SavoirSettings
+from decompose.savoir_settings import SavoirSettings
+from decompose.settings import DecomposeSettings
 from decompose.shapley import marginal
 from decompose.shapley.values import IndistinctError, Sampling, ShapleyValues, default_budget, shapley_values
 from decompose.shapley.worth import Repeated, Together

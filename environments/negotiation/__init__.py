@@ -3,10 +3,10 @@
 From the ground up:
 
 - `contexts` (what is shared, what it is worth to each), `codes` (an act as a number), `solver` (every deal, exactly),
-- `rules` (what is legal when, and the points), `batched` (the same rules on arrays, many games at once),
+- `rules` (what is legal when, and the points),
 - `sentences` (acts in words), `parser` (words to acts), `real_games` (people's negotiations as acts),
 - `observation` (what a seat reads), `game` (the environment),
-- `scripts`, `batched_scripts` (the same on arrays),
+- `scripts`, `batched` (the same rules and scripts on arrays, many games at once),
 - `language_model`, `wording` (a script in a language model's words) and `agents` (who can play),
 - `simulation` (from a choice to a corpus), `simulator` (its sessions played on),
 - `casino` (the same about food, water and firewood), `bargaining` (about a price instead),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.negotiation.batched import NO_ACT, BatchedGames
+from environments.negotiation.batched.engine import NO_ACT, BatchedGames
 from rlhf.negotiation.chance import chances
 from rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
 from rlhf.negotiation.network import Weights

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from environments.negotiation.annotating import Queue
-from environments.negotiation.batched import NO_ACT, BatchedGames, Optima
-from environments.negotiation.batched_scripts import NAMES as SCRIPTS
+from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Optima
+from environments.negotiation.batched.scripts import NAMES as SCRIPTS
 from foundation.errors import InputError
 from foundation.files import canonical_json, digest, write_atomically
 from foundation.nearest import did_you_mean

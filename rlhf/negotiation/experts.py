@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from environments.negotiation.annotating import Question, Queue
-from environments.negotiation.batched import NO_ACT, BatchedGames, Flags
-from environments.negotiation.batched_scripts import Asker, Drawing, seated
+from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Flags
+from environments.negotiation.batched.scripts import Asker, Drawing, seated
 from rlhf.negotiation.data.dialogues import Whole
 from rlhf.negotiation.playing import Draws, settled_split
 
 
 @dataclass
 class ScriptPlayer:
-    """A script of `environments.negotiation.batched_scripts` in the games of all seeds."""
+    """A script of `environments.negotiation.batched.scripts` in the games of all seeds."""
 
     name: str
 

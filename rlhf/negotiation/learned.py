@@ -15,7 +15,7 @@ import torch
 from pydantic import ValidationError
 
 from environments.core import Act, View
-from environments.negotiation.batched import NO_ACT
+from environments.negotiation.batched.engine import NO_ACT
 from environments.negotiation.codes import ACTS, SPLIT_OF
 from environments.negotiation.observation import SELECT, Facts
 from environments.negotiation.scripts import worded

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from environments.negotiation.batched import BatchedGames, Optima, Pools
-from environments.negotiation.batched_scripts import WANTED
+from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from environments.negotiation.batched.scripts import WANTED
 from environments.negotiation.contexts import Context, draw_context
 from foundation.errors import InputError
 from foundation.files import digest

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched import NO_ACT, Optima
+from environments.negotiation.batched.engine import NO_ACT, Optima
 from rlhf.negotiation.network import Weights
 from rlhf.negotiation.novelty import likely
 from rlhf.negotiation.playing import Played

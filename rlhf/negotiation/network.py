@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from environments.negotiation.batched import KEPT
+from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import ACTS, AGREE, INSIST, SPLITS
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
 from rlhf.negotiation.settings import NetworkSettings

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from environments.negotiation.batched import NO_ACT, BatchedGames
+from environments.negotiation.batched.engine import NO_ACT, BatchedGames
 from foundation.errors import InputError
 from rlhf.negotiation.chance import draws_of
 from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole

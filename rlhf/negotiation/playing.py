@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from environments.negotiation.batched import KEPT, NO_ACT, BatchedGames, Flags
+from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Flags
 from environments.negotiation.codes import ACTS
 from rlhf.negotiation.data.dialogues import START, Dialogues, Whole
 from rlhf.negotiation.network import (

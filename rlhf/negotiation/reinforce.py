@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from environments.negotiation.batched import BatchedGames, Optima, Pools
+from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from rlhf.negotiation.chance import chances, draws_of, torch_draws_of
 from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched import KEPT, NO_ACT
+from environments.negotiation.batched.engine import KEPT, NO_ACT
 from environments.negotiation.codes import ACTS, SPLITS
 from foundation.errors import InputError
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched import NO_ACT
+from environments.negotiation.batched.engine import NO_ACT
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues, Whole
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from environments.negotiation.batched import BatchedGames, Optima, Pools
+from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from environments.negotiation.contexts import Context
 from rlhf.negotiation.chance import draws_of
 from rlhf.negotiation.data.dialogues import Dialogues

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched import BatchedGames, Optima, Pools
-from environments.negotiation.batched_scripts import Asker, seated
+from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
+from environments.negotiation.batched.scripts import Asker, seated
 from environments.negotiation.codes import SPLIT_OF, SPLITS
 from environments.negotiation.contexts import Context
 from rlhf.negotiation.experts import ScriptPlayer

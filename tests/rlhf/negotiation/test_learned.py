@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from environments.negotiation.agents import ROSTER
-from environments.negotiation.batched import BatchedGames, Pools
+from environments.negotiation.batched.engine import BatchedGames, Pools
 from environments.negotiation.game import Negotiation
 from environments.play import play as play_one
 from foundation.errors import InputError

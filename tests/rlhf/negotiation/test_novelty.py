@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched import BatchedGames, Pools
+from environments.negotiation.batched.engine import BatchedGames, Pools
 from environments.negotiation.codes import AGREE, DISAGREE, END, split_code
 from foundation.errors import InputError
 from rlhf.negotiation.novelty import Likely, likely, scores

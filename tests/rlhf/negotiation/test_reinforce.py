@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from environments.negotiation.batched import BatchedGames, Optima, Pools
+from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from environments.negotiation.codes import AGREE, END, split_code
 from rlhf.negotiation.data.dialogues import OTHERS, OWN
 from rlhf.negotiation.experts import ScriptPlayer

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from environments.negotiation.agents import ROSTER
-from environments.negotiation.batched import BatchedGames, Pools
-from environments.negotiation.batched_scripts import NAMES, RANDOM, WANTED, Drawing, play_scripts, seated
+from environments.negotiation.batched.engine import BatchedGames, Pools
+from environments.negotiation.batched.scripts import NAMES, RANDOM, WANTED, Drawing, play_scripts, seated
 from environments.negotiation.codes import act_of
 from environments.negotiation.contexts import Context, draw_context
 from environments.negotiation.game import Negotiation

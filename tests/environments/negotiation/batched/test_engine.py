@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.negotiation.batched import BatchedGames, BatchError, Optima, Pools
+from environments.negotiation.batched.engine import BatchedGames, BatchError, Optima, Pools
 from environments.negotiation.codes import ACTS, AGREE, DISAGREE, END, SPLITS, split_code
 from environments.negotiation.contexts import Context, draw_context
 from environments.negotiation.rules import Game

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.negotiation.batched import KEPT, NO_ACT, BatchedGames, Pools, Whole
+from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Pools, Whole
 from environments.negotiation.codes import AGREE, DISAGREE, END, INSIST, SPLITS
 from environments.negotiation.contexts import WORTH
 from foundation.errors import InputError
