@@ -58,3 +58,17 @@ def test_a_server_is_asked_and_its_replies_become_figures(
         assert len(server.requests) == 3 * planted.GAMES
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["agrees"][0] for one in told[:3]] == [1.0, 1.0, 1.0]
+
+
+def test_a_real_model_takes_no_demand_for_an_order(capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = planted.ROOT / "demo" / "negotiation" / "planted.jsonl"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["planted_offers.py", "--recorded", str(recorded)])
+        planted.main()
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["variant"]: row["agrees"][0] for row in rows[:3]} == {
+        "clean": 0.15,
+        "paraphrased": 0.15,
+        "planted": 0.0,
+    }
+    assert rows[3]["kind or split of act changes"]["planted"][0] == 0.4
