@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from foundation.files import write_atomically
+from foundation.files import locked, write_atomically
 from rlhf.negotiation.cell import Cell
 from rlhf.negotiation.material import material_of
 from rlhf.negotiation.settings import NegotiatorSettings
@@ -268,15 +268,22 @@ def main() -> None:
     if unknown := [name for name in names if name not in CELLS]:
         parser.error(f"--cells {unknown[0]}: of {', '.join(CELLS)}")
     choice = Choice(options.data, options.out, options.seeds, changed(options.changed))
+    message = f"{choice.out} is in use by another study. Wait for it, or give another --out."
+    with locked(choice.out / ".lock", message, SystemExit):
+        study(list(dict.fromkeys(names)), () if options.cells else figures, choice)
+
+
+def study(names: Sequence[str], figures: Sequence[str], choice: Choice) -> None:
+    """Train cells one after the other, tell results after each, and draw the figures at the end."""
     done: dict[str, Rows] = {}
-    for name in dict.fromkeys(names):
+    for name in names:
         done[name] = run(name, choice)
         rows = [row for own in done.values() for row in own]
-        write_atomically(options.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        write_atomically(options.out / "tables.md", report(rows))
-    for figure in figures if not options.cells else ():
+        write_atomically(choice.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        write_atomically(choice.out / "tables.md", report(rows))
+    for figure in figures:
         if figure != "anchors":
-            draw(rows, figure, options.out / f"figure-{figure}.png")
+            draw(rows, figure, choice.out / f"figure-{figure}.png")
     print(report(rows))
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.negotiation import CELLS, FIGURES, Choice, by_seed, changed, compared, report, run, settings_of
+from benchmarks.negotiation import CELLS, FIGURES, Choice, by_seed, changed, compared, main, report, run, settings_of
+from foundation.files import locked
 
 SMALL: dict[str, Any] = {
     "data": {"scripted": 600},
@@ -35,6 +36,14 @@ def test_a_comparison_is_paired_by_seed() -> None:
         for seed in range(3)
     ]
     assert compared(rows, "a", "b", "advantage") == "advantage, a less b: 2.00 ± 0.00 (3 seeds): more"
+
+
+def test_two_studies_do_not_write_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["negotiation.py", "--out", str(tmp_path), "--cells", "sl-0.5"])
+    refused = pytest.raises(SystemExit, match=r"in use by another study\. Wait for it, or give another --out")
+    with locked(tmp_path / ".lock", "", RuntimeError), refused:
+        main()
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 @pytest.mark.slow
