@@ -82,6 +82,7 @@ cli.add_section(
         generate_commands.generate_command,
         compare_commands.compare_command,
         export_commands.export_command,
+        export_commands.merge_command,
         tables_commands.tables_group,
     ),
 )

@@ -6,7 +6,8 @@ From the ground up:
 - `corpus`: `import` and `inspect`; `simulated`: simulated dialogues; `init`: a configuration; `machine`: `doctor`;
   `models`: networks to be had, and `train_model`: one trained on what a user has; `llm_cache`: the file of paid replies
 - `runs`: `run` and `demo`; `stages`: one command a stage
-- `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables for other programs
+- `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables and policy
+  for other programs
 - `train_agent`: agents of simulated environments
 - `score`: a reward model on a corpus; `generate` and `compare`: policies side by side
 """

@@ -1,14 +1,16 @@
-"""`apportion export`: a run's utterances, behaviour and descriptors for ELAN or Praat, its rewards for trainers."""
+"""`apportion export`: a run's tables for ELAN, Praat and trainers; `apportion merge`: its policy as a whole model."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
 import click
 
 from apportion.commands.parts.options import json_option
+from apportion.commands.parts.places import unwritable
 
 
 @click.command("export")
@@ -61,3 +63,40 @@ def export_command(
     click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True) if as_json else str(report))
     if report.refused or (isinstance(report, ExportReport) and report.failed):
         sys.exit(1)
+
+
+@click.command("merge")
+@click.argument("policy")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where it is done."
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "bfloat16"]),
+    default="float32",
+    show_default=True,
+    help="Number format of the weights that are written.",
+)
+@json_option(quiet=True)
+def merge_command(policy: str, out: Path, device: str, dtype: str, as_json: bool) -> None:
+    """Put the adapters in the folder POLICY into their base, and write the whole model to the folder OUT.
+
+    POLICY is what `apportion align` wrote (RUN/policy). The model can be aligned again, as GRPO after SFT, and be
+    loaded by any program that takes a Hugging Face model. What is at OUT is never replaced.
+    """
+    from rlhf.policy.loading import check_device
+    from rlhf.policy.merging import merge_policy
+    from rlhf.policy_settings import Placement
+
+    placement = Placement.model_validate({"device": device, "dtype": dtype})
+    check_device(placement, "--device")
+    try:
+        merged = merge_policy(policy, out, placement)
+    except OSError as error:
+        raise unwritable(out, "OUT", error) from None
+    if as_json:
+        click.echo(json.dumps(merged.to_json(), indent=1, sort_keys=True))
+        return
+    click.echo(f"wrote {out}: {merged.weights:,} weights, the adapters of {policy} in {merged.base}")
+    click.echo(f"next: apportion align grpo CONFIG --policy {shlex.quote(str(out))}")

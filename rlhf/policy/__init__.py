@@ -10,6 +10,7 @@ From the ground up:
 - `dropout`: the policy's own, off
 - `loading`: any model by name or folder, with its tokenizer and chat template
 - `opening`: a policy to speak with, adapters or whole
+- `merging`: adapters put into their base for good
 - `writing`: the folder of an aligned policy
 - `card`: its README
 - `lora`: adapters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -231,8 +232,7 @@ def check_whole(name: str) -> None:
     if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
         raise InputError(
             f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
-            "base (peft: PeftModel.from_pretrained(base, folder).merge_and_unload().save_pretrained(new), and the "
-            "tokenizer beside it) and give that folder."
+            f"base with `apportion merge {shlex.quote(name)} OUT` and give the folder OUT."
         )
 
 

@@ -31,7 +31,7 @@ def open_policy(name: str, window: Window, placement: Placement, called: str) ->
     if not (folder / ADAPTER).is_file():
         source = str(folder) if folder.is_dir() else name
         return load_policy(source, window, placement, called=called)
-    return load_policy(_base_of(folder), window, placement, folder, called)
+    return load_policy(base_of(folder), window, placement, folder, called)
 
 
 def check_policy(name: str, window: Window) -> None:
@@ -44,7 +44,7 @@ def check_policy(name: str, window: Window) -> None:
     """
     folder = Path(name).expanduser()
     if (folder / ADAPTER).is_file():
-        check_model(_base_of(folder), window)
+        check_model(base_of(folder), window)
     elif folder.is_dir() or is_folder_name(name):
         check_model(str(folder), window)
 
@@ -73,7 +73,14 @@ def policy_digest(name: str) -> str:
     return digest.hexdigest()
 
 
-def _base_of(folder: Path) -> str:
+def base_of(folder: Path) -> str:
+    """The base of the adapters in ``folder``: the folder beside them, or the name or folder that they name.
+
+    Raises
+    ------
+    InputError
+        A description that cannot be read or names none, or a base that is not beside them.
+    """
     path = folder / ADAPTER
     try:
         config: Any = json.loads(path.read_text(encoding="utf-8"))

@@ -113,6 +113,20 @@ def test_a_policy_that_the_run_would_replace_and_one_that_is_no_whole_model(alig
     save_aligned(trained / "adapters")
     code, told = align(trained / "adapters")
     assert code == 2 and "the folder holds adapters, and a policy to align is a whole model" in told
+    assert f"`apportion merge {trained / 'adapters'} OUT`" in told
+
+
+def test_adapters_that_were_merged_are_a_policy_to_align(
+    align: Align, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapters, out = save_aligned(trained / "learned"), trained / "merged"
+    done = in_process(monkeypatch, "merge", adapters, trained / "model" / "config.json" / "merged")
+    assert done.returncode == 2 and "cannot be written" in done.stderr and "another place with OUT" in done.stderr
+    done = in_process(monkeypatch, "merge", adapters, out)
+    code, told = done.returncode, done.stdout
+    assert code == 0 and f"wrote {out}: " in told and f"next: apportion align grpo CONFIG --policy {out}" in told
+    code, told = align(out)
+    assert code == 0 and aligned(told) == "align: 1 done"
 
 
 def test_an_earlier_runs_policy_is_not_told_as_this_ones(align: Align, trained: Path) -> None:
