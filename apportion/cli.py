@@ -30,9 +30,9 @@ from apportion.commands.simulated import negotiate as negotiate_commands
 from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
 from apportion.commands.simulated import tables as tables_commands
-from apportion.commands.simulated import tasks as tasks_commands
 from apportion.commands.simulated import tournament as tournament_commands
 from apportion.commands.simulated import trained_tables as trained_commands
+from apportion.commands.simulated.task_sets import tasks as tasks_commands
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
 

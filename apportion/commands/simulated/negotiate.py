@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from apportion.commands.parts.options import option_names, with_options
+from apportion.commands.simulated.games import CONTEXT_OPTIONS
 from apportion.commands.simulated.play import MODEL_OPTIONS, tell_played
-from apportion.commands.simulated.playing import CONTEXT_OPTIONS
 
 
 @click.command("negotiation")

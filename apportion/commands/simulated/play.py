@@ -10,7 +10,7 @@ import click
 
 from apportion.commands.parts.options import model_options, option_names, with_options
 from apportion.commands.simulated.playing import RULE_OPTIONS
-from apportion.commands.simulated.tasks import SOURCE_OPTIONS
+from apportion.commands.simulated.task_sets.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
     from environments.simulation.persons_episode import PersonPlayed

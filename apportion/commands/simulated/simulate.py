@@ -9,17 +9,8 @@ import click
 
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import tell_corpus
-from apportion.commands.simulated.playing import (
-    BARGAIN_OPTIONS,
-    EPISODE_OPTIONS,
-    GAME_OPTIONS,
-    bargaining_of,
-    casino_of,
-    choice_of,
-    negotiation_of,
-    played,
-    told_before,
-)
+from apportion.commands.simulated.games import BARGAIN_OPTIONS, GAME_OPTIONS, bargaining_of, casino_of, negotiation_of
+from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
 
 
 @click.group("simulate")

@@ -10,14 +10,8 @@ import click
 
 from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.places import check_place, write
-from apportion.commands.simulated.playing import (
-    EPISODE_OPTIONS,
-    GAME_OPTIONS,
-    choice_of,
-    negotiation_of,
-    played,
-    told_before,
-)
+from apportion.commands.simulated.games import GAME_OPTIONS, negotiation_of
+from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
 from foundation.errors import InputError
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ def test_the_option_is_told_and_an_unknown_name_refused_before_anything_is_read(
     place = [] if command == "demo" else [tmp_path / "none.toml"]
     code, _, err = run(capsys, command, *place, "--preset", "papers")
     assert code == 2
-    assert err == "error: --preset 'papers': no such preset; did you mean 'paper'? Allowed: paper.\n"
+    assert err == "error: --preset 'papers': no such preset; did you mean 'paper'? Allowed: paper, savoir.\n"
     code, _, err = run(capsys, command, *place, "--preset", "zzz")
-    assert (code, err) == (2, "error: --preset 'zzz': no such preset; Allowed: paper.\n")
+    assert (code, err) == (2, "error: --preset 'zzz': no such preset; Allowed: paper, savoir.\n")
 
 
 @pytest.mark.slow

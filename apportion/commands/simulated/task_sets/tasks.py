@@ -11,9 +11,9 @@ import click
 
 from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.places import check_place, write
-from apportion.commands.simulated.hard import hard_command
-from apportion.commands.simulated.task_file import BUNDLED, FORCE_OPTION, next_step
-from apportion.commands.simulated.task_generation import accept_command, generate_command
+from apportion.commands.simulated.task_sets.generation import accept_command, generate_command
+from apportion.commands.simulated.task_sets.hard import hard_command
+from apportion.commands.simulated.task_sets.task_file import BUNDLED, FORCE_OPTION, next_step
 
 SOURCE_OPTIONS = (
     click.option(

@@ -11,7 +11,7 @@ import click
 
 from apportion.commands.parts.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
 from apportion.commands.parts.places import check_place, write
-from apportion.commands.simulated.task_file import BUNDLED, FORCE_OPTION, next_step
+from apportion.commands.simulated.task_sets.task_file import BUNDLED, FORCE_OPTION, next_step
 
 if TYPE_CHECKING:
     from environments.sotopia.generation.choice import GenerationChoice

@@ -13,7 +13,7 @@ from apportion.cli import main
 from corpus.corpus import Corpus
 from environments.sotopia.sources.task_file import read_task_file
 
-RECORDED = Path(__file__).parents[3] / "environments/sotopia/generation/recorded"
+RECORDED = Path(__file__).parents[4] / "environments/sotopia/generation/recorded"
 MODEL = ("--model", "claude", "--recorded", RECORDED / "claude.jsonl")
 
 

@@ -10,7 +10,7 @@ import click
 from apportion.commands.parts.options import json_option, option_names, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.tables import RATED_OPTIONS
-from apportion.commands.simulated.task_file import FORCE_OPTION, next_step
+from apportion.commands.simulated.task_sets.task_file import FORCE_OPTION, next_step
 
 DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
 

@@ -1,0 +1,64 @@
+"""What the commands that play games of sharing share: their options, and what these choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from apportion.commands.parts.options import option_names
+from apportion.commands.simulated.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of
+
+if TYPE_CHECKING:
+    from environments.negotiation.bargaining.simulation import BargainingChoice
+    from environments.negotiation.casino.simulation import CasinoChoice
+    from environments.negotiation.simulation import NegotiationChoice
+
+_CONTEXTS = "Contexts as in Deal or No Deal's selfplay.txt; drawn by the seed without it."
+CONTEXT_OPTIONS = (
+    click.option("--contexts", type=click.Path(path_type=Path), metavar="FILE", help=_CONTEXTS),
+    click.option("--most-acts", type=COUNT, default=20, show_default=True, help="Acts in all, at most."),
+)
+"""What is negotiated."""
+BARGAIN_OPTIONS = (
+    click.option("--games", type=COUNT, default=100, show_default=True, help="Contexts that are played."),
+    click.option("--repeats", type=COUNT, default=1, show_default=True, help="Games of every context and pair."),
+    SEED,
+    CONTEXT_OPTIONS[1],
+    *HOW_OPTIONS,
+    *MODEL_OPTIONS,
+)
+"""Of bargaining: all but who plays, and where it is written."""
+GAME_OPTIONS = (CONTEXT_OPTIONS[0], *BARGAIN_OPTIONS)
+"""Of negotiations: the same, and a file of contexts."""
+
+
+def negotiation_of(agents: str, paired: bool = False, **options: Any) -> NegotiationChoice:
+    """What the options of the running command choose to negotiate."""
+    from environments.negotiation.simulation import NegotiationChoice
+
+    contexts = options.pop("contexts")
+    return NegotiationChoice(names_of(agents), contexts=contexts, paired=paired, **_chosen(options))
+
+
+def bargaining_of(agents: str, **options: Any) -> BargainingChoice:
+    """What the options of the running command choose to bargain about."""
+    from environments.negotiation.bargaining.simulation import BargainingChoice
+
+    return BargainingChoice(names_of(agents), **_chosen(options))
+
+
+def casino_of(agents: str, **options: Any) -> CasinoChoice:
+    """What the options of the running command choose to play of CaSiNo's game."""
+    from environments.negotiation.casino.simulation import CasinoChoice
+
+    return CasinoChoice(names_of(agents), **_chosen(options))
+
+
+def _chosen(options: dict[str, Any]) -> dict[str, Any]:
+    """What every game takes; the options that are left are the language model's."""
+    from llm_client.chosen import ChosenModel
+
+    own = {name: options.pop(name) for name in ("games", "repeats", "seed", "most_acts", "temperature")}
+    return {**own, "chosen": ChosenModel(**options), "called": option_names()}
