@@ -133,6 +133,11 @@ class Reopened:
         return {**self.agents, **self.others.get(target, {})}
 
     @property
+    def scored_for_nothing(self) -> bool:
+        """Whether the whole session has a score that nobody has to be asked for: it has ended, and rules score."""
+        return self.judge.called == BY_RULES.called and self._after[-1].over
+
+    @property
     def waits(self) -> bool:
         """Whether playing on waits for others (a server, a person), so that plays are better done side by side."""
         players = (agent for target in self.begun.agents for agent in self.players(target).values())

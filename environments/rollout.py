@@ -195,6 +195,7 @@ class Rollouts:
                 self._worth(coalition, self._play_on(coalition, self._seeds(coalition, time)))
                 for coalition, time in asked
             ]
+        self._check_scored()
         plays = [(coalition, seed) for coalition, time in asked for seed in self._seeds(coalition, time)]
         ended = iter(
             self._done(lambda play: self._play_on(play[0], [play[1]]), plays, lambda play: self._last(play[0]))
@@ -211,6 +212,12 @@ class Rollouts:
             return [[self.as_it_stands(coalition)] for coalition in coalitions]
         ended = self._done(self._stand, coalitions, self._last)
         return [[self._standing(c, _raised(ending))] for c, ending in zip(coalitions, ended, strict=True)]
+
+    def _check_scored(self) -> None:
+        """Raise UnitError where rules leave the utility of the session itself missing: before anybody is asked."""
+        if getattr(self.played, "scored_for_nothing", False):
+            whole = frozenset(range(len(self.turns)))
+            self._utility(whole, self._stand(whole))
 
     @property
     def _beside(self) -> bool:

@@ -27,6 +27,7 @@ from environments.sotopia.judging.rated_corpus import corpus_digests, made_befor
 from foundation.errors import InputError, UnitError
 from foundation.files import write_atomically
 from foundation.listing import listed
+from foundation.nearest import did_you_mean
 from llm_client.asker import Asker
 from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
@@ -71,6 +72,14 @@ class ExactChoice:
             **made_before(self.corpus),
         }
 
+    def check_named(self) -> None:
+        """Raise InputError where the corpus has no such rating, or nobody is rated who is called so."""
+        for what, column, name in (("rating", "name", self.rating), ("rated person", "target", self.target)):
+            allowed = sorted(set(self.corpus.tables["ratings"][column].to_pylist()))
+            if name is not None and name not in allowed:
+                hint = did_you_mean(name, allowed, f"there are {listed(allowed)}")
+                raise InputError(f"{self.corpus.root}: no {what} {name!r}; {hint}")
+
     def episodes(self, session: Session) -> Iterator[Episode]:
         """Those of a session that are labelled, whatever they cost."""
         for episode in session.episodes(self.rating):
@@ -102,6 +111,7 @@ def label_exactly(
         check_free(out, record)
     if ANNOTATOR in choice.corpus.turn_labels["annotator"].to_pylist():
         raise InputError(f"{choice.corpus.root}: it has labels by {ANNOTATOR!r} already; label the corpus before")
+    choice.check_named()
     rows, causes = CorpusRows(), []
     sessions = choice.corpus.session_ids()
     for done, session_id in enumerate(sessions):
@@ -140,7 +150,10 @@ def _label_episode(session: Session, episode: Episode, choice: ExactChoice, rows
     acts, rating = len(episode.target_turns), episode.rating
     where = f"session {session.session_id}"
     if acts > choice.most_acts:
-        raise UnitError(f"{where}: {rating.target} has {acts} acts, of which {2**acts:,} histories can be made")
+        raise UnitError(
+            f"{where}: {rating.target} has {acts} acts, of which {2**acts:,} histories can be made; labelled are "
+            f"{choice.most_acts} acts at most"
+        )
     played = open_session(session, choice.corpus.root, _ask_nobody)
     if played is None:
         raise UnitError(f"{where}: no environment made it, so that there is nothing to play on")

@@ -62,9 +62,10 @@ class Needs:
 class PlayPrice:
     """What the plays of one method would take, or those of all together, equal ones once.
 
-    ``plays`` of ``histories`` in ``sessions``, of which ``kept`` are wholly kept already; the others have ``acts`` to
-    play, ``most_acts`` where the rules alone end them, and ask ``requests``, ``judged`` of them of a judge. ``usd`` is
-    None where a model's price is not known; ``hours`` at the concurrency that is set, `REPLY_S` a reply.
+    ``plays`` of ``histories`` in ``sessions``, of which ``kept`` need no reply that is not kept already (they have
+    ended, or scripts end them); the others have ``acts`` to play, ``most_acts`` where the rules alone end them, and ask
+    ``requests``, ``judged`` of them of a judge. ``usd`` is None where a model's price is not known; ``hours`` at the
+    concurrency that is set, `REPLY_S` a reply.
     """
 
     method: str
@@ -83,7 +84,7 @@ class PlayPrice:
 
     def text(self) -> str:
         """Two lines for a person."""
-        kept = f", {self.kept:,} of them kept already" if self.kept else ""
+        kept = f", {self.kept:,} of them need no reply" if self.kept else ""
         sessions = f"{self.sessions:,} session{'s' * (self.sessions != 1)}"
         return (
             f"{self.method}: {sessions}, {self.histories:,} histories, {self.plays:,} plays{kept}; "

@@ -7,19 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from corpus.session import Session
+from corpus.sotopia_eval import OVERALL, RANGES
 from decompose.casting import CALLED, cast_of
-from decompose.methods import METHODS, Method
+from decompose.methods import METHODS, PLAYING, Method
 from decompose.settings import DecomposeSettings
 from environments.simulator import Playable
 from environments.simulators import asked_of, identity_of, maker_of, open_session
 from environments.verdict import BY_RULES
 from foundation.errors import InputError, errors_called
 from foundation.listing import listed
+from foundation.nearest import did_you_mean
 from llm_client.asker import Complete
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.config import Config
 from pipeline.engine.stage import BeforeRun, Unit
 from pipeline.stages.shared import method_of, recorded_digest
+
+SCORED = (*RANGES, OVERALL)
+"""What a language model scores as SOTOPIA-EVAL does."""
 
 
 def played_session(
@@ -82,6 +87,11 @@ def _check_scored(method: Method, settings: DecomposeSettings) -> None:
             "any act of who is credited, which no language model can judge. Leave the method out of "
             f"decompose.methods, or judge by {BY_RULES.called!r}."
         )
+    if method.section == PLAYING and judge != BY_RULES.called:
+        for name in settings.savoir.weights or ():
+            if name not in SCORED:
+                hint = did_you_mean(name, SCORED, f"it scores {', '.join(SCORED)}")
+                raise InputError(f"{CALLED}.weights: {name!r} is no dimension of the judge {judge!r}; {hint}")
 
 
 def _refusal(method: Method) -> Complete:

@@ -311,6 +311,27 @@ def test_what_no_model_can_judge_is_refused_before_anything_is_paid(folder, appo
         assert not server.requests
 
 
+@pytest.mark.parametrize(
+    ("judge", "weights", "said"),
+    [
+        (
+            "paper",
+            "{ GAOL = 1 }",
+            "decompose.savoir.weights: 'GAOL' is no dimension of the judge 'paper'; did you",
+        ),
+        ("rules", "{ GAOL = 1 }", "the utility weighs 'GAOL', which nobody scores here; did you mean 'GOAL'?"),
+        ("rules", "{ GOAL = 0.5, REL = 0.3 }", "REL is not known, so that its utility is missing"),
+    ],
+)
+def test_what_nobody_scores_is_told_before_anything_is_paid(folder, apportion, judge, weights, said) -> None:
+    with serving(OpenAIServer(answered)) as server:
+        own = f'agents.partner = "base"\njudge = "{judge}"\nweights = {weights}\n'
+        done = apportion("decompose", config(folder, text("savoir", url=server.url, savoir=own)))
+        assert done.returncode == (2 if judge == "paper" else 1), done
+        assert said in done.stderr + " ".join(causes(folder).values() if judge == "rules" else ())
+        assert not server.requests
+
+
 def test_an_orchestrator_is_told_how_long_plays_may_take_and_asks_in_as_many_shards_as_it_may(folder) -> None:
     def seconds(savoir="", llm=""):
         limits = "timeout_s = 10\ngive_up_after_s = 5\nconcurrency = 4\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -55,4 +56,6 @@ def label_exact_command(
         click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
         return
     click.echo(str(report))
-    click.echo(f"next: apportion benchmark {out} --method savoir --method leave-one-out --method uniform")
+    named = rating or choice.corpus.tables["ratings"]["name"][0].as_py()
+    methods = "--method savoir --method leave-one-out --method uniform"
+    click.echo(f"next: apportion benchmark {shlex.quote(str(out))} --rating {shlex.quote(named)} {methods}")
