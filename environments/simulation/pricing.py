@@ -41,12 +41,16 @@ class Asking(Agent, Protocol):
 
 @dataclass(frozen=True)
 class _First:
-    """The first request of a seat: to whom, what, how many there are at most, and acts of the whole episode."""
+    """The first request of a seat: to whom, what, how many there are at most, and acts of the whole episode.
+
+    ``begins``: whether it is this seat's turn at the beginning, so that exactly this is sent.
+    """
 
     settings: LLMSettings
     request: ChatRequest
     count: int
     acts: int
+    begins: bool
 
 
 def price(simulation: Simulation) -> list[MostAsked]:
@@ -71,19 +75,28 @@ def price(simulation: Simulation) -> list[MostAsked]:
 def preview(simulation: Simulation, count: int) -> Preview:
     """The first ``count`` requests: of each seat of a language model, what it would be asked before anybody has acted.
 
+    Seats that act first come first. What the others are asked holds what was said before; the notes say how many of
+    those shown are so.
+
     Raises
     ------
     InputError
         An unknown name, or no language model plays.
     """
-    asked = list(_first_requests(simulation))
+    asked = sorted(_first_requests(simulation), key=lambda first: not first.begins)
     if not asked:
         raise InputError("no language model plays, so nothing would be sent")
     called, llm = simulation.players.called, asked[0].settings
-    note = "first requests alone: later ones hold what was said before"
+    notes = ["first requests alone: later ones hold what was said before"]
+    shown = asked[:count]
+    waiting = sum(not first.begins for first in shown)
+    if waiting:
+        notes.append(
+            f"{waiting} of those shown are of seats whose turn it is not yet: theirs will hold what was said, too"
+        )
     consent = f"{called('send_to')} {llm.consent_host or llm.host}"
-    requests = tuple(first.request for first in asked[:count])
-    return Preview(llm, requests, len(asked), consent, called("preview"), (note,))
+    requests = tuple(first.request for first in shown)
+    return Preview(llm, requests, len(asked), consent, called("preview"), tuple(notes))
 
 
 def _first_requests(simulation: Simulation) -> Iterator[_First]:
@@ -96,7 +109,8 @@ def _first_requests(simulation: Simulation) -> Iterator[_First]:
             agent = plan.agents[name]
             if isinstance(agent, Asking):
                 request = agent.request(View(environment, name))
-                yield _First(agent.settings, request, acts[seat] * agent.requests_an_act, sum(acts))
+                most, begins = acts[seat] * agent.requests_an_act, name in environment.acting()
+                yield _First(agent.settings, request, most, sum(acts), begins)
 
 
 def _agents(simulation: Simulation) -> Mapping[str, Agent]:

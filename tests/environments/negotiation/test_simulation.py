@@ -96,13 +96,32 @@ def test_what_would_be_sent_is_shown_and_holds_one_side_s_values(tmp_path: Path)
     file.write_text("1 3 3 1 1 4\n1 7 3 1 1 0\n")
     shown = preview(NegotiationChoice(("base",), games=1, contexts=file, chosen=CHOSEN), 2)
     assert shown.in_all == 2
-    alice, bob = (request.messages[1].content for request in shown.requests)
+    texts = [request.messages[1].content for request in shown.requests]
+    alice, bob = sorted(texts, key=lambda text: "You are Bob" in text)  # Whoever begins is shown first.
     assert "a book is worth 3 points" in alice
     assert "7 points" not in alice
     assert "a book is worth 7 points" in bob
     assert "3 points" not in bob
     with pytest.raises(InputError, match="nothing would be sent"):
         preview(NegotiationChoice(), 1)
+
+
+def test_seats_that_act_first_are_shown_first_and_those_that_wait_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "contexts.txt"
+    file.write_text("1 3 3 1 1 4\n1 7 3 1 1 0\n" * 6)
+    choice = NegotiationChoice(("base",), games=6, contexts=file, chosen=CHOSEN)
+    starters = []
+    for plan in choice.plans({"base": choice.players.roster.scripted("conceding")}):
+        environment = plan.make()
+        environment.reset(plan.seed)
+        starters += environment.acting()
+    assert set(starters) == {"Alice", "Bob"}
+    worth = {"Alice": "a book is worth 3 points", "Bob": "a book is worth 7 points"}
+    shown = preview(choice, 6)
+    for starter, request in zip(starters, shown.requests, strict=True):
+        assert worth[starter] in request.messages[1].content
+    assert len(shown.notes) == 1
+    assert "2 of those shown are of seats whose turn it is not yet" in preview(choice, 8).text()
 
 
 def test_the_record_says_what_decides_the_corpus() -> None:
