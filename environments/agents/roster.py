@@ -9,6 +9,7 @@ from pathlib import Path
 
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE, WORDS, ActForm, LanguageModelAgent, revised
+from environments.agents.recorded import Recorded
 from foundation.errors import InputError
 from foundation.registry import Registry
 from llm_client.asker import Asker, Complete
@@ -29,10 +30,13 @@ class Roster:
         Those that are no language models.
     form : ActForm
         How language models are asked.
+    made_of : tuple of str
+        How those of the registry are written that are made of what stands behind an @, for errors.
     """
 
     registry: Registry
     form: ActForm = WORDS
+    made_of: tuple[str, ...] = (Recorded.example,)
 
     def asked_by(
         self, name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
@@ -131,7 +135,10 @@ class Roster:
         plain, at, made_of = (name, "", "") if name in self.registry.names() else name.partition("@")
         problem = self.registry.unknown(plain)
         if problem is not None:
-            raise InputError(f"{problem} Language models: {', '.join(self.form.styles)}, each also as NAME@MODEL.")
+            raise InputError(
+                f"{problem} Written with what they are made of: {', '.join(self.made_of)}. Language models: "
+                f"{', '.join(self.form.styles)}, each also as NAME@MODEL."
+            )
         agent = self.registry.find(plain)
         of: Callable[[str], Agent] | None = getattr(agent, "of", None)
         if of is None and at:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
+from environments.agents.recorded import Recorded
 from environments.agents.roster import Roster
 from environments.negotiation.language_model import FORM
 from environments.negotiation.wording import PROMPTS, WORDED, WORDING, Worded
@@ -66,4 +67,4 @@ class Negotiators(Roster):
         return super().prompt_files(asked)
 
 
-ROSTER = Negotiators(AGENTS, FORM)
+ROSTER = Negotiators(AGENTS, FORM, (Recorded.example, "learned@FOLDER"))

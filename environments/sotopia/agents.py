@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from environments.agents.recorded import Recorded
 from environments.agents.roster import Roster
 from foundation.registry import Registry
 
@@ -19,7 +20,7 @@ AGENTS = Registry(
         "talking": "environments.sotopia.moods:Talking",
     },
 )
-ROSTER = Roster(AGENTS)
+ROSTER = Roster(AGENTS, made_of=(Recorded.example, "talking@STEP"))
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, a package's, or a language model's:
 ``base``, ``react``, ``refine``, ``base@MODEL``."""
 asked_by, agents_of, called_as, scripted = ROSTER.asked_by, ROSTER.agents_of, ROSTER.called_as, ROSTER.scripted

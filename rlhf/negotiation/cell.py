@@ -9,13 +9,13 @@ from the annotated games of the epoch as Bob does.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from pydantic import TypeAdapter, ValidationError
 
 from environments.negotiation.annotating import Queue
 from environments.negotiation.batched.engine import NO_ACT, BatchedGames, Optima
@@ -24,6 +24,7 @@ from foundation.errors import InputError
 from foundation.files import canonical_json, digest, write_atomically
 from foundation.nearest import did_you_mean
 from foundation.progress import Progress, silent
+from foundation.settings import problems
 from rlhf.negotiation.acquisition import annotate, begun, both_views, pick
 from rlhf.negotiation.chance import chances, draws_of
 from rlhf.negotiation.data.dialogues import Dialogues, Whole
@@ -99,7 +100,16 @@ class Cell:
         text, path = json.dumps(chosen, indent=1, sort_keys=True) + "\n", self.folder / "cell.json"
         if not path.is_file():
             write_atomically(path, text)
-        elif path.read_text(encoding="utf-8") != text:
+            return
+        try:
+            begun = path.read_text(encoding="utf-8")
+            json.loads(begun)
+        except ValueError as error:
+            raise InputError(
+                f"{path}: not to be read as the settings of a training ({error}). Choose another output; or remove it "
+                "if these are the settings and the data that were begun with: it is made again."
+            ) from None
+        if begun != text:
             raise InputError(
                 f"{path}: a training with other settings or other data was begun here. Give these back to go on with "
                 "it, or choose another output."
@@ -174,9 +184,8 @@ class Cell:
         settings = self.settings
         mixed = None
         if settings.method == "rl+sl":
-            if examples is None:
-                raise InputError('method = "rl+sl" learns from dialogues between its games; data.scratch has none')
-            mixed = (settings.mixed, examples, settings.supervised.alpha, settings.network.dropout)
+            assert examples is not None, "the settings refuse RL+SL from scratch"
+            mixed = (settings.mixed, examples, settings.supervised, settings.network.dropout)
         partner = NetworkPlayer(bob, settings.reinforce.temperature)
         own = {name: tensor.clone() for name, tensor in alice.items()}
         return ReinforceTraining(
@@ -223,14 +232,14 @@ class Cell:
         return without_prefix("weights", self.kept.trained(f"epoch-{epoch}-{who}", training))
 
     def _measure(self, epoch: int, alice: Weights, bob: Weights) -> None:
-        both = self.settings.method == "acquisition"
+        names = ("alice", "bob") if self.settings.method == "acquisition" else ("alice",)
         path = self.folder / f"epoch-{epoch}-measured.json"
         if path.is_file():
-            self.rows += list(_read_rows(path))
+            self.rows += _read_rows(path, [(epoch, seed, who) for who in names for seed in self.seeds])
             return
         partner = self._partner()
         found = []
-        for who, weights in (("alice", alice), *([("bob", bob)] if both else [])):
+        for who, weights in zip(names, (alice, bob), strict=False):
             for seed, measured in zip(self.seeds, self.measured(weights, partner), strict=True):
                 found.append(Row(epoch, seed, who, measured))
         write_atomically(path, "".join(canonical_json(row.to_json()) + "\n" for row in found))
@@ -277,8 +286,25 @@ def _by_seed(examples: Examples, seeds: int) -> Dialogues:
     return examples.dialogues.chosen(examples.rows)
 
 
-def _read_rows(path: Path) -> Iterator[Row]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        kept = json.loads(line)
-        place = {name: kept.pop(name) for name in ("epoch", "seed", "who")}
-        yield Row(**place, measured=Measured(**kept))
+def _read_rows(path: Path, expected: list[tuple[int, int, str]]) -> list[Row]:
+    """The figures of an epoch; ``expected`` says of which epoch, seed and agent each line is.
+
+    Raises
+    ------
+    InputError
+        They cannot be read, or are not these.
+    """
+    try:
+        rows = [_row_of(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        found = [(row.epoch, row.seed, row.who) for row in rows]
+        if found != expected:
+            raise ValueError(f"it has {len(found)} lines for {len(expected)}, or of other seeds or agents")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        cause = "; ".join(problems(error)) if isinstance(error, ValidationError) else error
+        raise InputError(f"{path}: not to be read as figures ({cause}). Remove it; it is made again.") from None
+    return rows
+
+
+def _row_of(kept: dict[str, Any]) -> Row:
+    place = {name: kept.pop(name) for name in ("epoch", "seed", "who")}
+    return Row(**place, measured=TypeAdapter(Measured).validate_python(kept))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from corpus.files.textfile import read_text
 from foundation.errors import InputError
-from foundation.files import locked
+from foundation.files import check_path, locked
 from foundation.progress import Progress
 from foundation.settings import problems
 from rlhf.negotiation.cell import Cell, Row, check_expert
@@ -60,12 +60,18 @@ def train_negotiators(settings: NegotiatorSettings, progress: Progress) -> Train
     Raises
     ------
     InputError
-        The data cannot be used, the output holds another training, or another process trains there.
+        The data cannot be used; the output is no folder, holds another training, or another process trains there.
     UnansweredError
         The expert is a person, and has questions to answer.
     UnitError
         A gradient is not finite.
     """
+    for path in (settings.output, *settings.output.parents):
+        check_path(path)
+        if path.exists() and not path.is_dir():
+            raise InputError(
+                f"{path}: a file, where output = {str(settings.output)!r} needs a folder; choose another output."
+            )
     busy = f"{settings.output}: another process trains there. Wait for it, or choose another output."
     with locked(settings.output / ".lock", busy, InputError):
         cell = Cell(settings, material_of(settings), settings.output, progress=progress)

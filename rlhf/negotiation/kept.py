@@ -25,6 +25,9 @@ Tensors = dict[str, Tensor]
 class Training(Protocol):
     """What can be stopped after any update and gone on with."""
 
+    done: int
+    """Updates, or games of a seed, so far."""
+
     @property
     def total(self) -> int:
         """Updates, or games, in all."""
@@ -47,7 +50,7 @@ class Kept:
     folder : Path
         Where they are; made where it is missing.
     every : int
-        Updates between two checkpoints.
+        What is between two checkpoints, as the training counts: updates, or games of a seed.
     progress : callable
         Told how far a step is.
     """
@@ -71,8 +74,10 @@ class Kept:
             return training.state()
         if partial.is_file():
             training.restore(read_tensors(partial))
+        kept = training.done // self.every
         for done in training.run():
-            if done % self.every == 0:
+            if done // self.every > kept:  # An update may be many games, and step over the number itself.
+                kept = done // self.every
                 write_tensors(partial, training.state())
                 self.progress(done, training.total, name)
         write_tensors(path, training.state())

@@ -62,6 +62,7 @@ class Learned:
     weights: Weights
     temperature: float = 0.0
     paid: ClassVar[bool] = False
+    example: ClassVar[str] = "learned@FOLDER"
 
     @classmethod
     def of(cls, made_of: str) -> Learned:

@@ -16,7 +16,7 @@ from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
 from rlhf.negotiation.network import Dropout, Weights, act_scores, acting, read
 from rlhf.negotiation.playing import NetworkPlayer, Played, Player, masked, play
-from rlhf.negotiation.settings import MixedSettings, ReinforceSettings
+from rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
 from rlhf.negotiation.supervised import Examples, loss_of
 from rlhf.negotiation.updates import Descent
 
@@ -133,7 +133,7 @@ class ReinforceTraining:
     settings: ReinforceSettings
     epoch: int
     rewards: Rewards
-    mixed: tuple[MixedSettings, Examples, float, float] | None = None
+    mixed: tuple[MixedSettings, Examples, SupervisedSettings, float] | None = None
     done: int = 0
     acts: Whole = field(init=False)
 
@@ -187,15 +187,15 @@ class ReinforceTraining:
 
     def _supervised(self, count: int) -> None:
         assert self.mixed is not None
-        settings, examples, alpha, dropout = self.mixed
-        size = min(16, examples.size)
+        settings, examples, supervised, dropout = self.mixed
+        size = min(supervised.batch, examples.size)
         picked = np.stack(
             [draws_of(s, "between", self.epoch, count).integers(0, examples.size, size) for s in self.seeds]
         )
         batch = examples.batch(picked)
         left_out = Dropout(dropout, torch_draws_of(self.seeds, "between", self.epoch, count)) if dropout else None
         self.beside.step(
-            lambda: loss_of(self.weights, batch, alpha, left_out),
+            lambda: loss_of(self.weights, batch, supervised.alpha, left_out),
             settings.rate,
             settings.clip,
             f"supervised between, epoch {self.epoch}, update {count}",

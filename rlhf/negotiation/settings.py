@@ -32,7 +32,7 @@ class SupervisedSettings(Settings):
     """Supervised learning (Eq. 1)."""
 
     epochs: int = Field(30, ge=0, description="passes at the first rate; 0: the model stays as it was drawn")
-    batch: int = Field(16, ge=1, description="dialogues an update")
+    batch: int = Field(16, ge=1, description="dialogues an update, of those between games (RL+SL), too")
     rate: Rate = Field(1.0, description="first rate of SGD")
     momentum: float = Field(0.1, ge=0, lt=1, description="Nesterov momentum")
     clip: Rate = Field(0.2, description="longest gradient, one seed's by itself")
@@ -114,7 +114,9 @@ class NegotiatorSettings(Settings):
     method: Method = Field("rl", description="how Alice learns")
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="trained at once, as one batched model")
     output: Path = Field(Path("negotiator"), description="folder that is written")
-    kept_every: int = Field(500, ge=1, description="updates between two checkpoints")
+    kept_every: int = Field(
+        500, ge=1, description="updates between two checkpoints; games of a seed, where it learns by reward"
+    )
     data: DataSettings = DataSettings()
     network: NetworkSettings = NetworkSettings()
     supervised: SupervisedSettings = SupervisedSettings()
@@ -131,5 +133,10 @@ class NegotiatorSettings(Settings):
             raise ValueError(
                 f"acquisition.asked = {self.acquisition.asked}: more than the {self.reinforce.games} games played an "
                 "epoch (reinforce.games); ask about fewer, or play more"
+            )
+        if self.data.scratch and self.method in ("sl", "rl+sl"):
+            raise ValueError(
+                f'method = "{self.method}" learns from dialogues; data.scratch = true has none. Leave it out, '
+                'or choose "rl" or "acquisition"'
             )
         return self

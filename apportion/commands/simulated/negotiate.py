@@ -35,10 +35,10 @@ def play_negotiation_command(
 ) -> None:
     """Negotiate with an agent: share out books, hats and balls, of which you know what they are worth to you.
 
-    --with is an agent of `simulate negotiation`: a script, recorded@LOG#EPISODE, or a language model (base, react,
-    base@MODEL), which is sent what its side knows and what you say. Say it in your own words, or by /propose, /insist,
-    /agree, /disagree and /end; /help lists them. Ctrl-C stops; the same command goes on where it stopped, even after a
-    kill. Another --seed gives another game; all of them may go into the same CORPUS.
+    --with is an agent of `simulate negotiation`: a script, learned@FOLDER, recorded@LOG#EPISODE, or a language model
+    (base, react, base@MODEL), which is sent what its side knows and what you say. Say it in your own words, or by
+    /propose, /insist, /agree, /disagree and /end; /help lists them. Ctrl-C stops; the same command goes on where it
+    stopped, even after a kill. Another --seed gives another game; all of them may go into the same CORPUS.
 
     With --study, CORPUS is the study's folder: consent, rules, a quiz, a practice game, games with several agents, ten
     questions each. Every agent is called Alice: which one it is stands in the folder and on no screen. Nothing is kept

@@ -50,11 +50,11 @@ def simulate_negotiation_command(
 ) -> None:
     """Play negotiations: two share out books, hats and balls that are worth something else to each.
 
-    --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), recorded@LOG#EPISODE, and `base`
-    and `react` (the language model --model; base@OTHER names another one of the same server). A script with a ~ behind
-    its name (fair~) is put into words by --model; else it has sentences of our own. Every ordered pair of them plays
-    every context. Ratings are `points` and `advantage`, by the rules. The same command goes on after a kill, and pays
-    for no reply twice.
+    --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), learned@FOLDER (trained by
+    `train-agent negotiation`), recorded@LOG#EPISODE, and `base` and `react` (the language model --model; base@OTHER
+    names another one of the same server). A script with a ~ behind its name (fair~) is put into words by --model; else
+    it has sentences of our own. Every ordered pair of them plays every context. Ratings are `points` and `advantage`,
+    by the rules. The same command goes on after a kill, and pays for no reply twice.
     """
     choice = negotiation_of(**options)
     if not told_before(choice, preview, dry_run, as_json):

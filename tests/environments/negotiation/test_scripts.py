@@ -92,4 +92,8 @@ def test_every_script_is_found_by_its_name(name: str) -> None:
 def test_a_name_that_nobody_has_is_told_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"no agent 'fairy'; did you mean 'fair'\?.*Language models: base, react"):
         ROSTER.scripted("fairy")
+    with pytest.raises(InputError, match=r"made of: recorded@LOG#EPISODE, learned@FOLDER\."):
+        ROSTER.scripted("lerned@folder")
+    with pytest.raises(InputError, match=r"'learned' needs what it is made of behind an @, as learned@FOLDER"):
+        ROSTER.scripted("learned")
     assert asking_for((1, 3, 1), (3, 1, 4), 8) == split_code((1, 1, 1))

@@ -151,8 +151,6 @@ def test_more_questions_than_games_an_empty_limit_and_unknown_experts_are_refuse
         _few_held_out(monkeypatch)
     with pytest.raises(InputError, match="'persn': no such expert; did you mean 'person'"):
         trained(tmp_path, acquisition={"expert": "persn"})
-    with pytest.raises(InputError, match=r"data\.scratch has none"):
-        trained(tmp_path / "b", method="rl+sl", data={"scratch": True})
 
 
 def _few_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,3 +179,39 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "epoch-1-alice.safetensors").write_bytes(b"no weights")
     with pytest.raises(InputError, match=r"epoch-1-alice.safetensors: not to be read as weights"):
         trained(tmp_path, method="rl")
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "told"),
+    [
+        ("epoch-0-measured.json", b"garbage", "not to be read as figures .*Remove it; it is made again"),
+        ("epoch-0-measured.json", b"\xff\xfe", "not to be read as figures .*Remove it"),
+        ("epoch-0-measured.json", b"[1]\n", "not to be read as figures"),
+        (
+            "epoch-0-measured.json",
+            b'{"epoch": 0, "seed": 0, "who": "alice"}\n',
+            "not to be read as figures .*advantage",
+        ),
+        ("epoch-0-measured.json", b"", "not to be read as figures .it has 0 lines for 2"),
+        ("cell.json", b"\xff\xfe", "not to be read as the settings of a training .*Choose another output"),
+        ("cell.json", b"{", "not to be read as the settings of a training .*Choose another output"),
+    ],
+)
+def test_figures_and_settings_that_are_damaged_are_named(name: str, damage: bytes, told: str, tmp_path: Path) -> None:
+    whole = trained(tmp_path, method="sl")
+    kept = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(damage)
+    with pytest.raises(InputError, match=f"{name}: {told}"):
+        trained(tmp_path, method="sl")
+    (tmp_path / name).unlink()
+    assert [row.to_json() for row in trained(tmp_path, method="sl").rows] == [row.to_json() for row in whole.rows]
+    assert (tmp_path / name).read_bytes() == kept
+
+
+def test_the_batch_between_games_is_the_supervised_one_and_16_without_a_word(tmp_path: Path) -> None:
+    def weights(folder: str, **supervised: int) -> bytes:
+        trained(tmp_path / folder, method="rl+sl", reinforce={"epochs": 1}, supervised={"epochs": 0, **supervised})
+        return (tmp_path / folder / "epoch-1-alice.safetensors").read_bytes()
+
+    assert weights("default") == weights("sixteen", batch=16)
+    assert weights("default") != weights("four", batch=4)

@@ -25,6 +25,8 @@ def test_an_empty_file_is_a_training_beside_it(tmp_path: Path) -> None:
         ("[reinforce]\ngames = 0", "reinforce.games = 0"),
         ("[reinforce]\ngame = 1", "reinforce.game: unknown key"),
         ('[acquisition]\nexpert = "nobody"', "no such expert"),
+        ('method = "sl"\n[data]\nscratch = true', 'method = "sl" learns from dialogues; data.scratch = true has none'),
+        ('method = "rl+sl"\n[data]\nscratch = true', "learns from dialogues; data.scratch"),
     ],
 )
 def test_what_cannot_be_used_is_named(text: str, told: str, tmp_path: Path) -> None:
@@ -40,3 +42,11 @@ def test_two_trainings_do_not_share_an_output(tmp_path: Path) -> None:
         pytest.raises(InputError, match="another process trains there"),
     ):
         train_negotiators(settings(output=tmp_path), lambda done, total, text: None)
+
+
+@pytest.mark.parametrize("inside", ["", "agents"])
+def test_an_output_that_is_a_file_or_in_one_is_refused(inside: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt: a file, where output = .* choose another output"):
+        train_negotiators(settings(output=tmp_path / "notes.txt" / inside), lambda done, total, text: None)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
