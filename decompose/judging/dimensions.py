@@ -95,7 +95,8 @@ def judge(episode: Episode, descriptors: pa.Table | None, settings: DecomposeSet
         value = math.fsum(share * (judgement.value or 0.0) for share, judgement in parts)
         spreads = [share * judgement.sd for share, judgement in parts if judgement.sd is not None]
         said = "; ".join(
-            f"{one.episode.rating.name} {judgement.value:g}" for one, judgement in zip(dimensions, of_turn, strict=True)
+            f"{one.episode.rating.name} {judgement.value or 0.0:g}"
+            for one, judgement in zip(dimensions, of_turn, strict=True)
         )
         means.append(Judgement(of_turn[0].turn, value, said, math.hypot(*spreads) if spreads else None))
     return means

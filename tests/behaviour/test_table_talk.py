@@ -35,6 +35,8 @@ base_url = "{url}"
 model = "m"
 max_retries = 0
 pseudonyms = true
+[decompose.sotopia_rl]
+weights = {{ outcome = 1 }}
 [train_reward]
 epochs = 1
 head_hidden = 8
