@@ -32,6 +32,7 @@ def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) 
         terminal.until("question 2 of 4")
         terminal.until("act 2 of 20> ")
         terminal.type("/propose 0 1")
+        terminal.until("/propose 0 1")
         assert terminal.end_by(CTRL_C) == 130
     with annotating(tmp_path) as terminal:
         terminal.until("question 1 of 3")
