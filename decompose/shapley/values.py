@@ -148,15 +148,27 @@ def shapley_values(
             "to tell them apart. Give a larger budget, or credit several turns as one player."
         )
     if sampling == "kriged":
-        more = MORE if isinstance(value, Repeated) and allowed >= 2 * (players + 1 + MORE) else 0
-        drawn = paired(players, allowed - 2 * more, seed)
-        first, second = complements(drawn.members)
-        members = drawn.members[np.sort(np.concatenate([first, second]))]
-        _check_rank(members, players)
-        worth = ask(value, members, drawn_alike=drawn_alike, more=more)
-        values, errors = _kriged(members, worth, 1 + more)
-        name = f"kriged from {len(first)} pairs ({drawn.source})"
-        return result(values, errors, worth, name, allowed, seed)
+        return _by_kriging(value, players, allowed, seed, drawn_alike)
+    return _by_kernel(value, players, allowed, sampling, seed, drawn_alike)
+
+
+def _by_kriging(value: Value, players: int, allowed: int, seed: int, drawn_alike: bool) -> ShapleyValues:
+    """Pairs of complements, fitted with their interactions; no player and all are asked about more often."""
+    more = MORE if isinstance(value, Repeated) and allowed >= 2 * (players + 1 + MORE) else 0
+    drawn = paired(players, allowed - 2 * more, seed)
+    first, second = complements(drawn.members)
+    members = drawn.members[np.sort(np.concatenate([first, second]))]
+    _check_rank(members, players)
+    worth = ask(value, members, drawn_alike=drawn_alike, more=more)
+    values, errors = _kriged(members, worth, 1 + more)
+    name = f"kriged from {len(first)} pairs ({drawn.source})"
+    return result(values, errors, worth, name, allowed, seed)
+
+
+def _by_kernel(
+    value: Value, players: int, allowed: int, sampling: Sampling, seed: int, drawn_alike: bool
+) -> ShapleyValues:
+    """KernelSHAP on coalitions that are drawn in one of its three ways."""
     rng = np.random.default_rng(seed)
     drawn = _drawn(sampling, players, allowed, seed, rng)
     worth = ask(value, drawn.members, drawn_alike=drawn_alike)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from apportion.commands.parts.places import tell_corpus
 from apportion.commands.simulated.games import BARGAIN_OPTIONS, GAME_OPTIONS, bargaining_of, casino_of, negotiation_of
 from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
 
+if TYPE_CHECKING:
+    from environments.simulation import Simulation
+
 
 @click.group("simulate")
 def simulate_group() -> None:
@@ -19,6 +22,14 @@ def simulate_group() -> None:
 
     Nobody spoke in it: sessions are marked as simulated wherever they show.
     """
+
+
+def _simulate(
+    choice: Simulation, out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool
+) -> None:
+    """Play what was chosen into the corpus ``out``, or say what would be asked."""
+    if not told_before(choice, preview, dry_run, as_json):
+        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
 
 
 @simulate_group.command("sotopia")
@@ -34,9 +45,7 @@ def simulate_sotopia_command(
     them plays every task. GOAL, FIN and SEC are scored where a scenario's rules can tell; that is not SOTOPIA-EVAL.
     The log and the replies lie beside the tables: the same command goes on after a kill, and pays for no reply twice.
     """
-    choice = choice_of(**options)
-    if not told_before(choice, preview, dry_run, as_json):
-        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+    _simulate(choice_of(**options), out, overwrite, as_json, preview, dry_run)
 
 
 with_options(EPISODE_OPTIONS, simulate_sotopia_command)
@@ -56,9 +65,7 @@ def simulate_negotiation_command(
     it has sentences of our own. Every ordered pair of them plays every context. Ratings are `points` and `advantage`,
     by the rules. The same command goes on after a kill, and pays for no reply twice.
     """
-    choice = negotiation_of(**options)
-    if not told_before(choice, preview, dry_run, as_json):
-        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+    _simulate(negotiation_of(**options), out, overwrite, as_json, preview, dry_run)
 
 
 with_options(GAME_OPTIONS, simulate_negotiation_command)
@@ -77,9 +84,7 @@ def simulate_bargaining_command(
     every bargain, the first buying. Ratings are `points`, `advantage`, `snp` and `share`, by the rules. The same
     command goes on after a kill, and pays for no reply twice.
     """
-    choice = bargaining_of(**options)
-    if not told_before(choice, preview, dry_run, as_json):
-        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+    _simulate(bargaining_of(**options), out, overwrite, as_json, preview, dry_run)
 
 
 with_options(BARGAIN_OPTIONS, simulate_bargaining_command)
@@ -96,9 +101,7 @@ def simulate_casino_command(
     --agents are those of `simulate bargaining`. Every ordered pair of them plays every context. Ratings are `points`
     and `advantage`, by the rules. The same command goes on after a kill, and pays for no reply twice.
     """
-    choice = casino_of(**options)
-    if not told_before(choice, preview, dry_run, as_json):
-        tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+    _simulate(casino_of(**options), out, overwrite, as_json, preview, dry_run)
 
 
 with_options(BARGAIN_OPTIONS, simulate_casino_command)
