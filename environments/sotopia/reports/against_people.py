@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from environments.reporting.figures import Figure, Value, mean
+from environments.reporting.table import Cell, Table, starred
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat
-from environments.sotopia.reports.statistics import Figure, Value, mean, pearson
+from environments.sotopia.reports.statistics import pearson
 from environments.sotopia.reports.svg import histogram
-from environments.sotopia.reports.table import Cell, Table, starred
 from foundation.intervals.estimate import Missing
 from foundation.intervals.resampling import Sampling
 

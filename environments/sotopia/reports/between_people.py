@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from corpus.sotopia_eval import RANGES
+from environments.reporting.figures import Value, mean
+from environments.reporting.table import Cell, Table
 from environments.sotopia.reports.against_people import NOBODY, ORDER
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat
-from environments.sotopia.reports.statistics import Value, binned, mean, randolph
+from environments.sotopia.reports.statistics import binned, randolph
 from environments.sotopia.reports.svg import Span, spans
-from environments.sotopia.reports.table import Cell, Table
 from foundation.intervals.estimate import Missing
 from foundation.intervals.resampling import Sampling
 

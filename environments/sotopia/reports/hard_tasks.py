@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from environments.episode_log import LOG, read_log
+from environments.reporting.table import Table
 from environments.sotopia.characters import Character
 from environments.sotopia.reports.difficulty import Difficulty, difficulties
 from environments.sotopia.reports.models import SCALES, models_only
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import TaskId
-from environments.sotopia.reports.table import Table
 from environments.sotopia.scenarios import Scenario
 from environments.sotopia.simulator import task_in
 from environments.sotopia.sources.sets import SETS

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corpus.sotopia_eval import OVERALL_RANGE, RANGES
+from environments.reporting.figures import Figure, Value, mean
+from environments.reporting.table import Cell, Table, starred
 from environments.sotopia.reports.against_people import APPENDIX_ORDER, NOBODY
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from environments.sotopia.reports.statistics import Figure, Value, mean, students_t
+from environments.sotopia.reports.statistics import students_t
 from environments.sotopia.reports.svg import Map, maps
-from environments.sotopia.reports.table import Cell, Table, starred
 from foundation.intervals.estimate import Missing
 from foundation.intervals.resampling import Sampling
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from environments.reporting.figures import mean
+from environments.reporting.table import Cell, Table
 from environments.sotopia.reports.against_people import NOBODY
 from environments.sotopia.reports.models import Score, Scores, with_test
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import Seat, TaskId
-from environments.sotopia.reports.statistics import mean
-from environments.sotopia.reports.table import Cell, Table
 from foundation.intervals.resampling import Sampling
 
 TABLE_3 = ("GOAL", "BEL", "REL", "KNO", "SEC", "SOC", "FIN")

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from statistics import stdev
 
+from environments.reporting.figures import mean
+from environments.reporting.table import Cell, Table
 from environments.sotopia.judging.people.credit_sheet import ANSWERS, FAIRNESS, FOUNDATION, STRATEGICNESS, Answered
-from environments.sotopia.reports.statistics import mean
-from environments.sotopia.reports.table import Cell, Table
 from foundation.intervals.estimate import Missing
 from foundation.intervals.resampling import Sampling
 

@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from corpus.sotopia_eval import RANGES
+from environments.reporting.report import Report
 from environments.sotopia.reports import against_people, between_people, models, people_playing
 from environments.sotopia.reports.raters import RatedEpisodes, titled
 from environments.sotopia.reports.scored import TaskId
-from environments.sotopia.reports.table import SIMULATED, Table, safe
-from environments.terminal.printable import printable
-from foundation.errors import InputError
-from foundation.files import write_atomically
 from foundation.intervals.resampling import Sampling
 from foundation.listing import first_few
 
 HEAD = "Social episodes, rated"
-NAME = "report"
-"""Of the files that hold everything."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """Tables in the order of the paper, and what they are made of."""
-
-    facts: tuple[str, ...]
-    tables: tuple[Table, ...]
-    head: str = HEAD
-
-    def text(self) -> str:
-        """For a terminal."""
-        return "\n\n".join(
-            [f"{self.head} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
-        )
-
-    def markdown(self) -> str:
-        """As Markdown."""
-        facts = "\n".join(f"- {safe(fact)}" for fact in self.facts)
-        return "\n\n".join([f"# {self.head} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]) + "\n"
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {"simulated": True, "facts": list(self.facts), "tables": [table.to_json() for table in self.tables]}
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write it whole and each table as .txt, .md and .json, figures also as .svg.
-
-        Raises
-        ------
-        InputError
-            The folder cannot be written to.
-        """
-        files = _files(NAME, self.text(), self.markdown(), self.to_json())
-        for table in self.tables:
-            files |= _files(table.key, table.text(), table.markdown() + "\n", table.to_json())
-            if table.picture:
-                files[f"{table.key}.svg"] = table.picture
-        try:
-            for name, content in files.items():
-                write_atomically(folder / name, content)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written ({error.strerror or error}); name another folder") from None
-        return [folder / name for name in files]
 
 
 def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | None = None) -> Report:
@@ -96,7 +43,7 @@ def report(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] | 
         models.figure_g5(rated, sampling, hard),
         people_playing.table_g4(rated, sampling, hard),
     )
-    return Report(facts_of(rated, sampling), tables)
+    return Report(facts_of(rated, sampling), tables, HEAD)
 
 
 def facts_of(rated: RatedEpisodes, sampling: Sampling) -> tuple[str, ...]:
@@ -120,11 +67,3 @@ def _unrated(rated: RatedEpisodes) -> list[str]:
     told_so = [f"{dim} {count:,}" for dim, count in missing.items() if count]
     rest = f"and counted nowhere: {', '.join(told_so)} parts"
     return [f"not rated by judge {titled(rated.judge)}, {rest}"] * bool(told_so)
-
-
-def _files(name: str, text: str, markdown: str, document: dict[str, Any]) -> dict[str, str]:
-    return {
-        f"{name}.txt": text + "\n",
-        f"{name}.md": markdown,
-        f"{name}.json": json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-    }

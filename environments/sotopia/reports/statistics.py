@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
+from environments.reporting.figures import Figure, mean, sums_by_episode, value_of
 from foundation.arrays import Floats
-from foundation.intervals.estimate import IntervalEstimate, Missing
-from foundation.intervals.resampling import Sampling, Statistic, interval
+from foundation.intervals.estimate import Missing
+from foundation.intervals.resampling import Sampling
 
 FEWEST_PAIRS = 3
 """With two pairs every correlation is 1 or -1."""
 _ROUNDING = 1e-12
 """Of a sum of squares, what is no spread."""
-
-
-@dataclass(frozen=True)
-class Value(IntervalEstimate):
-    """A figure with its interval over episodes: none with a single one, or where most resamples give no figure.
-
-    Parameters
-    ----------
-    items : int
-        How many scores, pairs of scores or rated persons it is made of.
-    episodes : int
-        From how many episodes these are.
-    p : float, optional
-        Of the test that belongs to it.
-    """
-
-    items: int
-    episodes: int
-    p: float | None = None
-
-
-Figure = Value | Missing
-
-
-def mean(episodes: Sequence[str], x: Sequence[float], sampling: Sampling) -> Figure:
-    """The mean of scores [shape=(N,)], each from one of ``episodes``; two of one episode are drawn together."""
-    if not x:
-        return Missing("nobody rated it")
-    sums = _sums(episodes, np.ones(len(x)), np.asarray(x, float))
-    return _value(sums, lambda s: s[..., 1] / s[..., 0], len(x), sampling)
 
 
 def pearson(episodes: Sequence[str], x: Sequence[float], y: Sequence[float], sampling: Sampling) -> Figure:
@@ -62,7 +33,9 @@ def pearson(episodes: Sequence[str], x: Sequence[float], y: Sequence[float], sam
     p = float(stats.pearsonr(a, b).pvalue)
     # Deviations from the mean, so that sums of squares lose no digits.
     a, b = a - a.mean(), b - b.mean()
-    value = _value(_sums(episodes, np.ones(len(a)), a, b, a * a, b * b, a * b), _correlation, len(a), sampling)
+    value = value_of(
+        sums_by_episode(episodes, np.ones(len(a)), a, b, a * a, b * b, a * b), _correlation, len(a), sampling
+    )
     return replace(value, p=p)
 
 
@@ -130,15 +103,3 @@ def _correlation(sums: Floats) -> Floats:
     spreads = [np.where(n * ss - s * s > _ROUNDING * n * ss, n * ss - s * s, np.nan) for s, ss in ((x, xx), (y, yy))]
     ratio: Floats = np.clip((n * xy - x * y) / np.sqrt(spreads[0] * spreads[1]), -1.0, 1.0)
     return ratio
-
-
-def _sums(episodes: Sequence[str], *columns: Floats) -> Floats:
-    """By episode the sums of each column [shape=(E, C)]."""
-    names, place = np.unique(np.asarray(episodes), return_inverse=True)
-    return np.stack([np.bincount(place, weights=column, minlength=len(names)) for column in columns], axis=-1)
-
-
-def _value(sums: Floats, statistic: Statistic, items: int, sampling: Sampling) -> Value:
-    value = float(statistic(sums.sum(axis=0)))
-    low, high = interval(sums, statistic, sampling)
-    return Value(value, low, high, items, len(sums))

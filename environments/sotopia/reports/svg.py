@@ -7,19 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from environments.sotopia.reports.table import SIMULATED
-from environments.terminal.printable import printable
+from environments.reporting.drawing import picture, short, text
 from foundation.tables.numbers import NO_FIGURE, fixed
 
-_STYLE = """
-text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:13px;fill:#1c1f24}
-.paper{fill:#fff}.soft{fill:#5b626d;font-size:11.5px}.title{font-size:15px;font-weight:700}.rule{stroke:#c9ced6}
-.bar{fill:#3b63c9}.light{fill:#fff}.dark{fill:#1c1f24}.none{fill:none;stroke:#c9ced6}
-.range{stroke:#8fa6e6;stroke-width:9;stroke-linecap:round}.dot{fill:#e0563f}
-"""
 LEFT, TOP, CELL_WIDTH, CELL_HEIGHT = 130, 76, 86, 38
-NAME = 16
-"""Letters of an agent's name that a picture shows."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +49,12 @@ def histogram(title: str, counts: Mapping[int, int], label: str) -> str:
                 x, f"{250 - height:.1f}", step - 4, f"{height:.1f}"
             )
         )
-        parts.append(_text(x + step / 2 - 2, 268, str(number), "soft", "middle"))
+        parts.append(text(x + step / 2 - 2, 268, str(number), "soft", "middle"))
         if count:
-            parts.append(_text(x + step / 2 - 2, 244 - height, f"{count:,}", "soft", "middle"))
+            parts.append(text(x + step / 2 - 2, 244 - height, f"{count:,}", "soft", "middle"))
     width = 80 + step * (high - low + 1)
-    parts.append(_text(40, 290, label, "soft"))
-    return _picture(title, width, 312, parts)
+    parts.append(text(40, 290, label, "soft"))
+    return picture(title, width, 312, parts)
 
 
 def maps(title: str, drawn: Sequence[Map], across: int = 2) -> str:
@@ -75,16 +66,16 @@ def maps(title: str, drawn: Sequence[Map], across: int = 2) -> str:
         x, y = each_width * (number % across), 34 + each_height * (number // across)
         parts += _map(one, x, y)
     height = 52 + each_height * -(-len(drawn) // across)
-    parts.append(_text(20, height, "rows: the partner; columns: the model whose score it is; darker is better", "soft"))
-    return _picture(title, each_width * min(across, len(drawn)), height + 20, parts)
+    parts.append(text(20, height, "rows: the partner; columns: the model whose score it is; darker is better", "soft"))
+    return picture(title, each_width * min(across, len(drawn)), height + 20, parts)
 
 
 def spans(title: str, drawn: Mapping[str, tuple[tuple[float, float], Sequence[Span]]], label: str) -> str:
     """By name its scale and the ranges on it, one below the other, each with its value as a dot."""
     parts, y = [], 62.0
     for name, (scale, ranges) in drawn.items():
-        parts.append(_text(20, y, name, "title"))
-        parts += [_text(_across(end, scale), y, fixed(end, 0), "soft", "middle") for end in scale]
+        parts.append(text(20, y, name, "title"))
+        parts += [text(_across(end, scale), y, fixed(end, 0), "soft", "middle") for end in scale]
         for span in ranges:
             y += 22
             parts.append(
@@ -95,10 +86,10 @@ def spans(title: str, drawn: Mapping[str, tuple[tuple[float, float], Sequence[Sp
             if span.value is not None:
                 place = f"{_across(span.value, scale):.1f}"
                 parts.append(Markup('<circle class="dot" cx="{}" cy="{}" r="5"/>').format(place, y))
-            parts.append(_text(560, y + 4, f"n={span.count:,}", "soft"))
+            parts.append(text(560, y + 4, f"n={span.count:,}", "soft"))
         y += 40
-    parts.append(_text(20, y, label, "soft"))
-    return _picture(title, 640, int(y) + 18, parts)
+    parts.append(text(20, y, label, "soft"))
+    return picture(title, 640, int(y) + 18, parts)
 
 
 def _across(value: float, scale: tuple[float, float]) -> float:
@@ -106,13 +97,13 @@ def _across(value: float, scale: tuple[float, float]) -> float:
 
 
 def _map(one: Map, x: float, y: float) -> list[Markup]:
-    parts = [_text(x + 20, y + 24, one.title, "title")]
+    parts = [text(x + 20, y + 24, one.title, "title")]
     for column, name in enumerate(one.columns):
         middle = x + LEFT + CELL_WIDTH * (column + 0.5)
-        parts.append(_text(middle, y + (48 if column % 2 == 0 else 64), _short(name), "soft", "middle"))
+        parts.append(text(middle, y + (48 if column % 2 == 0 else 64), short(name), "soft", "middle"))
     for row, partner in enumerate(one.rows):
         top = y + TOP + CELL_HEIGHT * row
-        parts.append(_text(x + LEFT - 8, top + 23, _short(partner), "soft", "end"))
+        parts.append(text(x + LEFT - 8, top + 23, short(partner), "soft", "end"))
         for column, name in enumerate(one.columns):
             parts += _cell(one.values.get((partner, name)), one.scale, x + LEFT + CELL_WIDTH * column, top)
     return parts
@@ -122,36 +113,12 @@ def _cell(value: float | None, scale: tuple[float, float], x: float, y: float) -
     box = Markup('<rect {} x="{}" y="{}" width="{}" height="{}"/>')
     if value is None:
         empty = box.format(Markup('class="none"'), x, y, CELL_WIDTH - 3, CELL_HEIGHT - 3)
-        return [empty, _text(x + CELL_WIDTH / 2, y + 23, NO_FIGURE, "soft", "middle")]
+        return [empty, text(x + CELL_WIDTH / 2, y + 23, NO_FIGURE, "soft", "middle")]
     share = min(max((value - scale[0]) / (scale[1] - scale[0]), 0.0), 1.0)
     # From near white to a dark blue.
     red, green, blue = (round(light + share * (dark - light)) for light, dark in ((240, 20), (244, 52), (252, 120)))
     fill = Markup('fill="rgb({},{},{})"').format(red, green, blue)
     return [
         box.format(fill, x, y, CELL_WIDTH - 3, CELL_HEIGHT - 3),
-        _text(x + CELL_WIDTH / 2, y + 23, fixed(value, 2), "light" if share > 0.6 else "dark", "middle"),
+        text(x + CELL_WIDTH / 2, y + 23, fixed(value, 2), "light" if share > 0.6 else "dark", "middle"),
     ]
-
-
-def _short(name: str) -> str:
-    name = printable(name)
-    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
-
-
-def _text(x: float, y: float, words: str, kind: str, anchor: str = "start") -> Markup:
-    return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-        kind, f"{x:.1f}", f"{y:.1f}", anchor, printable(words)
-    )
-
-
-def _picture(title: str, width: float, height: float, parts: Sequence[Markup]) -> str:
-    title = printable(title)
-    # A title that is longer than the picture is wide widens it.
-    width = int(max(width, 40 + 9.5 * len(title), 420))
-    head = [_text(20, 22, title, "title"), _text(20, height - 4, f"({SIMULATED})", "soft")]
-    return str(
-        Markup(
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" '
-            'aria-label="{label}"><style>{style}</style><rect class="paper" width="{w}" height="{h}"/>{body}</svg>\n'
-        ).format(w=width, h=int(height) + 6, label=title, style=Markup(_STYLE), body=Markup("").join([*head, *parts]))
-    )

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from environments.reporting.figures import Value
+from environments.reporting.report import Report
+from environments.reporting.table import Cell, Table
 from environments.sotopia.reports.models import NO_MODELS, SCALES, Score, Scores, best_marked, models_only
 from environments.sotopia.reports.raters import RatedEpisodes, titled
-from environments.sotopia.reports.report import Report, facts_of
+from environments.sotopia.reports.report import facts_of
 from environments.sotopia.reports.scored import OVERALL, Seat, TaskId
-from environments.sotopia.reports.statistics import Value
-from environments.sotopia.reports.table import Cell, Table
 from foundation.errors import InputError
 from foundation.intervals.estimate import Missing
 from foundation.intervals.resampling import Sampling

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.sotopia.reports.statistics import Value
+from environments.reporting.figures import Value
 from environments.tournament.intervals import Mean
 from evaluation.intervals.figure import Estimate
 from foundation.intervals.estimate import IntervalEstimate

@@ -12,10 +12,11 @@ import pytest
 from scipy import stats
 
 from corpus.sotopia_eval import RANGES
+from environments.reporting.report import Report
+from environments.reporting.table import Table
 from environments.sotopia.reports.raters import RatedEpisodes
-from environments.sotopia.reports.report import Report, report
+from environments.sotopia.reports.report import report
 from environments.sotopia.reports.scored import TaskId
-from environments.sotopia.reports.table import Table
 from foundation.errors import InputError
 from tests.environments.sotopia.reports.made import NAMES, SAMPLING, Made, every, read
 

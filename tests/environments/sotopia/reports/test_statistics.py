@@ -8,15 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from environments.sotopia.reports.statistics import (
-    Value,
-    agreeing,
-    binned,
-    mean,
-    pearson,
-    randolph,
-    students_t,
-)
+from environments.reporting.figures import Value, mean
+from environments.sotopia.reports.statistics import agreeing, binned, pearson, randolph, students_t
 from foundation.intervals.estimate import Missing
 from foundation.intervals.resampling import Sampling
 
@@ -107,18 +100,6 @@ def test_agreement_counts_pairs(bins: list[int]) -> None:
 
 def test_no_kappa_without_two_raters() -> None:
     assert randolph([("a", (1,))], 5, SAMPLING)[1] == Missing("nobody was rated by two people")
-
-
-def test_an_interval_draws_whole_episodes() -> None:
-    """Ten copies of every score in its own episode tell no more than one."""
-    values = np.random.default_rng(0).normal(size=30)
-    names = [str(number) for number in range(30)]
-    one = mean(names, list(values), Sampling())
-    ten = mean(names * 10, list(values) * 10, Sampling())
-    assert isinstance(one, Value) and isinstance(ten, Value)
-    assert (ten.low, ten.high) == (pytest.approx(one.low), pytest.approx(one.high))
-    theirs = stats.bootstrap((values,), np.mean, method="percentile", rng=1).confidence_interval
-    assert one.low == pytest.approx(theirs.low, abs=0.05) and one.high == pytest.approx(theirs.high, abs=0.05)
 
 
 def test_one_episode_has_no_interval_and_no_scores_no_mean() -> None:

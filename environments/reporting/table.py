@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.sotopia.reports.statistics import Value
+from environments.reporting.figures import Value
 from environments.terminal.printable import printable
 from foundation.intervals.estimate import Missing
 from foundation.listing import listed
