@@ -53,6 +53,18 @@ def _digest_at(path: Path, size: int, changed_ns: int) -> str:
     return file_digest(path)
 
 
+def model_digest(name: str) -> str:
+    """What tells a model from another one of the same name: sha256 of its folder's files, or the name itself."""
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        return name
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".json", ".jinja")):
+        digest.update(str(path.relative_to(folder)).encode())
+        digest.update(bytes.fromhex(remembered_digest(path)))
+    return digest.hexdigest()
+
+
 def check_path(path: Path) -> None:
     """Refuse a path that the system cannot look at, before something else is said of it; one that is missing is fine.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from llm_client.live.consent import readers, who_reads
 from llm_client.live.dialect import Dialect
+from llm_client.live.post import CHAT, path_of, place_of
 from llm_client.request import ChatRequest
 from llm_client.settings import LLMSettings
 
@@ -39,8 +40,9 @@ class Preview:
         """The same for a person: every message as it is, with nothing left out."""
         parts = [self._head()]
         for number, body in enumerate(self.bodies(), start=1):
-            options = {name: value for name, value in body.items() if name != "messages"}
-            messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in body["messages"])
+            options = {name: value for name, value in body.items() if name not in ("messages", "prompt")}
+            said = body.get("messages") or [{"role": "prompt", "content": body["prompt"]}]
+            messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in said)
             head = f"===== request {number} of {self.in_all:,} =====\n{json.dumps(options, ensure_ascii=False)}"
             parts.append(f"{head}\n\n{messages}")
         return "\n\n".join([*parts, f"nothing was sent ({self.asked_for})"])
@@ -48,7 +50,7 @@ class Preview:
     def to_json(self) -> dict[str, Any]:
         """The same for other programs."""
         return {
-            "url": f"{self.settings.url.rstrip('/')}/chat/completions",
+            "url": self._address,
             "host": self.settings.host,
             "leaves_this_machine": self._leaves,
             "consent": self._leaves and self.settings.send_to == self.settings.consent_host,
@@ -58,6 +60,11 @@ class Preview:
             **self.facts,
             "bodies": self.bodies(),
         }
+
+    @property
+    def _address(self) -> str:
+        path = next(map(path_of, self.bodies()), CHAT)
+        return place_of(self.settings.url, path)
 
     @property
     def _leaves(self) -> bool:
@@ -71,7 +78,7 @@ class Preview:
             where = f"LEAVES THIS MACHINE, with {self.consent} only"
         sees = (f"the text goes to {who_reads(self.settings)}",) if self._leaves and self.settings.proxy_host else ()
         lines = (
-            f"{self.in_all:,} first requests to {self.settings.url.rstrip('/')}/chat/completions ({where})",
+            f"{self.in_all:,} first requests to {self._address} ({where})",
             *sees,
             "a reply that cannot be used is sent back, with what is wrong with it, after the same messages",
             *self.notes,

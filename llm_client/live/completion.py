@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from foundation.characters import whole_text
@@ -56,8 +56,8 @@ class ToldError(NoCompletionError):
         }
 
 
-def read_answer(answer: Answer) -> ChatReply:
-    """The reply in the answer to a request for a chat completion.
+def read_answer(answer: Answer, read: Callable[[Any], ChatReply] | None = None) -> ChatReply:
+    """The reply in the answer to a request for a chat completion, or what ``read`` finds in its document.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def read_answer(answer: Answer) -> ChatReply:
         It is no chat completion for any other reason.
     """
     try:
-        return _read(answer)
+        return _read(answer, read or read_completion)
     except RecursionError:
         error = NoCompletionError("it is nested too deeply", answer)
     except NoCompletionError as known:
@@ -80,7 +80,7 @@ def read_answer(answer: Answer) -> ChatReply:
     raise error.with_traceback(None)
 
 
-def _read(answer: Answer) -> ChatReply:
+def _read(answer: Answer, read: Callable[[Any], ChatReply]) -> ChatReply:
     if answer.cut_at is not None:
         raise ValueError(
             f"it is larger than {answer.cut_at:,} bytes (max_reply_bytes) and was read no further. Lower max_tokens, "
@@ -92,7 +92,7 @@ def _read(answer: Answer) -> ChatReply:
         raise ValueError(f"it is empty (status {answer.status})")
     document = _document(answer)
     _check_error(document, answer)
-    return read_completion(document)
+    return read(document)
 
 
 def read_completion(document: Any) -> ChatReply:
@@ -112,10 +112,8 @@ def read_completion(document: Any) -> ChatReply:
         reply = ChatReply(
             text=text,
             model=_whole(document.get("model") or ""),
-            prompt_tokens=_count(document, "usage", "prompt_tokens"),
-            completion_tokens=_count(document, "usage", "completion_tokens"),
-            cached_tokens=_count(document, "usage", "prompt_tokens_details", "cached_tokens"),
             finish_reason="refusal" if refusal else _whole(choice.get("finish_reason") or "stop"),
+            **usage_of(document),
         )
     except (AttributeError, IndexError, KeyError, TypeError):
         raise ValueError(f"it has no usable choice ({_said(document)})") from None
@@ -166,6 +164,15 @@ def _cut(text: str) -> str:
 
 def _whole(text: Any) -> Any:
     return whole_text(text) if isinstance(text, str) else text
+
+
+def usage_of(document: Any) -> dict[str, int | None]:
+    """The counts of tokens that a server told, by the names that `ChatReply` has for them."""
+    return {
+        "prompt_tokens": _count(document, "usage", "prompt_tokens"),
+        "completion_tokens": _count(document, "usage", "completion_tokens"),
+        "cached_tokens": _count(document, "usage", "prompt_tokens_details", "cached_tokens"),
+    }
 
 
 def _count(document: Any, *path: str) -> int | None:

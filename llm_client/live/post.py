@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Variables that the SDK reads, too, and the headers that they are sent in."""
 
+CHAT, BARE = "chat/completions", "completions"
+"""Where messages go, and where a bare prompt does."""
+
 
 class Post:
-    """Posts bodies to the server's chat completions, over connections of its own.
+    """Posts bodies to the server's chat completions (those with a bare prompt to its completions), over connections of
+    its own.
 
     Parameters
     ----------
@@ -46,7 +50,7 @@ class Post:
         self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
         self._transport = Transport(self._library, transport, openai.DEFAULT_CONNECTION_LIMITS)
         self._hold_body = keeper_of_bodies(settings.max_reply_bytes)
-        self._url = self._library.URL(f"{settings.url.rstrip('/')}/chat/completions")
+        self._urls = {path: self._library.URL(place_of(settings.url, path)) for path in (CHAT, BARE)}
         named = {header: header_from(variable) for variable, header in ACCOUNT.items()}
         self._headers = self._library.Headers(
             {
@@ -72,7 +76,7 @@ class Post:
 
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         request = self._library.Request(
-            "POST", self._url, headers=self._headers, content=content, extensions=self._extensions
+            "POST", self._urls[path_of(body)], headers=self._headers, content=content, extensions=self._extensions
         )
         try:
             response = await self._send(request)
@@ -98,6 +102,16 @@ class Post:
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
+
+
+def path_of(body: Mapping[str, Any]) -> str:
+    """Where at the server a body goes."""
+    return BARE if "prompt" in body else CHAT
+
+
+def place_of(url: str, path: str) -> str:
+    """The whole address of ``path`` at a server."""
+    return f"{url.rstrip('/')}/{path}"
 
 
 def as_status(status: int, message: str, response: Any, body: Any) -> APIStatusError:

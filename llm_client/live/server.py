@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from llm_client.cost.budget import Budget
@@ -17,6 +18,7 @@ from llm_client.live.dialect import Dialect
 from llm_client.live.pacing.pace import Sent
 from llm_client.live.pacing.shared import SharedLimits
 from llm_client.live.post import Post
+from llm_client.live.prompt_probabilities import read_probabilities
 from llm_client.live.traffic import Traffic
 from llm_client.live.unreached import is_unreached
 from llm_client.request import ChatReply, ChatRequest
@@ -58,8 +60,8 @@ class Server:
         BudgetError
             It could pass the budget, and was not sent.
         SetupError
-            The server does not take the key, does not know the model, was never reached, or the account has no money
-            left.
+            The server gives no probabilities where they are asked for, does not take the key, does not know the model,
+            was never reached, or the account has no money left.
         GivenUpError
             The server has taken nothing for `give_up_after_s`, wants to be left alone for longer, or is gone.
         ContextLengthError
@@ -118,7 +120,7 @@ class Server:
             async with asyncio.timeout(self._settings.timeout_s):
                 response = await post(options)
             try:
-                reply = read_answer(Answer.of(response))
+                reply = read_answer(Answer.of(response), self._reader(request))
             except ToldError as told:
                 raise self._connection.status_error(told, response) from None
         except BaseException as error:
@@ -133,6 +135,10 @@ class Server:
         self._traffic.succeed(sent)
         self._limits.correct(estimated, used_tokens(reply) or estimated)
         return reply
+
+    def _reader(self, request: ChatRequest) -> Callable[[Any], ChatReply] | None:
+        way = request.measures
+        return None if way is None else lambda document: read_probabilities(document, way, self._settings.host)
 
     async def _wait(self, error: Exception, failures: int) -> None:
         told_s = retry.told_wait_s(error.response.headers) if is_status(error) else None

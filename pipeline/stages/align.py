@@ -12,6 +12,7 @@ from decompose.methods import METHODS
 from decompose.reward_models import SUFFIX, taught_by
 from foundation.errors import InputError, errors_called
 from foundation.extras import check_extra
+from foundation.files import model_digest
 from pipeline.config import Config, key_of
 from pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.chosen import asking_of, check_chosen, chosen_identity
@@ -19,7 +20,6 @@ from pipeline.stages.shared import fix_threads, seed_of, trained_models
 from rlhf.launch.config import check_config
 from rlhf.named import REWARD_MODEL
 from rlhf.policy.loading import check_whole, is_folder_name
-from rlhf.policy.opening import policy_digest
 from rlhf.policy.prompts import read_prompts
 from rlhf.preflight import check_alignment
 from rlhf.training.curves_until import measured_until
@@ -91,9 +91,9 @@ def aligned_method(config: Config) -> str:
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """A policy's folder enters by its path, which the adapters name, and by its content; a reward model by content."""
     policy = config.align.policy
-    files = {"policy_files": policy_digest(policy)} if Path(policy).is_absolute() else {}
+    files = {"policy_files": model_digest(policy)} if Path(policy).is_absolute() else {}
     scores = config.align.reward_model
-    files |= {"reward_model_files": policy_digest(str(scores))} if scores is not None else {}
+    files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
     files |= chosen_identity(config)
     return {"rating": config.rating, "align": key_of(config.align), "threads": config.run.threads, **files}
 

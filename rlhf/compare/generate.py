@@ -14,7 +14,7 @@ import torch
 
 from corpus.schema import KEY, RESPONSES
 from foundation.errors import UnitError
-from foundation.files import place_file, write_atomically
+from foundation.files import model_digest, place_file, write_atomically
 from foundation.progress import Progress
 from rlhf.compare.blind import blinded
 from rlhf.compare.note import key_path, note_path, note_text
@@ -23,7 +23,7 @@ from rlhf.compare.responses import write_rows
 from rlhf.compare.shared_contexts import SharedContexts
 from rlhf.policy.contexts import DialogueContext
 from rlhf.policy.loading import Policy
-from rlhf.policy.opening import open_policy, policy_digest
+from rlhf.policy.opening import open_policy
 from rlhf.policy.out_of_memory import memory_advice
 from rlhf.policy_settings import Placement, Window
 from rlhf.sampling.rollout import sample_replies
@@ -52,7 +52,7 @@ def fingerprint_of(policies: Mapping[str, str], contexts: SharedContexts, sampli
         rows = [(c.session_id, c.turn, c.history, c.prompt) for c in read]
         digest.update(json.dumps([name, rows], ensure_ascii=False).encode())
     return {
-        "policies": {name: policy_digest(source) for name, source in policies.items()},
+        "policies": {name: model_digest(source) for name, source in policies.items()},
         "contexts": len(contexts.shown),
         "asked": digest.hexdigest(),
         "max_new_tokens": sampling.window.max_new_tokens,

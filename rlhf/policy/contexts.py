@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, Turn
 from corpus.targets import PLACES, speaker_called
+from foundation.control_marks import control_marks, defused
 from foundation.errors import InputError
 from foundation.listing import first_few
 from reward_model.known import OWN, known_lines
@@ -246,27 +247,14 @@ def as_chat(messages: Iterable[Said], tokenizer: PreTrainedTokenizerBase) -> lis
 
     What was known stands before the words of the first message, since not every template takes a system's.
     """
-    marks = tuple(_control_marks(tokenizer))
+    marks = control_marks(tokenizer)
     messages = tuple(messages)
     known = "".join(f"{_heading(message.speaker)}: {message.text}\n" for message in messages if message.role == KNOWN)
     said = [message for message in messages if message.role != KNOWN]
     if known and said:
         said[0] = replace(said[0], text=f"{known}\n{said[0].text}")
-    return [{"role": message.role, "content": _defused(message.text, marks)} for message in said]
+    return [{"role": message.role, "content": defused(message.text, marks)} for message in said]
 
 
 def _heading(mark: str) -> str:
     return mark.replace(f"{OWN} ", "your ").capitalize()
-
-
-def _control_marks(tokenizer: PreTrainedTokenizerBase) -> Iterator[str]:
-    for token in tokenizer.added_tokens_decoder.values():
-        if token.special and len(token.content) > 1:
-            yield token.content
-
-
-def _defused(text: str, marks: Iterable[str]) -> str:
-    # An utterance that spells a control token (the end of a turn, say) must stay an utterance.
-    for mark in marks:
-        text = text.replace(mark, f"{mark[0]} {mark[1:]}")
-    return text

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foundation.errors import InputError
-from foundation.files import remembered_digest
 from rlhf.policy.loading import ADAPTER, Policy, check_model, is_folder_name, load_policy, load_tokenizer
 from rlhf.policy_settings import Placement, Window
 
@@ -59,18 +57,6 @@ def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """
     folder = Path(name).expanduser()
     return load_tokenizer(str(folder) if folder.is_dir() else name)
-
-
-def policy_digest(name: str) -> str:
-    """What tells this policy from another one of the same name: sha256 of its files, or the name itself."""
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
-        return name
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".json", ".jinja")):
-        digest.update(str(path.relative_to(folder)).encode())
-        digest.update(bytes.fromhex(remembered_digest(path)))
-    return digest.hexdigest()
 
 
 def base_of(folder: Path) -> str:

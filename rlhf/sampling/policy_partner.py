@@ -10,8 +10,9 @@ from pydantic import Field
 
 from corpus.session import Episode
 from foundation.errors import UnitError
+from foundation.files import model_digest
 from rlhf.policy.contexts import DialogueContext, HistoryText, window_of
-from rlhf.policy.opening import open_policy, policy_digest
+from rlhf.policy.opening import open_policy
 from rlhf.policy_settings import Placement, Window
 from rlhf.sampling.drawn import drawn_replies
 from rlhf.sampling.live_partner import Dialogue, LivePartner
@@ -35,7 +36,7 @@ class PolicyPartnerSettings(Window, Placement):
     def identity(self) -> dict[str, Any]:
         """All of it; a folder counts by its content as well."""
         own = self.model_dump(mode="json", exclude={"device"})
-        return {**own, "files": policy_digest(self.policy)} if Path(self.policy).is_dir() else own
+        return {**own, "files": model_digest(self.policy)} if Path(self.policy).is_dir() else own
 
 
 class PolicyPartner(LivePartner):

@@ -21,6 +21,7 @@ from environments.sotopia.sources.sets import chosen_space
 from environments.sotopia.tasks import PAIRS_A_SCENARIO, Task
 from environments.sotopia.visibility import Visibility
 from foundation.errors import InputError
+from foundation.files import model_digest
 from foundation.settings import Settings
 from llm_client.asker import Asker
 from llm_client.chosen import ChosenModel
@@ -28,7 +29,7 @@ from llm_client.request import ChatReply, ChatRequest
 from llm_client.settings import LLMSettings
 from llm_client.styled import StyledModel
 from rlhf.policy.contexts import HistoryText
-from rlhf.policy.opening import check_policy, policy_digest
+from rlhf.policy.opening import check_policy
 from rlhf.policy.window_file import read_window
 from rlhf.policy_settings import Window
 from rlhf.sampling.environment_partner import EnvironmentPartner, Start
@@ -106,7 +107,7 @@ class SotopiaStarts(Settings):
         if self.tasks is not None:
             plain["tasks"] = chosen_space(self.tasks, self.task_set).digest()
         if self.other.startswith(POLICY):
-            plain["policy_files"] = policy_digest(self.other.removeprefix(POLICY))
+            plain["policy_files"] = model_digest(self.other.removeprefix(POLICY))
         if (asked := self.asked) is not None:
             plain["asked"] = [asked.called, dict(asked.settings.asking)]
         return plain

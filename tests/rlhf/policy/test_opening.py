@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from foundation.errors import InputError
-from rlhf.policy.opening import check_policy, open_policy, policy_digest
+from foundation.files import model_digest
+from rlhf.policy.opening import check_policy, open_policy
 from tests.rlhf.saved import save_aligned, save_model
 from tests.rlhf.toy import SMALL
 
@@ -46,8 +47,8 @@ def test_adapters_without_a_base(tmp_path, config):
 
 def test_other_weights_are_another_policy(tmp_path):
     one, same, other = (save_model(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
-    assert policy_digest(str(one)) == policy_digest(str(same)) != policy_digest(str(other))
-    assert policy_digest("some/name") == "some/name"
+    assert model_digest(str(one)) == model_digest(str(same)) != model_digest(str(other))
+    assert model_digest("some/name") == "some/name"
 
 
 def test_a_folder_that_is_not_there_is_told_before_anything_is_loaded(tmp_path):

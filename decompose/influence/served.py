@@ -1,0 +1,135 @@
+"""The Measurer at a server that tells how probable a prompt's tokens are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from decompose.influence.chat_text import ChatText
+from decompose.influence.measurer import Measured, Prompt, TooLongError, check_replies, common_length
+from environments.side_by_side import mapped
+from foundation.errors import InputError, UnitError
+from llm_client.asker import Complete
+from llm_client.errors import ContextLengthError, RequestError
+from llm_client.live.prompt_probabilities import SERVERS, Told, Way, told_of
+from llm_client.request import ChatMessage, ChatRequest
+from llm_client.settings import LLMSettings
+
+_PROBE = (ChatMessage("user", "Tea or milk?"), ChatMessage("assistant", "Tea."))
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How a server is asked: which model of it, and by which of its two ways.
+
+    ``text`` writes bare prompts (way ``completions``) in the model's own chat template; without it they are lines that
+    begin with the role, for models that know no chat. ``subject`` says in errors what is measured.
+    """
+
+    llm: LLMSettings
+    way: Way = "chat"
+    text: ChatText | None = None
+    subject: str = ""
+
+    def probe(self) -> ChatRequest:
+        """A few words whose probabilities cost next to nothing: whether the server gives any."""
+        return self._request(_PROBE, f"{self.llm.model}, whether it gives probabilities")
+
+    def requests(self, prompts: Sequence[Prompt], replies: Sequence[str]) -> list[list[ChatRequest]]:
+        """For each of N prompts 1 + M requests: the prompt alone, and with each of M replies."""
+        return [[self._of(prompt, ""), *(self._of(prompt, reply) for reply in replies)] for prompt in prompts]
+
+    def _of(self, prompt: Prompt, reply: str) -> ChatRequest:
+        begun = prompt.begun + reply
+        messages = prompt.messages if not begun else (*prompt.messages, ChatMessage("assistant", begun))
+        return self._request(messages, self.subject)
+
+    def _request(self, messages: Sequence[ChatMessage], subject: str) -> ChatRequest:
+        if self.way == "completions":
+            messages = [ChatMessage("user", self._bare(messages))]
+        asking = {**self.llm.asking, "max_tokens": 1, "temperature": 0.0}
+        return ChatRequest(**asking, messages=tuple(messages), measures=self.way, subject=subject)
+
+    def _bare(self, messages: Sequence[ChatMessage]) -> str:
+        begun = messages[-1].content if messages[-1].role == "assistant" else ""
+        read = messages[:-1] if begun else messages
+        if self.text is None:
+            return "\n".join([*(f"{one.role}: {one.content}" for one in read), f"assistant: {begun}"])
+        return self.text.bare(Prompt(tuple(read), begun))
+
+
+class ServedMeasurer:
+    """Asks for the probabilities of each prompt alone and with each reply; the server shares what they have in common.
+
+    A reply's tokens are those that come after what a prompt with it and without it have in common.
+
+    Parameters
+    ----------
+    complete : callable
+        Asks the model: `llm_client.asker.Asker.complete`, which keeps each answer before it is used.
+    wording : Wording
+        Which model, by which way.
+    """
+
+    def __init__(self, complete: Complete, wording: Wording) -> None:
+        self._complete, self._wording = complete, wording
+        # Recorded replies cost nothing, and say themselves which one is missing.
+        self._gives = wording.llm.provider == "recorded"
+
+    def measure(self, prompts: Sequence[Prompt], replies: Sequence[str]) -> Measured:
+        """log P(reply | prompt) of each of M ``replies`` after each of N ``prompts``; see `Measurer`.
+
+        Raises
+        ------
+        InputError
+            The server does not give probabilities; asked before anything else, by a few words.
+        """
+        check_replies(prompts, replies)
+        if not self._gives:
+            self._check()
+            self._gives = True
+        asked = self._wording.requests(prompts, replies)
+        placed = [(n, m, request) for n, of_prompt in enumerate(asked) for m, request in enumerate(of_prompt)]
+        told = mapped(self._told, placed, self._wording.llm.concurrency)
+        width = len(replies) + 1
+        found = [list(_replies_of(told[n * width : (n + 1) * width])) for n in range(len(prompts))]
+        return Measured(
+            np.array([[sum_ for sum_, _ in row] for row in found]),
+            np.array([[count for _, count in row] for row in found], dtype=np.int64),
+        )
+
+    def _check(self) -> None:
+        probe = self._wording.probe()
+        try:
+            reply = self._complete(probe)
+            told_of(reply)
+        except (RequestError, ValueError) as error:
+            raise InputError(
+                f"the server of {probe.model!r} cannot be asked how probable a reply is: {error} {SERVERS}. Name "
+                "another server or way, or measure with a model on this machine."
+            ) from None
+
+    def _told(self, placed: tuple[int, int, ChatRequest]) -> Told:
+        prompt, reply, request = placed
+        try:
+            return told_of(self._complete(request))
+        except ContextLengthError as error:
+            raise TooLongError(str(error), prompt, max(reply - 1, 0)) from None
+        except ValueError as error:
+            raise UnitError(f"{request.subject}: {error}") from None
+
+
+def _replies_of(told: Sequence[Told]) -> Iterator[tuple[float, int]]:
+    """Sum of log-probabilities and number of tokens of each reply, the prompt alone being the first of ``told``."""
+    alone, *with_reply = told
+    for one in with_reply:
+        start = max(common_length([alone.tokens, one.tokens]), 1)
+        logs = one.logs[start:]
+        if not logs or any(log is None for log in logs):
+            raise UnitError(
+                f"the server told {len(one.tokens)} tokens of a prompt with its reply and {len(alone.tokens)} of the "
+                "prompt alone: what the reply's are cannot be seen. Its template may leave out what the assistant says."
+            )
+        yield float(sum(log for log in logs if log is not None)), len(logs)

@@ -1,0 +1,116 @@
+"""How probable a model finds what is put to it: asked of a server in one of two ways, and read from its answer.
+
+``chat``: vLLM's ``prompt_logprobs`` of a chat, whose last message is gone on with where it is the assistant's.
+``completions``: the older ``echo`` with ``logprobs`` of a bare prompt (vLLM, SGLang); the request's one message is that
+prompt. OpenAI's and llama.cpp's servers have neither.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from llm_client.errors import SetupError
+from llm_client.live.completion import usage_of
+from llm_client.request import ChatReply
+
+Way = Literal["chat", "completions"]
+SERVERS = "vLLM answers both ways, SGLang the way 'completions'; OpenAI's own and llama.cpp's answer neither"
+
+
+class Told(NamedTuple):
+    """Tokens (L of them, each by what the server calls it) and their log-probabilities in nats, the first's unknown."""
+
+    tokens: tuple[str, ...]
+    logs: tuple[float | None, ...]
+
+
+def measuring_options(options: Mapping[str, Any], way: Way) -> dict[str, Any]:
+    """The body that asks for probabilities, made of that of a usual request; one token is written, since none cannot
+    be."""
+    messages = options["messages"]
+    if way == "chat":
+        ends = messages[-1]["role"] == "assistant"
+        return {
+            **options,
+            "prompt_logprobs": 0,
+            "add_generation_prompt": not ends,
+            "continue_final_message": ends,
+        }
+    rest = {name: value for name, value in options.items() if name != "messages"}
+    return {**rest, "prompt": messages[0]["content"], "echo": True, "logprobs": 1}
+
+
+def read_probabilities(document: Any, way: Way, host: str) -> ChatReply:
+    """What a server told of a prompt's tokens, as a reply whose text `told_of` reads.
+
+    Raises
+    ------
+    SetupError
+        The answer is usable but for the probabilities: this server does not give them.
+    ValueError
+        It is no completion; the text says what is wrong with it.
+    """
+    try:
+        choice = document["choices"][0]
+        listed = document.get("prompt_logprobs") if way == "chat" else (choice.get("logprobs") or {})
+        model = str(document.get("model") or "")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise ValueError("it has no usable choice") from None
+    if not listed or (way == "completions" and len(listed.get("token_logprobs") or ()) < 2):
+        raise SetupError(
+            f"{host} answered without the probabilities of the prompt's tokens, which the way {way!r} asks for: it "
+            f"does not give them. Name another server or way ({SERVERS}), or measure with a model on this machine."
+        )
+    try:
+        told = _of_chat(listed) if way == "chat" else _of_echo(document, listed)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"its probabilities cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
+    text = json.dumps(told._asdict(), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    usage: dict[str, Any] = dict(usage_of(document))
+    return ChatReply(text, model, **usage)
+
+
+def told_of(reply: ChatReply) -> Told:
+    """The tokens and their probabilities in a reply to a request that ``measures``.
+
+    Raises
+    ------
+    ValueError
+        It holds none: it was not made by such a request.
+    """
+    try:
+        document = json.loads(reply.text)
+        tokens, logs = tuple(map(str, document["tokens"])), tuple(document["logs"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"a reply without probabilities: {reply.text[:80]!r}") from None
+    if len(tokens) != len(logs) or any(log is not None and not isinstance(log, (int, float)) for log in logs):
+        raise ValueError(f"{len(tokens)} tokens with {len(logs)} probabilities, not all of them numbers")
+    return Told(tokens, logs)
+
+
+def _of_chat(listed: Any) -> Told:
+    # Of each token a mapping of ids to what they have; the prompt's own comes first.
+    of_tokens = [None if one is None else next(iter(one.items())) for one in listed]
+    tokens = tuple("" if one is None else str(one[0]) for one in of_tokens)
+    return Told(tokens, tuple(None if one is None else _log(one[1]["logprob"]) for one in of_tokens))
+
+
+def _of_echo(document: Any, listed: Any) -> Told:
+    # The token that was written stands behind those of the prompt.
+    written = document.get("usage", {}).get("completion_tokens")
+    end = len(listed["tokens"]) - (1 if written is None else int(written))
+    tokens, logs = listed["tokens"][:end], listed["token_logprobs"][:end]
+    if len(tokens) != len(logs):
+        raise ValueError(f"{len(tokens)} tokens with {len(logs)} probabilities")
+    return Told(tuple(map(str, tokens)), tuple(None if one is None else _log(one) for one in logs))
+
+
+def _log(value: Any) -> float:
+    number = float(value)
+    if math.isnan(number) or number > 1e-3:
+        raise ValueError(f"{number} is no log-probability")
+    # Servers write minus infinity, which JSON has not, as a large number.
+    return max(number, -9999.0)
