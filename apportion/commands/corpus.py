@@ -9,6 +9,7 @@ import click
 
 from apportion.commands.parts.options import json_option
 from apportion.commands.parts.places import tell_corpus
+from apportion.commands.parts.scenario_files import SCENARIO_KINDS, import_scenarios
 
 KIND = "apportion.import.kind"
 
@@ -31,8 +32,9 @@ class ImportCommand(click.Command):
             return
         from corpus.importers.run import options_of
 
+        options = SCENARIO_KINDS[kind] if kind in SCENARIO_KINDS else options_of(kind)
         with formatter.section(f"Options of {kind}"):
-            rows = [(f"-o {name}=…", meaning) for name, meaning in options_of(kind).items()]
+            rows = [(f"-o {name}=…", meaning) for name, meaning in options.items()]
             formatter.write_dl(rows) if rows else formatter.write_text("It has none.")
 
 
@@ -61,9 +63,13 @@ def import_command(
       sotopia   published episodes of SOTOPIA (simulated)
       casino    CaSiNo: two divide food, water and firewood; what both thought of it
       dealornodeal  Deal or No Deal: two divide books, hats and balls (CC BY-NC)
+      amazonhistoryprice  products with prices, as a file of bargains (no corpus) to be played
     """
     from corpus.importers import import_to
 
+    if kind in SCENARIO_KINDS:
+        import_scenarios(source, out, _pairs(options), overwrite, as_json)
+        return
     report = import_to(kind, source, out, _pairs(options), overwrite=overwrite)
     tell_corpus(report, out, as_json)
 

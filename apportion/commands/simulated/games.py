@@ -30,6 +30,9 @@ BARGAIN_OPTIONS = (
     *MODEL_OPTIONS,
 )
 """Of bargaining: all but who plays, and where it is written."""
+SCENARIOS = click.option(
+    "--scenarios", type=click.Path(path_type=Path), metavar="FILE", help="Bargains, as `import amazonhistoryprice` has."
+)
 GAME_OPTIONS = (CONTEXT_OPTIONS[0], *BARGAIN_OPTIONS)
 """Of negotiations: the same, and a file of contexts."""
 
@@ -46,7 +49,8 @@ def bargaining_of(agents: str, **options: Any) -> BargainingChoice:
     """What the options of the running command choose to bargain about."""
     from environments.negotiation.bargaining.simulation import BargainingChoice
 
-    return BargainingChoice(names_of(agents), **_chosen(options))
+    scenarios = options.pop("scenarios")
+    return BargainingChoice(names_of(agents), scenarios=scenarios, **_chosen(options))
 
 
 def casino_of(agents: str, **options: Any) -> CasinoChoice:

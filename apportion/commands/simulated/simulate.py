@@ -9,7 +9,14 @@ import click
 
 from apportion.commands.parts.options import with_options
 from apportion.commands.parts.places import tell_corpus
-from apportion.commands.simulated.games import BARGAIN_OPTIONS, GAME_OPTIONS, bargaining_of, casino_of, negotiation_of
+from apportion.commands.simulated.games import (
+    BARGAIN_OPTIONS,
+    GAME_OPTIONS,
+    SCENARIOS,
+    bargaining_of,
+    casino_of,
+    negotiation_of,
+)
 from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
 
 if TYPE_CHECKING:
@@ -81,13 +88,13 @@ def simulate_bargaining_command(
 
     --agents are `random`, `greedy`, `conceding`, `fair` and `tit-for-tat` (scripts), recorded@LOG#EPISODE, and `base`
     (the language model --model; base@OTHER names another one of the same server). Every ordered pair of them plays
-    every bargain, the first buying. Ratings are `points`, `advantage`, `snp` and `share`, by the rules. The same
-    command goes on after a kill, and pays for no reply twice.
+    every bargain, the first buying; --scenarios plays those of a file, the first --games of them. Ratings are `points`,
+    `advantage`, `snp` and `share`, by the rules. The same command goes on after a kill, and pays for no reply twice.
     """
     _simulate(bargaining_of(**options), out, overwrite, as_json, preview, dry_run)
 
 
-with_options(BARGAIN_OPTIONS, simulate_bargaining_command)
+with_options((SCENARIOS, *BARGAIN_OPTIONS), simulate_bargaining_command)
 
 
 @simulate_group.command("casino")

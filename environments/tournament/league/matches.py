@@ -1,0 +1,128 @@
+"""Matches of a game of two teams: who sat where, in which role, and who won."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One seat of a match.
+
+    Parameters
+    ----------
+    number : int
+        Its place, from 1.
+    agent : str
+        Who sat there, as logs call it.
+    role : str
+        As it was dealt.
+    dealt_team : str
+        The team of that role: who sits where is decided by it in a league of team against team.
+    team : str
+        The team at the end, by which it has won or lost.
+    won : bool, optional
+        None where the rules do not say.
+    votes : int, optional
+        How often others voted against it; None where the game has no such votes.
+    votes_by_people : int, optional
+        How many of these came from people; None where no other seat was a person's.
+    person : bool
+        Whether a person sat there.
+    silent : int
+        How often nothing came of its agent, so that the game's default act stood in.
+    """
+
+    number: int
+    agent: str
+    role: str
+    dealt_team: str
+    team: str
+    won: bool | None
+    votes: int | None = None
+    votes_by_people: int | None = None
+    person: bool = False
+    silent: int = 0
+
+
+@dataclass(frozen=True)
+class Match:
+    """One match that has ended.
+
+    Parameters
+    ----------
+    name : str
+        Its episode.
+    deal : str
+        What was dealt, under which rules; equal for all matches of one deal, whoever sits where.
+    seats : tuple of Seat
+        In their order.
+    drawn : bool
+        Whether every seat was drawn from the pool; else each team was one agent's.
+    """
+
+    name: str
+    deal: str
+    seats: tuple[Seat, ...]
+    drawn: bool = True
+
+    def of_team(self, team: str) -> tuple[Seat, ...]:
+        """The seats to which a team was dealt."""
+        return tuple(seat for seat in self.seats if seat.dealt_team == team)
+
+    def sole(self, team: str) -> str | None:
+        """The one agent that has all the seats to which a team was dealt; None: several have, or nobody."""
+        agents = {seat.agent for seat in self.of_team(team)}
+        return agents.pop() if len(agents) == 1 else None
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The matches of one game.
+
+    Parameters
+    ----------
+    game : str
+        As people call it.
+    teams : (str, str)
+        The larger one first.
+    matches : tuple of Match
+        Those that have ended, in the order of play.
+    unfinished : tuple of str
+        Names of those that have not.
+    """
+
+    game: str
+    teams: tuple[str, str]
+    matches: tuple[Match, ...]
+    unfinished: tuple[str, ...] = ()
+
+    @property
+    def pool(self) -> Matches:
+        """Those whose seats were drawn from the pool."""
+        return self.only(match for match in self.matches if match.drawn)
+
+    @property
+    def by_teams(self) -> Matches:
+        """Those of team against team."""
+        return self.only(match for match in self.matches if not match.drawn)
+
+    @property
+    def seats(self) -> Iterator[tuple[str, Seat]]:
+        """Every seat with its match's deal."""
+        return ((match.deal, seat) for match in self.matches for seat in match.seats)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Every agent once, by name."""
+        return tuple(sorted({seat.agent for _, seat in self.seats}))
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Every role that was dealt to a player, in the order in which it came."""
+        return tuple(dict.fromkeys(seat.role for _, seat in self.seats))
+
+    def only(self, matches: Iterable[Match]) -> Matches:
+        """The same game, with some of its matches."""
+        return Matches(self.game, self.teams, tuple(matches))
