@@ -48,7 +48,7 @@ def wilson(share: float, trials: float, confidence: float = CONFIDENCE) -> tuple
         Independent ones, more than 0; no whole number where they stand for clustered ones.
 
     >>> tuple(round(end, 4) for end in wilson(0.52, 50))
-    (0.3851, 0.6520)
+    (0.3851, 0.652)
     """
     from statistics import NormalDist
 
