@@ -24,6 +24,7 @@ from apportion.commands import score as score_commands
 from apportion.commands import train_agent as train_agent_commands
 from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.simulated import annotate as annotate_commands
+from apportion.commands.simulated import deduction as deduction_commands
 from apportion.commands.simulated import judge as judge_commands
 from apportion.commands.simulated import label_exact as label_exact_commands
 from apportion.commands.simulated import negotiate as negotiate_commands
@@ -56,6 +57,9 @@ def cli() -> None:
 
 
 play_commands.play_group.add_command(negotiate_commands.play_negotiation_command)
+for kind, title in deduction_commands.DEDUCTION.items():
+    simulate_commands.simulate_group.add_command(deduction_commands.simulate_command(kind, title))
+    play_commands.play_group.add_command(deduction_commands.play_command(kind, title))
 cli.add_section("Look around", (machine.doctor_command, runs.demo_command, probe_commands.probe_command))
 cli.add_section(
     "Your data",

@@ -46,9 +46,13 @@ class View:
 
     @property
     def heard(self) -> tuple[tuple[int, str], ...]:
-        """What was said so far, as the corpus has it: (seat of the speaker, words); no names, which may be hidden."""
+        """What was said so far, as the corpus has it: (seat of the speaker, words); no names, which may be hidden.
+
+        A speaker who sits nowhere (a moderator) has the number behind the last seat's.
+        """
         seats = {name: seat for seat, name in enumerate(self._environment.agents)}
-        return tuple((seats[name], text) for name, text in self._environment.utterances(self._environment.steps))
+        heard = self._environment.utterances(self._environment.steps)
+        return tuple((seats.get(name, len(seats)), text) for name, text in heard)
 
     @property
     def seat(self) -> int:
@@ -66,7 +70,12 @@ class View:
 
     @property
     def step(self) -> int:
-        """Steps played so far."""
+        """Steps played so far, as far as the agent may know (`Environment.moment`)."""
+        return self._environment.moment(self.agent)
+
+    @property
+    def place(self) -> int:
+        """Steps played so far, for an agent that does again what a log holds, and decides nothing."""
         return len(self._environment.steps)
 
     @property
@@ -154,6 +163,13 @@ class Environment(ABC):
         """What ``agent`` knows now, as data, for scripted agents; nothing that `observe` would not tell."""
         return None
 
+    def moment(self, agent: str) -> int:
+        """A number of this step for ``agent``, another one at each of its acts: how many steps were played.
+
+        Rules that hide how many there were (a night in which fewer act than before) count what the agent knows of.
+        """
+        return len(self.steps)
+
     def allowed(self, acts: Mapping[str, Act]) -> Step:
         """The moves of one step, if the rules allow them; nothing is done.
 
@@ -178,7 +194,7 @@ class Environment(ABC):
         legal = self.legal(agent)
         if act.kind not in legal:
             hint = did_you_mean(act.kind, legal, f"allowed now: {', '.join(legal)}")
-            raise ActError(f"step {len(self.steps)}: {agent!r} may not {act.kind!r}; {hint}")
+            raise ActError(f"step {self.moment(agent)}: {agent!r} may not {act.kind!r}; {hint}")
         self._check(agent, act)
 
     def in_words(self, agent: str, kind: str, text: str) -> Act:
@@ -219,9 +235,32 @@ class Environment(ABC):
         """The utterance that a move is in the corpus; None: it is none (an act that nobody hears)."""
         return move.act.text or None
 
+    def turns(self, steps: Iterable[Step]) -> list[tuple[int, str, str]]:
+        """The utterances of an episode in their order: (number of the step, speaker, words).
+
+        Acts that nobody hears are none. Rules may say something themselves, by a speaker who sits in no seat.
+        """
+        return [
+            (number, move.agent, text)
+            for number, moves in enumerate(steps)
+            for move in moves
+            if (text := self.said(move)) is not None
+        ]
+
     def utterances(self, steps: Iterable[Step]) -> list[tuple[str, str]]:
-        """The utterances of an episode in their order, each with its speaker; acts that nobody hears are none."""
-        return [(move.agent, text) for moves in steps for move in moves if (text := self.said(move)) is not None]
+        """The same without the steps: (speaker, words)."""
+        return [(speaker, text) for _, speaker, text in self.turns(steps)]
+
+    def instead(self, moves: Step) -> Step | None:
+        """What is done in place of moves that are left out of a history; None: nothing, and it goes on without them.
+
+        Rules in which everybody has a turn of their own need something in its place.
+        """
+        return None
+
+    def counted(self) -> dict[str, int]:
+        """What a person has to know of how it was played, each with how often."""
+        return {}
 
     def meant(self, agent: str, text: str) -> Act:
         """The act that an utterance of `said` is: how somebody acts who only speaks. It may be one that is not allowed.

@@ -101,12 +101,7 @@ class Reopened:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """By number of the session's turns, where each stands: acts that nobody hears are no turns."""
-        return tuple(
-            Place(number, move.agent)
-            for number, moves in enumerate(self.steps)
-            for move in moves
-            if self.begun.said(move) is not None
-        )
+        return tuple(Place(step, speaker) for step, speaker, _ in self.begun.turns(self.steps))
 
     def turns_of(self, target: str) -> tuple[int, ...]:
         """Numbers of the turns in which ``target`` speaks.
@@ -154,7 +149,7 @@ class Reopened:
             The coalition S: turns of ``target``. Everything before its first turn is kept; a turn that is left out
             takes what others say before its next turn along. Acts that nobody hears stay where the rules allow them,
             unless the environment says that they follow from what was heard (`Environment.unheard_acts_stay`): these
-            are left to whoever plays on.
+            are left to whoever plays on. What is left out may have something in its place (`Environment.instead`).
 
         Raises
         ------
@@ -170,10 +165,11 @@ class Reopened:
         for number, moves in enumerate(self.steps):
             keeping = begin.get(number, keeping)
             heard = any(placed.said(move) is not None for move in moves)
-            if not (keeping if heard else unheard_stay):
+            done: Step | None = moves if (keeping if heard else unheard_stay) else placed.instead(moves)
+            if done is None:
                 continue
             try:
-                placed.step(dict(moves))
+                placed.step(dict(done))
             except ActError:
                 dropped += len(moves)
         return placed, dropped

@@ -61,7 +61,9 @@ class Played:
     @property
     def closing(self) -> dict[str, Any]:
         """What the log says at its end."""
-        return {"steps": len(self.environment.steps), "outcome": self.environment.outcome()}
+        closing = {"steps": len(self.environment.steps), "outcome": self.environment.outcome()}
+        counted = self.environment.counted()
+        return {**closing, "counted": counted} if counted else closing
 
 
 @dataclass(frozen=True)

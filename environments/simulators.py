@@ -25,6 +25,7 @@ SIMULATORS = Registry(
         "negotiation": "environments.negotiation.simulator:SIMULATOR",
         "bargaining": "environments.negotiation.bargaining.simulator:SIMULATOR",
         "casino": "environments.negotiation.casino.simulator:SIMULATOR",
+        "werewolf": "environments.deduction.werewolf.kind:SIMULATOR",
     },
 )
 

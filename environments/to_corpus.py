@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from corpus.rows import CorpusRows, NewCorpus
 from corpus.session import ENVIRONMENT
 from environments.agents.agent import UNREVISED, UNUSABLE
+from environments.agents.in_time import TIMED_OUT
 from environments.core import Environment, Step
 from environments.simulate import Played, Simulated
 from environments.verdict import BY_RULES
@@ -17,8 +18,9 @@ RULES = BY_RULES.called
 INSTEAD = {
     UNUSABLE: "a model gave no usable reply: a silent act in its place",
     UNREVISED: "a model gave no usable revision: its draft stands",
+    TIMED_OUT: "an agent did not act in time: a silent act in its place",
 }
-"""By the key in an act's data, what was done instead of what a model was asked for."""
+"""By the key in an act's data, what was done instead of what somebody was asked for."""
 
 
 def to_corpus(simulated: Simulated, *, judge: str = RULES, language: str | None = "en") -> NewCorpus:
@@ -70,6 +72,7 @@ def _add(rows: CorpusRows, played: Played, judge: str, language: str | None, unk
     for turn, (agent, text) in enumerate(heard):
         rows.utterance(session, turn, agent, text)
     speakers = {agent for agent, _ in heard}
+    unknown.update(environment.counted())
     acts = (move.act for moves in environment.steps for move in moves)
     for act in acts:
         for key in act.data if isinstance(act.data, dict) else ():

@@ -56,6 +56,8 @@ class ActForm:
         The act's data from these fields; raises `ReplyMistakeError`. None where there are none.
     record : callable
         The fields of an act, for a draft that is shown.
+    standing : callable
+        A draft that stands, with the mistake of its revision as data.
     """
 
     prompts: PromptKind
@@ -63,6 +65,7 @@ class ActForm:
     fields: Callable[[View], Mapping[str, Any]] = lambda view: {}
     data: Callable[[str, Mapping[str, Any], View], Any] = lambda kind, fields, view: None
     record: Callable[[Act, View], Mapping[str, Any]] = lambda act, view: {}
+    standing: Callable[[Act, str], Act] = lambda act, mistake: act._replace(data={UNREVISED: mistake})
 
 
 WORDS = ActForm(PROMPTS, STYLES)
@@ -119,7 +122,7 @@ class LanguageModelAgent:
         try:
             return self._asked(self.revision(view, act), view)
         except NoUsableReplyError as error:
-            return act._replace(data={UNREVISED: error.replies[-1].mistake})
+            return self.form.standing(act, str(error.replies[-1].mistake))
 
     def request(self, view: View) -> ChatRequest:
         """What is asked first for the next act: for the act, or for its draft in the words of the revised prompt.

@@ -62,11 +62,11 @@ class Recorded:
         UnitError
             Nobody of this agent's name acted at this step, or the episode has ended where nobody may be silent.
         """
-        if view.step < len(self.steps):
-            for move in self.steps[view.step]:
+        if view.place < len(self.steps):
+            for move in self.steps[view.place]:
                 if move.agent == view.agent:
                     return move.act
-            raise UnitError(f"{self.called}: {view.agent!r} did nothing at step {view.step} there; play the same task")
+            raise UnitError(f"{self.called}: {view.agent!r} did nothing at step {view.place} there; play the same task")
         if SILENT in view.legal:
             return Act(SILENT)
         raise UnitError(f"{self.called}: ended after {len(self.steps)} steps, and {view.agent!r} may not be silent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from environments.agents.agent import Agent
@@ -32,11 +32,14 @@ class Roster:
         How language models are asked.
     made_of : tuple of str
         How those of the registry are written that are made of what stands behind an @, for errors.
+    elsewhere : mapping of str to str
+        By name, published methods that only a package can bring, whose results are not claimed here.
     """
 
     registry: Registry
     form: ActForm = WORDS
     made_of: tuple[str, ...] = (Recorded.example,)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def asked_by(
         self, name: str, chosen: ChosenModel, called: Called = str, temperature: float = TEMPERATURE
@@ -134,6 +137,11 @@ class Roster:
         """
         plain, at, made_of = (name, "", "") if name in self.registry.names() else name.partition("@")
         problem = self.registry.unknown(plain)
+        if problem is not None and plain in self.elsewhere:
+            raise InputError(
+                f"agent {plain!r}: {self.elsewhere[plain]} is no part of this project. A package can bring it, as the "
+                f"entry point {plain!r} of {self.registry.group}"
+            )
         if problem is not None:
             raise InputError(
                 f"{problem} Written with what they are made of: {', '.join(self.made_of)}. Language models: "

@@ -1,117 +1,18 @@
 """The simulator of negotiations: a session of `simulate negotiation` finds its context, seed, acts and agents again.
 
-Agents play on as they were called, or others whom a run names: scripts and a package's by their names; language models
-and worded scripts by ``base@MODEL`` and ``fair~@MODEL``, asked through ``complete`` with the temperature of the corpus
-where the run says no other. The players of a
-decomposition are what is said; in a history without some of it, both select anew (`Negotiation.unheard_acts_stay`).
+A worded script plays on as ``fair~@MODEL``. The players of a decomposition are what is said; in a history without some
+of it, both select anew (`Negotiation.unheard_acts_stay`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from corpus.session import Session
-from environments.agents.roster import Roster
-from environments.cast import Cast
-from environments.core import Environment
-from environments.logged_session import (
-    Seats,
-    check_cast,
-    check_words,
-    digest_of,
-    logged_episode,
-    made_by,
-    temperature_of,
-)
 from environments.negotiation.agents import ROSTER
 from environments.negotiation.contexts import Context
 from environments.negotiation.game import Negotiation
-from environments.reopened import Reopened
-from environments.to_corpus import RULES
-from foundation.errors import ApportionError, InputError, UnitError
-from llm_client.asker import Complete
-from llm_client.settings import LLMSettings
-
-
-@dataclass(frozen=True)
-class NegotiationSimulator:
-    """A `environments.simulator.Recastable` of games that two play and the rules score.
-
-    Parameters
-    ----------
-    kind : str
-        The environment's.
-    game : callable
-        The game that a log's opening says; raises InputError, KeyError, TypeError or ValueError where it says none.
-    roster : Roster
-        Who plays on.
-    """
-
-    kind: str
-    game: Callable[[Mapping[str, Any]], Environment]
-    roster: Roster
-    version: int = 1
-    """Of the rules by which a session plays on; another one makes finished work stale."""
-    cast: Cast = field(default_factory=Cast)
-    """Who plays on; the rules score."""
-
-    def recast(self, cast: Cast) -> NegotiationSimulator:
-        """The same, whose sessions are played on by ``cast``.
-
-        Raises
-        ------
-        InputError
-            There is no such agent, or another judge than the rules is named.
-        """
-        if cast.judge != RULES:
-            raise InputError(f"judge = {cast.judge!r}: a {self.kind} is scored by its rules; name the judge {RULES!r}")
-        check_cast(self.roster, cast)
-        return replace(self, cast=cast)
-
-    def identity(self, session: Session, corpus: Path) -> Mapping[str, Any] | None:
-        """Version, judge, agents, and a digest of what was done in which context; None for sessions of others."""
-        if not made_by(session, self.kind):
-            return None
-        ours = {"environment": self.kind, "version": self.version, "judge": RULES}
-        try:
-            logged = logged_episode(session, corpus)
-        except ApportionError:
-            return {**ours, "episode": None}  # Told when it is opened.
-        made = {**ours, "temperature": temperature_of(corpus), "episode": digest_of(logged)}
-        if not self.cast.changes and not self.asked(session, corpus):
-            return made
-        return {**made, "cast": Seats.of(logged, corpus, self.roster, self.cast).identity()}
-
-    def asked(self, session: Session, corpus: Path) -> tuple[LLMSettings, ...]:
-        """As `environments.simulator.Recastable.asked`."""
-        try:
-            seats = Seats.of(logged_episode(session, corpus), corpus, self.roster, self.cast)
-        except ApportionError:
-            return ()
-        return tuple({one.settings.model: one.settings for one in seats.models().values()}.values())
-
-    def open(self, session: Session, corpus: Path, complete: Complete) -> Reopened:
-        """The session, played on by the cast, scored by the rules.
-
-        Raises
-        ------
-        UnitError
-            The log is not there, damaged, holds no such episode, or other words than the session.
-        """
-        try:
-            logged = logged_episode(session, corpus)
-            game = self.game(logged.opening["about"])
-            game.reset(logged.opening["seed"])
-        except (InputError, KeyError, TypeError, ValueError) as error:
-            raise UnitError(f"session {session.session_id}: {error}") from None
-        seats = Seats.of(logged, corpus, self.roster, self.cast)
-        others = seats.others(complete)
-        reopened = Reopened(session.session_id, game, tuple(logged.steps), seats.again(complete), others=others)
-        check_words(session, reopened)
-        return reopened
+from environments.simulation.of_rules import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Negotiation:
@@ -129,4 +30,4 @@ def game_of(about: Mapping[str, Any]) -> Negotiation:
     return Negotiation(Context((a, b, c), (one, other)), int(about["most_acts"]))
 
 
-SIMULATOR = NegotiationSimulator(Negotiation.kind, game_of, ROSTER)
+SIMULATOR = GameSimulator(Negotiation.kind, game_of, ROSTER)

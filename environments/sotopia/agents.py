@@ -20,7 +20,8 @@ AGENTS = Registry(
         "talking": "environments.sotopia.moods:Talking",
     },
 )
-ROSTER = Roster(AGENTS, made_of=(Recorded.example, "talking@STEP"))
+METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"
+ROSTER = Roster(AGENTS, made_of=(Recorded.example, "talking@STEP"), elsewhere={"metamind": METAMIND})
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, a package's, or a language model's:
 ``base``, ``react``, ``refine``, ``base@MODEL``."""
 asked_by, agents_of, called_as, scripted = ROSTER.asked_by, ROSTER.agents_of, ROSTER.called_as, ROSTER.scripted

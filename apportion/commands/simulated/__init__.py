@@ -3,7 +3,8 @@
 From the ground up: `tables` (the tables of SOTOPIA from rated episodes), `trained_tables` (those of SAVOIR),
 `task_sets` (which tasks there are, and new ones), `playing` (what those that play share), `games` (what those share
 that negotiate), `simulate` (agents play them), `tournament` (every agent with every other), `play` (a person does),
-`study` (people play agents that they do not know), `negotiate` (a person negotiates, in a study or not), `annotate` (a
-person answers what a training asks), `judge_people` (people score what was played), `judge` (models, or people) and
-`label_exact` (what acts were worth, computed).
+`deduction` (games of hidden roles: agents play them, or a person does), `study` (people play agents that they do not
+know), `negotiate` (a person negotiates, in a study or not), `annotate` (a person answers what a training asks),
+`judge_people` (people score what was played), `judge` (models, or people) and `label_exact` (what acts were worth,
+computed).
 """

@@ -8,7 +8,7 @@ from typing import Any
 from environments.negotiation.bargaining.agents import ROSTER
 from environments.negotiation.bargaining.bargain import Bargain
 from environments.negotiation.bargaining.game import Bargaining
-from environments.negotiation.simulator import NegotiationSimulator
+from environments.simulation.of_rules import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Bargaining:
@@ -25,4 +25,4 @@ def game_of(about: Mapping[str, Any]) -> Bargaining:
     return Bargaining(Bargain(str(thing), int(list_price), int(budget), int(cost)), int(about["most_acts"]))
 
 
-SIMULATOR = NegotiationSimulator(Bargaining.kind, game_of, ROSTER)
+SIMULATOR = GameSimulator(Bargaining.kind, game_of, ROSTER)

@@ -9,7 +9,7 @@ from environments.negotiation.casino.agents import ROSTER
 from environments.negotiation.casino.contexts import POOL
 from environments.negotiation.casino.game import Casino
 from environments.negotiation.contexts import Context
-from environments.negotiation.simulator import NegotiationSimulator
+from environments.simulation.of_rules import GameSimulator
 
 
 def game_of(about: Mapping[str, Any]) -> Casino:
@@ -26,4 +26,4 @@ def game_of(about: Mapping[str, Any]) -> Casino:
     return Casino(Context(POOL, (one, other)), int(about["most_acts"]))
 
 
-SIMULATOR = NegotiationSimulator(Casino.kind, game_of, ROSTER)
+SIMULATOR = GameSimulator(Casino.kind, game_of, ROSTER)

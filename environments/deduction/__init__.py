@@ -1,0 +1,11 @@
+"""Games of hidden roles with rounds of discussion (Stackelberg Speaker, appendix A): Werewolf, Avalon, One Night.
+
+From the ground up:
+
+- `events` (what happened, and who may know it), `facts` (what a player knows), `observation` (the same in words),
+- `game` (the environment that the games share; its head says what a game has to define),
+- `scripts` (what scripts share), `language_model` (how models are asked), `rosters` (who can play, by name),
+- `kinds` (a game to those who play any, and the table of games), `simulation` (from a choice to a corpus),
+- `person` (one at a terminal),
+- `werewolf` (two werewolves among seven).
+"""

@@ -1,0 +1,96 @@
+"""What a person who plays reads, and can type: words in a discussion, numbers of players elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from environments.agents.agent import SILENT
+from environments.core import Act, View
+from environments.deduction.events import SPEAK, done, numbers_in
+from environments.deduction.facts import Facts
+from environments.deduction.game import Deduction
+from environments.deduction.observation import SAY, instead, listed
+from environments.terminal.commands import Command
+from environments.terminal.screen import LineError
+from environments.terminal.telling import Told
+
+NOTHING = "nothing"
+"""The command of the silent act."""
+
+
+@dataclass(frozen=True)
+class DeductionTelling:
+    """A `Telling` of what `Deduction.facts` gives a seat; of the game itself only its words are read."""
+
+    game: type[Deduction]
+
+    def opening(self, view: View) -> list[Told]:
+        """The rules and the person's role."""
+        rules, role = _facts(view).told
+        return [Told("The rules: ", rules), Told("", role)]
+
+    def events(self, view: View) -> list[Told]:
+        """What happened and the person may know, an entry each."""
+        facts, told = _facts(view), []
+        for event in facts.events:
+            own = event.seat == facts.seat
+            if event.kind == SPEAK:
+                told.append(Told(f"{event.stage}, {'You' if own else f'Player {event.seat}'}: ", event.text, own))
+            else:
+                told.append(Told(f"{event.stage}: ", done(event, facts.seat)))
+        return told
+
+    def prompt(self, view: View) -> str:
+        """Where the game stands, and what is to be done."""
+        facts = _facts(view)
+        return f"{facts.stage}, {' or '.join(map(_typed, facts.choices))}> "
+
+    def commands(self, view: View) -> Mapping[str, Command]:
+        """The kinds of acts of this phase, and the silent one."""
+        facts, commands = _facts(view), {}
+        for kind, aims in facts.choices.items():
+            meaning = SAY if kind == SPEAK else self.game.meanings[kind]
+            numbers = f": {listed(aims)}" if aims else ""
+            commands[_typed(kind)] = Command(kind, meaning + numbers, _words(kind, facts))
+        commands[NOTHING] = Command(SILENT, instead(facts, self.game.words))
+        return commands
+
+    def plain(self, view: View) -> str | None:
+        """Words in a discussion; numbers, where one kind of act alone takes them."""
+        choices = _facts(view).choices
+        (first, *others) = choices
+        return None if others or not (choices[first] or first == SPEAK) else _typed(first)
+
+    def understood(self, view: View, act: Act) -> Act:
+        """The act, aimed at the players whose numbers were typed.
+
+        Raises
+        ------
+        LineError
+            There are none.
+        """
+        facts = _facts(view)
+        if act.kind == SPEAK:
+            return act
+        aims = facts.choices.get(act.kind, ())
+        data = numbers_in(act.text, tuple(aim for aim in aims if aim != 0)) if aims else None
+        if aims and not data and data != 0:
+            raise LineError(f"which player? Type /{_typed(act.kind)} and one of: {listed(aims)}")
+        return Act(act.kind, "", data)
+
+
+def _typed(kind: str) -> str:
+    return kind.casefold().replace("_", "-").replace(" ", "-")
+
+
+def _words(kind: str, facts: Facts) -> str:
+    aims = facts.choices[kind]
+    if kind == SPEAK:
+        return "TEXT"
+    return "" if not aims else "NUMBERS" if isinstance(aims[0], tuple) else "NUMBER"
+
+
+def _facts(view: View) -> Facts:
+    facts: Facts = view.facts
+    return facts

@@ -1,0 +1,37 @@
+"""Who can play a game, by name: scripts, a package's agents, and language models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from environments.agents.recorded import Recorded
+from environments.agents.roster import Roster
+from environments.deduction.language_model import FORM
+from foundation.registry import Registry
+
+
+def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) -> Roster:
+    """The roster of a game: ``random``, ``recorded@LOG#EPISODE``, the game's own scripts, a package's, and models.
+
+    Parameters
+    ----------
+    game : str
+        Its kind; packages bring agents as entry points of ``apportion.GAME_agents``.
+    ours : mapping of str to str
+        By name the place of the game's own scripts.
+    elsewhere : mapping of str to str
+        Published methods with which the Stackelberg Speaker is compared, by the names under which packages bring them.
+    """
+    registry = Registry(
+        what="agent",
+        group=f"apportion.{game}_agents",
+        must_be="an environments.agents.agent.Agent, or a class that is made without arguments, or with what stands "
+        "behind an @ by its `of`",
+        fits=lambda thing: callable(getattr(thing, "act", None)),
+        ours={
+            "random": "environments.deduction.scripts:Random",
+            **ours,
+            "recorded": "environments.agents.recorded:Recorded",
+        },
+    )
+    return Roster(registry, FORM, (Recorded.example,), elsewhere)

@@ -1,0 +1,5 @@
+"""Werewolf (Stackelberg Speaker, appendix A.1): two werewolves, a seer, a guardian and three villagers.
+
+From the ground up: `rules` (the rules alone), `deals` (who may be who, from what a player knows), `game` (the
+environment), `agents` (who can play), `kind` (the game to those who play any).
+"""

@@ -1,0 +1,15 @@
+"""Who can play Werewolf, by name."""
+
+from __future__ import annotations
+
+from environments.deduction.rosters import roster_of
+
+ROSTER = roster_of(
+    "werewolf",
+    {},
+    {
+        "sla": "SLA (Xu et al., 2024, Language agents with reinforcement learning for strategic play in Werewolf)",
+        "lspo": "LSPO (Xu et al., 2025, Learning strategic language agents in the werewolf game)",
+    },
+)
+"""``random``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``, ``recon``."""

@@ -1,0 +1,210 @@
+"""The rules of Werewolf alone, on numbers of seats (Stackelberg Speaker, appendix A.1): no words, no log.
+
+How to use it::
+
+    table = Table(Options(), ("seer", "werewolf", …))
+    while seats := table.acting():
+        table.do({seat: draws.choice(table.aims(seat)) for seat in seats}, draws)
+    table.winner
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Literal, NamedTuple
+
+WEREWOLF, SEER, GUARDIAN, VILLAGER = "werewolf", "seer", "guardian", "villager"
+VILLAGE, WEREWOLVES = "village", "werewolves"
+TEAMS = {WEREWOLF: WEREWOLVES, SEER: VILLAGE, GUARDIAN: VILLAGE, VILLAGER: VILLAGE}
+PAPER = (WEREWOLF, WEREWOLF, SEER, GUARDIAN, VILLAGER, VILLAGER, VILLAGER)
+"""Appendix A.1's seven."""
+REDUCED = (3, 4)
+"""Players of games that are small enough to be enumerated whole."""
+PROPOSE, KILL, CHECK, GUARD, VOTE = KINDS = ("propose", "kill", "check", "guard", "vote")
+"""Phases, each called as its act; in a night those whose player lives, in this order."""
+KILLED, OUT, CHECKED, WON = "killed", "out", "checked", "won"
+"""What comes of acts (`Result`)."""
+PACK, ROLES = "pack", "roles"
+"""What else is made known: to the werewolves who they are, and at the end the deal to all."""
+NOBODY = 0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What sources of the rules differ in, or do not say.
+
+    Parameters
+    ----------
+    roles : tuple of str
+        `PAPER` (A.1), or for a reduced game of three or four: one werewolf, at most one seer and one guardian.
+    tie : {"lot", "nobody"}
+        Of several who have the most votes: one drawn by lot is out (A.1), or nobody (Figure 12).
+    self_guard : bool
+        Whether the guardian may protect itself (A.1: it may).
+    most_days : int
+        Days after which the werewolves have won, undetected; ours, since nobody need ever be out by A.1.
+
+    Raises
+    ------
+    ValueError
+        Another number of players, roles that there are not, two seers, or no day.
+    """
+
+    roles: tuple[str, ...] = PAPER
+    tie: Literal["lot", "nobody"] = "lot"
+    self_guard: bool = True
+    most_days: int = 20
+
+    def __post_init__(self) -> None:
+        if self.most_days < 1:
+            raise ValueError(f"most_days = {self.most_days}: one at least")
+        check_roles(self.roles)
+
+
+def check_roles(roles: tuple[str, ...]) -> None:
+    """Hold roles to the game; raises ValueError, which says what they have to be."""
+    count = Counter(roles)
+    if count == Counter(PAPER):
+        return
+    reduced = (
+        len(roles) in REDUCED
+        and count[WEREWOLF] == 1
+        and max(count[SEER], count[GUARDIAN]) <= 1
+        and set(roles) <= set(PAPER)
+    )
+    if not reduced:
+        raise ValueError(
+            f"{len(roles)} players ({', '.join(f'{times} {role}' for role, times in count.items())}): the game has 7 "
+            "(2 werewolf, 1 seer, 1 guardian, 3 villager), a reduced one 3 or 4 (1 werewolf, at most 1 seer and 1 "
+            "guardian, villagers)"
+        )
+
+
+class Result(NamedTuple):
+    """What came of a step: `KILLED` or `OUT` with a seat or `NOBODY`, `CHECKED` with a seat, `WON` with a team.
+
+    ``more``: of `CHECKED` whether it is a werewolf, of `OUT` all who had the most votes.
+    """
+
+    kind: str
+    what: int | str
+    more: tuple[int, ...] | bool = ()
+
+
+class Table:
+    """One game: who lives, whose turn it is, and what is done.
+
+    Parameters
+    ----------
+    options : Options
+        By which rules.
+    roles : tuple of str
+        By seat, from seat 1.
+    """
+
+    __slots__ = (
+        "_night", "alive", "day", "guarded", "options", "phase", "proposal", "roles", "target", "winner", "wolves",
+    )  # fmt: skip
+
+    phase: str
+    _night: tuple[tuple[str, int], ...]
+
+    def __init__(self, options: Options, roles: tuple[str, ...]) -> None:
+        self.options, self.roles = options, roles
+        self.alive = tuple(range(1, len(roles) + 1))
+        self.wolves = tuple(seat for seat in self.alive if roles[seat - 1] == WEREWOLF)
+        self.day = self.proposal = self.target = self.guarded = NOBODY
+        self.winner = ""
+        self._fall()
+
+    def copy(self) -> Table:
+        """The same game, to be played on by itself."""
+        copied = object.__new__(Table)
+        for name in self.__slots__:
+            setattr(copied, name, getattr(self, name))
+        return copied
+
+    def acting(self) -> tuple[int, ...]:
+        """The seats that act now: all who live when they vote, one at night, nobody at the end."""
+        if self.winner:
+            return ()
+        return self.alive if self.phase == VOTE else (self._night[0][1],)
+
+    def aims(self, seat: int) -> tuple[int, ...]:
+        """The seats at which one that acts may aim its act; a vote at `NOBODY` abstains."""
+        if self.phase == VOTE:
+            return (NOBODY, *[one for one in self.alive if one != seat])
+        if self.phase in (PROPOSE, KILL):
+            return tuple([one for one in self.alive if one not in self.wolves])
+        if self.phase == GUARD and self.options.self_guard:
+            return self.alive
+        return tuple([one for one in self.alive if one != seat])
+
+    def default(self) -> int:
+        """What somebody who does nothing is taken to do: abstains, confirms what is proposed, or acts on nobody."""
+        return self.proposal if self.phase == KILL else NOBODY
+
+    def do(self, acts: Mapping[int, int], draws: Random) -> list[Result]:
+        """Do what every seat that acts does, by seat at whom; ``draws`` is asked for the lot alone."""
+        if self.phase == VOTE:
+            return self._vote(acts, draws)
+        (aim,) = acts.values()
+        results = []
+        if self.phase == PROPOSE:
+            self.proposal = aim
+        elif self.phase == KILL:
+            self.target = aim
+        elif self.phase == GUARD:
+            self.guarded = aim
+        elif aim:
+            results.append(Result(CHECKED, aim, self.roles[aim - 1] == WEREWOLF))
+        self._night = self._night[1:]
+        if self._night:
+            self.phase = self._night[0][0]
+            return results
+        return results + self._dawn()
+
+    def _fall(self) -> None:
+        """A night begins: the werewolves act, then the seer, then the guardian."""
+        self.day += 1
+        self.proposal = self.target = self.guarded = NOBODY
+        # The lower of two proposes, the other decides; one alone decides.
+        night = list(zip((PROPOSE, KILL)[-len(self.wolves) :], self.wolves, strict=True))
+        night += [(CHECK, seat) for seat in self.alive if self.roles[seat - 1] == SEER]
+        night += [(GUARD, seat) for seat in self.alive if self.roles[seat - 1] == GUARDIAN]
+        self._night = tuple(night)
+        self.phase = self._night[0][0]
+
+    def _dawn(self) -> list[Result]:
+        killed = self.target if self.target != self.guarded else NOBODY
+        self._remove(killed)
+        self.phase = VOTE
+        return [Result(KILLED, killed), *self._won()]
+
+    def _vote(self, acts: Mapping[int, int], draws: Random) -> list[Result]:
+        votes = Counter(aim for aim in acts.values() if aim)
+        most = max(votes.values(), default=0)
+        first = tuple(sorted(seat for seat, times in votes.items() if times == most))
+        out = first[0] if len(first) == 1 else NOBODY
+        if len(first) > 1 and self.options.tie == "lot":
+            out = draws.choice(first)
+        self._remove(out)
+        results = [Result(OUT, out, first), *self._won(self.day >= self.options.most_days)]
+        if not self.winner:
+            self._fall()
+        return results
+
+    def _remove(self, seat: int) -> None:
+        self.alive = tuple([one for one in self.alive if one != seat])
+        self.wolves = tuple([one for one in self.wolves if one != seat])
+
+    def _won(self, last: bool = False) -> list[Result]:
+        wolves = len(self.wolves)
+        if not wolves:
+            self.winner = VILLAGE
+        elif 2 * wolves >= len(self.alive) or last:
+            self.winner = WEREWOLVES
+        return [Result(WON, self.winner)] if self.winner else []

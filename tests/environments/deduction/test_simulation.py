@@ -1,0 +1,97 @@
+"""From a choice of a game and agents to a corpus, and its sessions played on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from corpus.corpus import Corpus
+from corpus.validate import validate
+from environments.cast import Cast
+from environments.deduction.events import MODERATOR
+from environments.deduction.kinds import GAMES, game_called
+from environments.deduction.simulation import DeductionChoice, seated
+from environments.reopened import Reopened
+from environments.simulation import pricing, write_corpus
+from environments.simulators import maker_of, open_session
+from environments.to_corpus import RULES
+from foundation.errors import InputError, UnitError
+from llm_client.chosen import ChosenModel
+from llm_client.request import ChatReply, ChatRequest
+from tests.environments.deduction.toy import MOLE
+
+
+def nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("scripts ask nobody")
+
+
+@pytest.mark.parametrize("kind", GAMES.names())
+def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) -> None:
+    choice = DeductionChoice(game_called(kind), ("random",), games=12, seed=4)
+    report = write_corpus(choice, tmp_path / "c")
+    assert not report.problems and report.rows["sessions"] == 12
+    corpus = Corpus.open(tmp_path / "c")
+    assert not [problem for problem in validate(corpus) if problem.severity == "error"]
+    for session in corpus.iter_sessions():
+        speakers = {turn.speaker for turn in session.turns}
+        seats = speakers - {MODERATOR}
+        assert {rating.target for rating in session.ratings} == seats
+        assert {rating.name for rating in session.ratings} == {"win"}
+        assert {one.score for one in session.ratings} <= {0.0, 1.0}
+        known = {one.speaker for one in session.backgrounds if one.kind == "role"}
+        assert known == seats and sum(one.kind == "rules" for one in session.backgrounds) == 1
+        found = maker_of(session, tmp_path / "c", Cast())
+        assert found is not None and found[0] == kind
+        reopened = open_session(session, tmp_path / "c", nobody)
+        assert isinstance(reopened, Reopened)
+        target = sorted(seats)[0]
+        turns = reopened.turns_of(target)
+        scores = {one.name: one.score for one in session.ratings if one.target == target}
+        assert reopened.as_it_stands(target, turns).scores == scores
+        (one, other) = reopened.play_on(target, turns[:1], (1, 2))
+        assert {one.scores["win"], other.scores["win"]} <= {0.0, 1.0} and one.dropped == other.dropped
+    assert set(corpus.ratings["annotator"].to_pylist()) == {RULES}
+    again = write_corpus(choice, tmp_path / "c")
+    assert again.rows == report.rows
+
+
+def test_everybody_sits_as_often_as_another() -> None:
+    for number in range(50):
+        sitting = seated(("a", "b", "c"), 7, Random(number))
+        assert sorted(map(sitting.count, "abc")) == [2, 2, 3]
+    assert {seated(("a", "b"), 3, Random(number)) for number in range(99)} > {("a", "b", "a"), ("b", "a", "b")}
+
+
+def test_what_cannot_be_played_is_told() -> None:
+    for bad in (DeductionChoice(MOLE, games=0), DeductionChoice(MOLE, ()), DeductionChoice(MOLE, limit_s=0.0)):
+        with pytest.raises(InputError, match="nothing to play"):
+            _ = bad.total
+    with pytest.raises(InputError, match="did you mean 'werewolf'"):
+        game_called("werwolf")
+    with pytest.raises(InputError, match="rules: tie = 'x'"):
+        MOLE.of_log({"rules": {"tie": "x"}})
+    assert MOLE.of_log(MOLE.about(MOLE.options(), ("cat", "dog", "mole"))).facts("Player 3").role == "mole"
+    with pytest.raises(InputError, match="scored by its rules"):
+        MOLE.simulator.recast(Cast(judge="paper@m"))
+
+
+def test_the_price_of_models_that_play_is_told_before(tmp_path: Path) -> None:
+    chosen = ChosenModel("m", base_url="http://127.0.0.1:9/v1", prices=None)
+    choice = DeductionChoice(MOLE, ("recon",), games=2, chosen=chosen, limit_s=60.0)
+    assert choice.record()["limit_s"] == 60.0 and choice.record()["temperature"] == 1.0
+    (priced,) = pricing.price(choice)
+    assert priced.requests == 2 * 3 * 3 * 2
+    shown = pricing.preview(choice, 1)
+    assert "You are Player" in shown.text() and "peek: see the role of one player (players: [1] or" in shown.text()
+
+
+def test_a_log_that_is_gone_or_of_another_game(tmp_path: Path) -> None:
+    write_corpus(DeductionChoice(MOLE, games=1), tmp_path / "c")
+    (session,) = Corpus.open(tmp_path / "c").iter_sessions()
+    simulator = MOLE.simulator
+    assert simulator.identity(session, tmp_path / "c") and simulator.asked(session, tmp_path / "c") == ()
+    (tmp_path / "c" / "episodes.jsonl").unlink()
+    with pytest.raises(UnitError, match="is not there"):
+        simulator.open(session, tmp_path / "c", nobody)

@@ -1,0 +1,317 @@
+"""The rules alone: who acts when, what may be done, who wins; small games whole, random play against exact rates."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from math import sqrt
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.deduction.werewolf.deals import all_deals
+from environments.deduction.werewolf.rules import (
+    CHECK,
+    GUARD,
+    GUARDIAN,
+    KILL,
+    KILLED,
+    NOBODY,
+    OUT,
+    PAPER,
+    PROPOSE,
+    SEER,
+    VILLAGE,
+    VILLAGER,
+    VOTE,
+    WEREWOLF,
+    WEREWOLVES,
+    Options,
+    Result,
+    Table,
+)
+
+REDUCED = [
+    (WEREWOLF, VILLAGER, VILLAGER),
+    (WEREWOLF, SEER, VILLAGER),
+    (WEREWOLF, GUARDIAN, VILLAGER),
+    (WEREWOLF, SEER, GUARDIAN),
+    (WEREWOLF, SEER, GUARDIAN, VILLAGER),
+    (WEREWOLF, VILLAGER, VILLAGER, VILLAGER),
+]
+TIES = ("lot", "nobody")
+
+
+class Lot(Random):
+    """Draws what it is told to, and says when it was asked for more."""
+
+    def __init__(self, taken: int) -> None:
+        super().__init__(0)
+        self.taken, self.among = taken, 1
+
+    def choice(self, seq: Any) -> Any:
+        self.among = len(seq)
+        return seq[self.taken]
+
+
+def state_of(table: Table) -> tuple[Any, ...]:
+    return tuple(getattr(table, name) for name in Table.__slots__ if name != "options")
+
+
+def after_all(table: Table) -> list[tuple[Fraction, Table]]:
+    """Every way in which one step can go, with its chance in random play."""
+    seats = table.acting()
+    ways = []
+    for aims in product(*(table.aims(seat) for seat in seats)):
+        taken = among = 0
+        chance = Fraction(1)
+        for seat in seats:
+            chance /= len(table.aims(seat))
+        while taken == 0 or taken < among:
+            copied, lot = table.copy(), Lot(taken)
+            copied.do(dict(zip(seats, aims, strict=True)), lot)
+            among, taken = lot.among, taken + 1
+            ways.append((chance / among, copied))
+    return ways
+
+
+def enumerated(options: Options, deal: tuple[str, ...]) -> tuple[Fraction, int]:
+    """The village's chance in random play by going through every state, and how many states there are."""
+    layer = {state_of(Table(options, deal)): (Fraction(1), Table(options, deal))}
+    won, states = Fraction(0), 0
+    while layer:
+        following: dict[tuple[Any, ...], tuple[Fraction, Table]] = {}
+        for chance, table in layer.values():
+            states += 1
+            check_state(table)
+            if table.winner:
+                won += chance * (table.winner == VILLAGE)
+                continue
+            for part, after in after_all(table):
+                had = following.get(state_of(after), (Fraction(0), after))[0]
+                following[state_of(after)] = (had + chance * part, after)
+        layer = following
+    return won, states
+
+
+def check_state(table: Table) -> None:
+    """What holds in every state, by the rules' words."""
+    wolves = [seat for seat in table.alive if table.roles[seat - 1] == WEREWOLF]
+    assert list(table.wolves) == wolves and set(table.acting()) <= set(table.alive)
+    ended = not wolves or 2 * len(wolves) >= len(table.alive)
+    if ended:
+        assert table.winner == (WEREWOLVES if wolves else VILLAGE)
+    if table.winner:
+        assert (ended or table.day == table.options.most_days) and table.acting() == ()
+        return
+    for seat in table.acting():
+        aims = table.aims(seat)
+        assert aims and set(aims) - {NOBODY} <= set(table.alive)
+        assert table.phase in (GUARD,) or seat not in aims
+        assert not (table.phase in (PROPOSE, KILL) and set(aims) & set(wolves))
+        assert (NOBODY in aims) == (table.phase == VOTE)
+
+
+@cache
+def nobody_out(players: int, tie: str) -> Fraction:
+    """The chance that a vote at random removes nobody; all others are as likely to be removed as one another."""
+    if tie == "lot":
+        return Fraction(1, players**players)
+    none = 0
+    # By how many votes each one has: everybody votes for one of the others or abstains.
+    counts: dict[tuple[int, ...], int] = {(0,) * players: 1}
+    for voter in range(players):
+        then: dict[tuple[int, ...], int] = defaultdict(int)
+        for votes, ways in counts.items():
+            then[votes] += ways
+            for one in range(players):
+                if one != voter:
+                    then[(*votes[:one], votes[one] + 1, *votes[one + 1 :])] += ways
+        counts = then
+    for votes, ways in counts.items():
+        none += ways * (max(votes) == 0 or votes.count(max(votes)) > 1)
+    return Fraction(none, players**players)
+
+
+@cache
+def exact(wolves: int, seer: int, guardian: int, villagers: int, days: int, tie: str) -> Fraction:
+    """The village's chance in random play at nightfall, ``days`` of them left: apart from the engine, by counts."""
+    others = seer + guardian + villagers
+    total = Fraction(0)
+    alive = wolves + others
+    saved = Fraction(guardian, alive)
+    for killed, ways in (((0, 0, 0), 0), ((1, 0, 0), seer), ((0, 1, 0), guardian), ((0, 0, 1), villagers)):
+        chance = saved if not any(killed) else (1 - saved) * Fraction(ways, others)
+        if not chance:
+            continue
+        by_day = (wolves, seer - killed[0], guardian - killed[1], villagers - killed[2])
+        total += chance * _voted(by_day, days, tie)
+    return total
+
+
+def _voted(at_dawn: tuple[int, int, int, int], days: int, tie: str) -> Fraction:
+    alive = sum(at_dawn)
+    if 2 * at_dawn[0] >= alive:
+        return Fraction(0)
+    none = nobody_out(alive, tie)
+    total = none * _dusk(at_dawn, days, tie)
+    for place, count in enumerate(at_dawn):
+        if count:
+            left = tuple(number - (place == where) for where, number in enumerate(at_dawn))
+            total += (1 - none) * Fraction(count, alive) * _dusk(left, days, tie)
+    return total
+
+
+def _dusk(left: tuple[int, ...], days: int, tie: str) -> Fraction:
+    wolves, seer, guardian, villagers = left
+    if not wolves:
+        return Fraction(1)
+    if 2 * wolves >= sum(left) or days == 1:
+        return Fraction(0)
+    return exact(wolves, seer, guardian, villagers, days - 1, tie)
+
+
+def exact_for(options: Options) -> Fraction:
+    count = Counter(options.roles)
+    parts = (count[WEREWOLF], count[SEER], count[GUARDIAN], count[VILLAGER])
+    return exact(*parts, options.most_days, options.tie)
+
+
+@pytest.mark.parametrize("tie", TIES)
+@pytest.mark.parametrize("roles", REDUCED, ids=lambda roles: "-".join(role[0] for role in roles))
+def test_games_of_three_and_four_enumerated_whole_are_won_as_often_as_counted_apart(
+    roles: tuple[str, ...], tie: Any
+) -> None:
+    days = 3 if len(roles) == 3 else 2
+    options = Options(roles, tie, most_days=days)
+    for deal in all_deals(roles):
+        won, states = enumerated(options, deal)
+        assert won == exact_for(options) and states >= 3
+
+
+def played(table: Table, draws: Random) -> Table:
+    while seats := table.acting():
+        table.do({seat: draws.choice(table.aims(seat)) for seat in seats}, draws)
+    return table
+
+
+def village_wins(options: Options, games: int, seed: int) -> int:
+    draws = Random(seed)
+    return sum(
+        played(Table(options, tuple(draws.sample(options.roles, len(options.roles)))), draws).winner == VILLAGE
+        for _ in range(games)
+    )
+
+
+@pytest.mark.parametrize("tie", TIES)
+@pytest.mark.parametrize("games", [4_000, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_random_play_is_won_as_often_as_it_has_to_be(games: int, tie: Any) -> None:
+    options = Options(tie=tie)
+    rate = float(exact_for(options))
+    assert abs(village_wins(options, games, 11) / games - rate) < 3 * sqrt(rate * (1 - rate) / games)
+
+
+def test_the_exact_rates_of_random_play() -> None:
+    """The figures that the documentation gives."""
+    assert f"{float(exact_for(Options())):.4f} {float(exact_for(Options(tie='nobody'))):.4f}" == "0.1284 0.0829"
+
+
+@given(st.permutations(PAPER), st.integers(0, 10**6), st.sampled_from(TIES), st.booleans())
+def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int, tie: Any, self_guard: bool) -> None:
+    table, draws = Table(Options(tie=tie, self_guard=self_guard), tuple(roles)), Random(seed)
+    dead: set[int] = set()
+    wins = 0
+    while seats := table.acting():
+        check_state(table)
+        assert not dead & set(seats) and (self_guard or table.phase != GUARD or seats[0] not in table.aims(seats[0]))
+        before = table.copy()
+        acts = {seat: draws.choice((table.default(), *table.aims(seat))) for seat in seats}
+        results = table.do(acts, draws)
+        assert state_of(before) != state_of(table) and dead <= set(range(1, 8)) - set(table.alive)
+        dead |= set(range(1, 8)) - set(table.alive)
+        assert len(before.alive) - len(table.alive) == sum(
+            r.kind in (KILLED, OUT) and r.what != NOBODY for r in results
+        )
+        wins += sum(result.kind == "won" for result in results)
+    check_state(table)
+    assert wins == 1
+
+
+SEATS = (WEREWOLF, SEER, GUARDIAN, VILLAGER, WEREWOLF, VILLAGER, VILLAGER)
+
+
+def night(*aims: int, options: Options | None = None) -> tuple[Table, list[Result]]:
+    table = Table(options or Options(), SEATS)
+    results = []
+    for aim in aims:
+        (seat,) = table.acting()
+        results += table.do({seat: aim}, Random(0))
+    return table, results
+
+
+def test_the_lower_werewolf_proposes_and_the_other_decides() -> None:
+    table = Table(Options(), SEATS)
+    assert (table.phase, table.acting()) == (PROPOSE, (1,))
+    table.do({1: 4}, Random(0))
+    assert (table.phase, table.acting(), table.default()) == (KILL, (5,), 4)
+    assert night(4, 6, 1, 3)[1] == [Result("checked", 1, True), Result(KILLED, 6)]
+    assert night(4, 4, 7, 4)[1] == [Result("checked", 7, False), Result(KILLED, NOBODY)]
+
+
+def test_the_guardian_may_protect_itself_unless_an_option_forbids_it() -> None:
+    assert 3 in night(4, 4, 7)[0].aims(3)
+    assert night(3, 3, 7, 3)[1][-1] == Result(KILLED, NOBODY)
+    assert 3 not in night(4, 4, 7, options=Options(self_guard=False))[0].aims(3)
+    assert night(4, 4)[0].phase == CHECK
+
+
+@pytest.mark.parametrize(
+    ("votes", "tie", "first"),
+    [
+        ({1: 2, 2: 1, 3: 1, 5: 2, 6: 0, 7: 0}, "lot", (1, 2)),
+        ({1: 2, 2: 1, 3: 1, 5: 2, 6: 0, 7: 0}, "nobody", (1, 2)),
+        (dict.fromkeys((1, 2, 3, 5, 6, 7), 0), "lot", ()),
+        ({1: 0, 2: 0, 3: 0, 5: 0, 6: 0, 7: 5}, "nobody", (5,)),
+    ],
+)
+def test_the_most_votes_ties_and_nobody(votes: dict[int, int], tie: Any, first: tuple[int, ...]) -> None:
+    out = set()
+    for seed in range(40):
+        table, _ = night(4, 4, 7, 6, options=Options(tie=tie))
+        assert table.acting() == tuple(votes)
+        (result,) = table.do(votes, Random(seed))
+        assert result.more == first
+        out.add(result.what)
+    assert out == ({NOBODY} if len(first) != 1 and (tie == "nobody" or not first) else set(first))
+
+
+@pytest.mark.parametrize(
+    ("roles", "why"),
+    [
+        (PAPER[:6], "6 players"),
+        ((WEREWOLF, WEREWOLF, SEER, SEER, GUARDIAN, VILLAGER, VILLAGER), "2 seer"),
+        ((WEREWOLF, SEER, SEER, VILLAGER), "2 seer"),
+        ((WEREWOLF, WEREWOLF, VILLAGER, VILLAGER), "2 werewolf"),
+        ((WEREWOLF, "witch", VILLAGER), "1 witch"),
+        ((VILLAGER,) * 3, "3 villager"),
+    ],
+)
+def test_other_players_than_the_game_has(roles: tuple[str, ...], why: str) -> None:
+    with pytest.raises(ValueError, match=f"{why}.*the game has 7"):
+        Options(roles)
+
+
+def test_a_game_without_a_day() -> None:
+    with pytest.raises(ValueError, match="most_days = 0"):
+        Options(most_days=0)
+
+
+def test_there_are_420_deals_each_once() -> None:
+    deals = all_deals(PAPER)
+    assert len(deals) == len(set(deals)) == 420
+    assert sum(deal[0] == deal[1] == WEREWOLF for deal in deals) * len(list(combinations(range(7), 2))) == 420
