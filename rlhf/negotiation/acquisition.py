@@ -14,7 +14,7 @@ import numpy as np
 from environments.negotiation.batched.engine import NO_ACT, BatchedGames
 from rlhf.negotiation.chance import chances
 from rlhf.negotiation.data.dialogues import Dialogues, Whole, joined
-from rlhf.negotiation.network import Weights
+from rlhf.negotiation.model.network import Weights
 from rlhf.negotiation.novelty import likely, scores
 from rlhf.negotiation.playing import Played, Player, play
 from rlhf.negotiation.settings import AcquisitionSettings

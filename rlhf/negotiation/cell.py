@@ -33,8 +33,9 @@ from rlhf.negotiation.kept import Kept, Tensors, without_prefix
 from rlhf.negotiation.learned import agent_folder, write_agent
 from rlhf.negotiation.material import Material, digest_of
 from rlhf.negotiation.metrics import Measured, measure
-from rlhf.negotiation.network import Weights, drawn_weights
-from rlhf.negotiation.playing import NetworkPlayer, Player, play
+from rlhf.negotiation.model.network import Weights, drawn_weights
+from rlhf.negotiation.model.player import NetworkPlayer
+from rlhf.negotiation.playing import Player, play
 from rlhf.negotiation.reinforce import ReinforceTraining, Rewards
 from rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
 from rlhf.negotiation.supervised import Examples, SupervisedTraining
@@ -186,7 +187,7 @@ class Cell:
         if settings.method == "rl+sl":
             assert examples is not None, "the settings refuse RL+SL from scratch"
             mixed = (settings.mixed, examples, settings.supervised, settings.network.dropout)
-        partner = NetworkPlayer(bob, settings.reinforce.temperature)
+        partner = NetworkPlayer(bob, settings.reinforce.temperature, lasting=True)
         own = {name: tensor.clone() for name, tensor in alice.items()}
         return ReinforceTraining(
             own, partner, self.seeds, self.material.contexts, settings.reinforce, epoch, rewards, mixed

@@ -24,8 +24,8 @@ from foundation.files import write_atomically
 from foundation.settings import problems
 from rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues
 from rlhf.negotiation.kept import read_tensors, write_tensors
-from rlhf.negotiation.network import Weights, act_scores, read, shapes, split_scores, taken_scores
-from rlhf.negotiation.playing import drawn_acts
+from rlhf.negotiation.model.network import Weights, act_scores, read, shapes, split_scores, taken_scores
+from rlhf.negotiation.model.player import drawn_acts
 from rlhf.negotiation.settings import NetworkSettings
 
 WEIGHTS, CARD, AGENTS = "negotiator.safetensors", "negotiator.json", "agents"

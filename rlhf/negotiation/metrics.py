@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from environments.negotiation.batched.engine import NO_ACT, Optima
-from rlhf.negotiation.network import Weights
+from rlhf.negotiation.model.network import Weights
 from rlhf.negotiation.novelty import likely
 from rlhf.negotiation.playing import Played
 

@@ -12,8 +12,9 @@ from environments.negotiation.batched.engine import NO_ACT, BatchedGames
 from foundation.errors import InputError
 from rlhf.negotiation.chance import draws_of
 from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
-from rlhf.negotiation.network import NEVER, Weights, act_scores, read
-from rlhf.negotiation.playing import masked, seen
+from rlhf.negotiation.model.network import NEVER, Weights, act_scores, read
+from rlhf.negotiation.model.player import masked
+from rlhf.negotiation.playing import seen
 from rlhf.negotiation.settings import Novelty
 
 Floats = NDArray[np.float64]

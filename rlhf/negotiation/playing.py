@@ -6,33 +6,20 @@ together; the columns of a batch in which all games are over are left out as soo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from environments.negotiation.batched.engine import KEPT, NO_ACT, BatchedGames, Flags
 from environments.negotiation.codes import ACTS
-from rlhf.negotiation.data.dialogues import START, Dialogues, Whole
-from rlhf.negotiation.network import (
-    NEVER,
-    Weights,
-    act_scores,
-    embeddings,
-    gru_step,
-    read,
-    read_context,
-    split_scores,
-    taken_scores,
-)
+from rlhf.negotiation.data.dialogues import Dialogues, Whole
 
 Draws = NDArray[np.float64]
 LESS = 0.7
 """Columns are left out when so few of them are still played, as a share."""
-ALMOST_ONE = 1 - 2.0**-20
 
 
 class Player(Protocol):
@@ -110,123 +97,10 @@ def settled_split(games: BatchedGames, seat: int) -> Whole:
     return np.where(said_so, games.meant(seat), NO_ACT)
 
 
-@dataclass
-class NetworkPlayer:
-    """A player for each seed, its network reading along.
-
-    Parameters
-    ----------
-    weights : dict of Tensor
-        S seeds.
-    temperature : float
-        Of its acts; 0: the likeliest.
-    """
-
-    weights: Weights
-    temperature: float
-    _state: Tensor = field(init=False)
-
-    def begin(self, games: BatchedGames, seat: int) -> None:
-        """Read the contexts."""
-        self.games, self.seat = games, seat
-        self.seeds = int(self.weights["act"].shape[0])
-        self._table = embeddings(self.weights)
-        pools = games.pools
-        shape = (self.seeds, -1, 3)
-        counts = torch.from_numpy(pools.counts).view(shape)
-        values = torch.from_numpy(np.ascontiguousarray(pools.values[:, seat])).view(shape)
-        context = read_context(self.weights, counts, values)
-        size = self.weights["act"].shape[-1]
-        whole = self.weights["gru.in"]
-        bias = self.weights["gru.in_bias"][:, None]
-        self._beside = torch.baddbmm(bias, context, whole[:, size:])
-        self._whole = whole[:, :size].contiguous()
-        self._many = counts.shape[1] >= TABLE_FROM
-        if self._many:
-            self._brings = torch.bmm(self._table, self._whole)
-            self._role_brings = torch.bmm(self.weights["role"], self._whole)
-        self._state = torch.zeros(self.seeds, counts.shape[1], self.weights["gru.state"].shape[1])
-        self._offset = torch.arange(self.seeds)[:, None]
-
-    def keep(self, columns: Whole) -> None:
-        """Forget the other columns."""
-        index = torch.from_numpy(columns)[..., None]
-        self._state = torch.gather(self._state, 1, index.expand(-1, -1, self._state.shape[-1]))
-        self._beside = torch.gather(self._beside, 1, index.expand(-1, -1, self._beside.shape[-1]))
-
-    def hear(self, rows: Whole) -> None:
-        """Read the last act of every row, or the beginning."""
-        games, flat = self.games, rows.ravel()
-        lengths = games.lengths[flat]
-        last = np.where(lengths > 0, games.acts[flat, lengths - 1], START)
-        tokens = torch.from_numpy(last.reshape(rows.shape))
-        roles = torch.from_numpy((games.speakers[flat] != self.seat).astype(np.int64).reshape(rows.shape))
-        if self._many:
-            brought = self._brings[self._offset, tokens] + self._role_brings[self._offset, roles]
-            brought = brought + self._beside
-        else:
-            embedded = self._table[self._offset, tokens] + self.weights["role"][self._offset, roles]
-            brought = torch.baddbmm(self._beside, embedded, self._whole)
-        self._state = gru_step(self.weights, "gru", brought, self._state)
-
-    def choose(self, rows: Whole, legal: Flags, draws: Draws) -> Whole:
-        """Draw an act where it is its turn, or take the likeliest."""
-        self.hear(rows)
-        own = self.games.speakers[rows.ravel()].reshape(rows.shape) == self.seat
-        picked = _columns(own)
-        acts = np.full(rows.shape, NO_ACT, dtype=np.int64)
-        if picked.shape[1]:
-            index = torch.from_numpy(picked)
-            states = torch.gather(self._state, 1, index[..., None].expand(-1, -1, self._state.shape[-1]))
-            scores = act_scores(self.weights, self._table, states)
-            allowed = torch.from_numpy(np.take_along_axis(legal, picked[..., None], axis=1))
-            chosen = drawn_acts(scores, allowed, self.temperature, np.take_along_axis(draws, picked, axis=1))
-            np.put_along_axis(acts, picked, chosen, axis=1)
-        return acts
-
-    def take(self) -> Whole:
-        """What the dialogue says, else the likeliest split by the selection's network."""
-        taken = settled_split(self.games, self.seat)
-        open_rows = (taken == NO_ACT).reshape(self.seeds, -1)
-        picked = _columns(open_rows)
-        if picked.shape[1]:
-            rows = picked + np.arange(self.seeds)[:, None] * open_rows.shape[1]
-            dialogues = seen(self.games, self.seat).chosen(rows).cut()
-            reading = read(self.weights, dialogues)
-            heads = taken_scores(self.weights, reading, torch.from_numpy(dialogues.lengths))
-            best = split_scores(heads, torch.from_numpy(dialogues.counts)).argmax(-1).numpy()
-            asked = np.take_along_axis(open_rows, picked, axis=1)
-            taken[rows[asked]] = best[asked]
-        return taken
-
-
-TABLE_FROM = 64
-"""From so many games a seed on, what each act brings to the GRU is worked out once for all of them."""
-
-
-def _columns(wanted: Flags) -> Whole:
+def filled_columns(wanted: Flags) -> Whole:
     """Where ``wanted`` [shape=(S, W)] is true, a row a seed, filled up to one length with its other columns."""
     width = int(wanted.sum(1).max(initial=0))
     return np.argsort(~wanted, axis=1, kind="stable")[:, :width]
-
-
-def masked(scores: Tensor, allowed: Tensor, temperature: float = 1.0) -> Tensor:
-    """Log probabilities of the allowed acts [shape=(..., 253)]; of others, next to nothing."""
-    return torch.log_softmax((scores / temperature).masked_fill(~allowed, NEVER), dim=-1)
-
-
-def drawn_acts(scores: Tensor, allowed: Tensor, temperature: float, draws: Draws) -> Whole:
-    """An act for each row of scores [shape=(S, N, 253)], by numbers in [0, 1) [shape=(S, N)]; 0 is the likeliest.
-
-    Where nothing is allowed, in a game that is over, the number says nothing.
-    """
-    if not temperature:
-        best: Whole = scores.masked_fill(~allowed, NEVER).argmax(-1).numpy()
-        return best
-    sums = torch.softmax((scores / temperature).masked_fill(~allowed, NEVER), dim=-1).cumsum(-1)
-    wanted = torch.from_numpy(np.minimum(draws, ALMOST_ONE).astype(np.float32))[..., None] * sums[..., -1:]
-    found: Whole = (sums <= wanted).sum(-1).clamp(max=ACTS - 1).numpy()
-    return found
 
 
 @torch.no_grad()
@@ -267,7 +141,7 @@ def play(
         if not playing.any():
             break
         if playing.sum(1).max() <= LESS * columns.shape[1]:
-            left = _columns(playing)
+            left = filled_columns(playing)
             columns = np.take_along_axis(columns, left, axis=1)
             for player in players:
                 player.keep(left)

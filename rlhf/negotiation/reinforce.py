@@ -14,8 +14,9 @@ from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from rlhf.negotiation.chance import chances, draws_of, torch_draws_of
 from rlhf.negotiation.data.dialogues import OWN, Dialogues, Whole
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.network import Dropout, Weights, act_scores, acting, read
-from rlhf.negotiation.playing import NetworkPlayer, Played, Player, masked, play
+from rlhf.negotiation.model.network import Dropout, Weights, act_scores, acting, read
+from rlhf.negotiation.model.player import NetworkPlayer, masked
+from rlhf.negotiation.playing import Played, Player, play
 from rlhf.negotiation.settings import MixedSettings, ReinforceSettings, SupervisedSettings
 from rlhf.negotiation.supervised import Examples, loss_of
 from rlhf.negotiation.updates import Descent

@@ -13,7 +13,7 @@ from foundation.errors import InputError
 from rlhf.negotiation.chance import draws_of, torch_draws_of
 from rlhf.negotiation.data.dialogues import NOT_TAKEN, Dialogues, Whole, joined
 from rlhf.negotiation.kept import Tensors, number, with_prefix, without_prefix
-from rlhf.negotiation.network import NEVER, Dropout, Weights, act_scores, fitting_acts, read, taken_scores
+from rlhf.negotiation.model.network import NEVER, Dropout, Weights, act_scores, fitting_acts, read, taken_scores
 from rlhf.negotiation.settings import SupervisedSettings
 from rlhf.negotiation.updates import Descent
 

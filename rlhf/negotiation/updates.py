@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from foundation.errors import UnitError
-from rlhf.negotiation.network import Weights
+from rlhf.negotiation.model.network import Weights
 
 
 class Descent:
@@ -49,7 +49,9 @@ class Descent:
         finally:
             for weight in trained:
                 weight.requires_grad_(False)
-        lengths = torch.stack([grad.flatten(1).square().sum(1) for grad in grads]).sum(0).sqrt()
+        lengths = torch.linalg.vector_norm(
+            torch.stack([torch.linalg.vector_norm(grad.flatten(1), dim=1) for grad in grads]), dim=0
+        )
         if not bool(torch.isfinite(lengths).all()):
             seed = self.seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
             raise UnitError(
@@ -59,8 +61,10 @@ class Descent:
         scale = (clip / lengths.clamp(min=1e-12)).clamp(max=1.0)
         with torch.no_grad():
             for name, weight, grad in zip(self.names, trained, grads, strict=True):
-                cut = grad * scale.view(-1, *[1] * (grad.dim() - 1))
+                each = scale.view(-1, *[1] * (grad.dim() - 1))
                 if self.momentum:
+                    cut = grad * each
                     pace = self.pace[name].mul_(self.momentum).add_(cut)
-                    cut = cut.add_(pace, alpha=self.momentum)
-                weight.sub_(cut, alpha=rate)
+                    weight.sub_(cut.add_(pace, alpha=self.momentum), alpha=rate)
+                else:
+                    weight.addcmul_(grad, each, value=-rate)

@@ -11,7 +11,7 @@ from environments.negotiation.contexts import Context
 from rlhf.negotiation.chance import draws_of
 from rlhf.negotiation.data.dialogues import Dialogues
 from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.network import Weights, drawn_weights
+from rlhf.negotiation.model.network import Weights, drawn_weights
 from rlhf.negotiation.reinforce import Contexts
 from rlhf.negotiation.settings import NegotiatorSettings, NetworkSettings
 

@@ -11,7 +11,8 @@ from environments.negotiation.batched.scripts import Asker, seated
 from environments.negotiation.codes import SPLIT_OF, SPLITS
 from environments.negotiation.contexts import Context
 from rlhf.negotiation.experts import ScriptPlayer
-from rlhf.negotiation.playing import NetworkPlayer, play
+from rlhf.negotiation.model.player import NetworkPlayer
+from rlhf.negotiation.playing import play
 from rlhf.negotiation.reinforce import Contexts, ReinforceTraining, Rewards
 from rlhf.negotiation.settings import ReinforceSettings
 from tests.rlhf.negotiation.small import weights

@@ -11,7 +11,8 @@ from environments.play import play as play_one
 from foundation.errors import InputError
 from rlhf.negotiation.learned import CARD, WEIGHTS, Learned, agent_folder, write_agent
 from rlhf.negotiation.material import drawn_contexts
-from rlhf.negotiation.playing import NetworkPlayer, play
+from rlhf.negotiation.model.player import NetworkPlayer
+from rlhf.negotiation.playing import play
 from tests.rlhf.negotiation.small import SMALL, weights
 
 

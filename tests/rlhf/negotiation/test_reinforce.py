@@ -6,8 +6,9 @@ from environments.negotiation.batched.engine import BatchedGames, Optima, Pools
 from environments.negotiation.codes import AGREE, END, split_code
 from rlhf.negotiation.data.dialogues import OTHERS, OWN
 from rlhf.negotiation.experts import ScriptPlayer
-from rlhf.negotiation.network import Weights, act_scores, acting, read
-from rlhf.negotiation.playing import NetworkPlayer, Played, masked, play, seen
+from rlhf.negotiation.model.network import Weights, act_scores, acting, read
+from rlhf.negotiation.model.player import NetworkPlayer, masked
+from rlhf.negotiation.playing import Played, play, seen
 from rlhf.negotiation.reinforce import Rewards, act_rewards, advantages, policy_loss, rewards_of
 from tests.rlhf.negotiation.small import CONTEXT, dialogue, weights
 

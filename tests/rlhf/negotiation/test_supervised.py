@@ -8,7 +8,7 @@ from environments.negotiation.codes import AGREE, END, INSIST, split_code
 from foundation.errors import InputError, UnitError
 from rlhf.negotiation.data.dialogues import OTHERS, OWN, UNKNOWN
 from rlhf.negotiation.material import scripted
-from rlhf.negotiation.network import acting, drawn_weights, shapes
+from rlhf.negotiation.model.network import acting, drawn_weights, shapes
 from rlhf.negotiation.settings import SupervisedSettings
 from rlhf.negotiation.supervised import Examples, SupervisedTraining, epoch_batches, loss_of, rates
 from tests.rlhf.negotiation.small import CONTEXT, SMALL, dialogue, weights

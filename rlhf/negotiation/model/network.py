@@ -18,6 +18,7 @@ from torch import Tensor
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import ACTS, AGREE, INSIST, SPLITS
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
+from rlhf.negotiation.model.recurrent import gru_states
 from rlhf.negotiation.settings import NetworkSettings
 
 Weights = dict[str, Tensor]
@@ -26,6 +27,8 @@ MOST_COUNT, MOST_VALUE = 4, 10
 PARTS = 2 + 3 * (MOST_COUNT + 1)
 HEADS, CLASSES = 6, MOST_COUNT + 1
 NEVER = -1e9
+WAYS = ("ahead", "back")
+"""The two GRUs of the selection: from the beginning, and from the end."""
 
 
 def shapes(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
@@ -99,14 +102,15 @@ def _made_of() -> Tensor:
 def embeddings(weights: Weights) -> Tensor:
     """The embedding of every token [shape=(S, TOKENS, E)]."""
     parts = weights["part"]
-    return weights["act"] + _made_of().to(parts.dtype) @ parts
+    made = _made_of().to(parts.dtype)
+    return torch.baddbmm(weights["act"], made.expand(len(parts), -1, -1), parts)
 
 
 def _linear(weights: Weights, name: str, given: Tensor) -> Tensor:
     return torch.baddbmm(weights[f"{name}.bias"][:, None], given, weights[f"{name}.weight"])
 
 
-def _looked_up(table: Tensor, index: Tensor) -> Tensor:
+def looked_up(table: Tensor, index: Tensor) -> Tensor:
     """Rows of each seed's table [shape=(S, N, E)] by number [shape=(S, ...)]."""
     seeds, rows, width = table.shape
     offset = torch.arange(seeds).view(-1, *[1] * (index.dim() - 1)) * rows
@@ -115,36 +119,17 @@ def _looked_up(table: Tensor, index: Tensor) -> Tensor:
 
 def read_context(weights: Weights, counts: Tensor, values: Tensor) -> Tensor:
     """What is known before the first act [shape=(S, B, C)], of counts and own values [shape=(S, B, 3)]."""
-    known = torch.tanh(_looked_up(weights["count"], counts) * _looked_up(weights["value"], values))
+    known = torch.tanh(looked_up(weights["count"], counts) * looked_up(weights["value"], values))
     return torch.tanh(_linear(weights, "context", known.flatten(2)))
 
 
-def gate_inputs(weights: Weights, name: str, given: Tensor) -> Tensor:
-    """What an input brings to the three gates of a GRU; all steps at once [shape=(S, N, 3H)]."""
-    return torch.baddbmm(weights[f"{name}.in_bias"][:, None], given, weights[f"{name}.in"])
+def context_brings(weights: Weights, context: Tensor) -> tuple[Tensor, Tensor]:
+    """What contexts bring to the gates of every step, biases with it [shape=(S, B, 3H)], and the rest of the matrix.
 
-
-def gru_step(weights: Weights, name: str, brought: Tensor, state: Tensor) -> Tensor:
-    """The state after one more input [shape=(S, B, H)]."""
-    own = torch.baddbmm(weights[f"{name}.state_bias"][:, None], state, weights[f"{name}.state"])
-    units = state.shape[-1]
-    gates = torch.sigmoid(brought[..., : 2 * units] + own[..., : 2 * units])
-    fresh = torch.tanh(torch.addcmul(brought[..., 2 * units :], gates[..., :units], own[..., 2 * units :]))
-    return torch.lerp(fresh, state, gates[..., units:])
-
-
-def _gru(weights: Weights, name: str, given: Tensor, backwards: bool = False, mask: Tensor | None = None) -> Tensor:
-    """States after every step [shape=(S, B, T, H)]; where ``mask`` is 0 the state stays as it was."""
-    seeds, batch, steps, _ = given.shape
-    units = weights[f"{name}.state"].shape[1]
-    brought = gate_inputs(weights, name, given.flatten(1, 2)).view(seeds, batch, steps, 3 * units)
-    state = given.new_zeros(seeds, batch, units)
-    states: list[Tensor] = [state] * steps
-    for step in reversed(range(steps)) if backwards else range(steps):
-        new = gru_step(weights, name, brought[:, :, step], state)
-        state = new if mask is None else torch.where(mask[:, :, step, None], new, state)
-        states[step] = state
-    return torch.stack(states, dim=2)
+    The rest [shape=(S, E, 3H)] is what an embedding is read by.
+    """
+    embedded, known = torch.split(weights["gru.in"], [weights["role"].shape[-1], context.shape[-1]], dim=1)
+    return torch.baddbmm(weights["gru.in_bias"][:, None], context, known), embedded
 
 
 class Dropout:
@@ -186,11 +171,12 @@ def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None)
     inputs, roles = torch.from_numpy(dialogues.inputs), torch.from_numpy(dialogues.next_roles)
     context = read_context(weights, torch.from_numpy(dialogues.counts), torch.from_numpy(dialogues.values))
     table = embeddings(weights)
-    embedded = _looked_up(table, inputs) + _looked_up(weights["role"], roles)
+    embedded = looked_up(table, inputs) + looked_up(weights["role"], roles)
     if dropout is not None:
         embedded = dropout(embedded)
-    beside = context[:, :, None].expand(-1, -1, embedded.shape[2], -1)
-    states = _gru(weights, "gru", torch.cat([embedded, beside], dim=-1))
+    beside, matrix = context_brings(weights, context)
+    brought = torch.bmm(embedded.flatten(1, 2), matrix).view(*embedded.shape[:3], -1) + beside[:, :, None]
+    states = gru_states(brought, weights["gru.state"], weights["gru.state_bias"])
     return Reading(embedded, dropout(states) if dropout is not None else states, context, table)
 
 
@@ -207,19 +193,39 @@ def fitting_acts(counts: Tensor) -> Tensor:
     return torch.cat([fits, fits, others], dim=-1)
 
 
+def ways_matrix(weights: Weights) -> tuple[Tensor, Tensor, Tensor]:
+    """What brings states [shape=(S, H, 6A)] and embeddings [shape=(S, E, 6A)] to both ways' gates, and the biases."""
+    whole = torch.cat([weights[f"{name}.in"] for name in WAYS], dim=-1)
+    bias = torch.cat([weights[f"{name}.in_bias"] for name in WAYS], dim=-1)
+    heard, embedded = torch.split(whole, [weights["out.weight"].shape[1], weights["role"].shape[-1]], dim=1)
+    return heard, embedded, bias[:, None]
+
+
 def taken_scores(weights: Weights, reading: Reading, lengths: Tensor, dropout: Dropout | None = None) -> Tensor:
     """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first; lengths in acts."""
-    given = torch.cat([reading.states, reading.embedded], dim=-1)
-    mask = torch.arange(given.shape[2]) <= lengths[..., None]
+    heard, matrix, bias = ways_matrix(weights)
+    brought = torch.baddbmm(bias, reading.states.flatten(1, 2), heard)
+    brought = torch.baddbmm(brought, reading.embedded.flatten(1, 2), matrix).view(*reading.states.shape[:3], -1)
+    return selection_scores(weights, brought, reading.context, lengths, dropout)
+
+
+def selection_scores(
+    weights: Weights, brought: Tensor, context: Tensor, lengths: Tensor, dropout: Dropout | None = None
+) -> Tensor:
+    """As `taken_scores`, of what each step brings to the gates of both ways [shape=(S, B, T + 1, 6A)]."""
+    mask = torch.arange(brought.shape[2]) <= lengths[..., None]
     both = torch.cat(
-        [_gru(weights, "ahead", given, mask=mask), _gru(weights, "back", given, backwards=True, mask=mask)], dim=-1
+        [
+            gru_states(part, weights[f"{name}.state"], weights[f"{name}.state_bias"], mask, backwards=name == "back")
+            for name, part in zip(WAYS, brought.chunk(2, dim=-1), strict=True)
+        ],
+        dim=-1,
     )
-    seeds, batch, steps, width = both.shape
-    flat = both.view(seeds, batch * steps, width)
-    scores = torch.bmm(torch.tanh(_linear(weights, "attend", flat)), weights["attend.score"])
+    seeds, batch, steps = mask.shape
+    scores = torch.bmm(torch.tanh(_linear(weights, "attend", both.flatten(1, 2))), weights["attend.score"])
     shares = torch.softmax(scores.view(seeds, batch, steps).masked_fill(~mask, NEVER), dim=-1)
     seen = (shares[..., None] * both).sum(2)
-    layer = torch.tanh(_linear(weights, "select", torch.cat([seen, reading.context], dim=-1)))
+    layer = torch.tanh(_linear(weights, "select", torch.cat([seen, context], dim=-1)))
     if dropout is not None:
         layer = dropout(layer)
     return torch.log_softmax(_linear(weights, "heads", layer).view(seeds, batch, HEADS, CLASSES), dim=-1)
