@@ -47,9 +47,11 @@ class _Conv:
     def __call__(self, picture: _Picture) -> _Picture:
         """Without a border."""
         if self.kernel.shape[0] == 1:
-            return picture @ self.kernel[0, 0] + self.bias
+            mixed: _Picture = picture @ self.kernel[0, 0] + self.bias
+            return mixed
         windows = sliding_window_view(picture, self.kernel.shape[:2], axis=(0, 1))
-        return np.tensordot(windows, self.kernel, axes=((3, 4, 2), (0, 1, 2))) + self.bias
+        drawn: _Picture = np.tensordot(windows, self.kernel, axes=((3, 4, 2), (0, 1, 2))) + self.bias
+        return drawn
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ of `fer` (Shenk). None of the packages themselves is needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,7 +163,7 @@ def _is_whole(path: Path, file: WheelFile) -> bool:
         return False
 
 
-def _write(folder: Path, contents: dict[WheelFile, bytes]) -> None:
+def _write(folder: Path, contents: Mapping[WheelFile, bytes]) -> None:
     for file, content in contents.items():
         write_atomically(folder / file.name, content)
 
