@@ -1,0 +1,105 @@
+"""What somebody claims of its night, in words that the scripts of this game say and read; the rules read none of it.
+
+A claim may be a lie. Words that are not of this form say nothing to a script.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from environments.deduction.onuw.deals import Account
+from environments.deduction.onuw.rules import (
+    CARDS,
+    CENTRE,
+    INSOMNIAC,
+    PLAYERS,
+    ROBBER,
+    SEER,
+    TROUBLEMAKER,
+    VILLAGER,
+    WEREWOLF,
+    choices_of,
+)
+
+_CLAIM = re.compile(r"I was dealt the [^.]*\.")
+
+
+@lru_cache
+def all_accounts(seat: int) -> tuple[Account, ...]:
+    """All that a player of a seat can live through at night (64), in a fixed order.
+
+    >>> len(all_accounts(0)), all_accounts(0)[0]
+    (64, Account(role='werewolf', choice=(), seen=()))
+    """
+    others = (WEREWOLF, VILLAGER, ROBBER, TROUBLEMAKER, INSOMNIAC)
+    found = [Account(WEREWOLF), Account(VILLAGER)]
+    for choice in choices_of(SEER, seat):
+        if choice == CENTRE:
+            found += [Account(SEER, choice, pair) for pair in _pairs()]
+        elif choice:
+            found += [Account(SEER, choice, (card,)) for card in others]
+        else:
+            found.append(Account(SEER))
+    for choice in choices_of(ROBBER, seat):
+        seen = (WEREWOLF, VILLAGER, SEER, TROUBLEMAKER, INSOMNIAC) if choice else None
+        found += [Account(ROBBER, choice, (card,)) for card in seen] if seen else [Account(ROBBER)]
+    found += [Account(TROUBLEMAKER, choice) for choice in choices_of(TROUBLEMAKER, seat)]
+    # It was robbed, swapped, or nothing happened: whichever card, it is one that another player can have had.
+    found += [Account(INSOMNIAC, (), (card,)) for card in sorted(set(CARDS), key=CARDS.index)]
+    return tuple(found)
+
+
+def sentence(account: Account) -> str:
+    """A claim in words; seats are called by their names.
+
+    >>> sentence(Account("robber", (2,), ("villager",)))
+    "I was dealt the Robber; I took Player 3's card and am the Villager now."
+    """
+    role, choice, seen = account
+    said = f"I was dealt the {role.title()}"
+    if role == SEER:
+        if choice == CENTRE:
+            return f"{said}; I looked at the centre: {seen[0].title()} and {seen[1].title()}."
+        return (
+            f"{said}; I looked at Player {choice[0] + 1}'s card: {seen[0].title()}."
+            if choice
+            else f"{said}; I looked at nothing."
+        )
+    if role == ROBBER:
+        return (
+            f"{said}; I took Player {choice[0] + 1}'s card and am the {seen[0].title()} now."
+            if choice
+            else f"{said}; I took nobody's card."
+        )
+    if role == TROUBLEMAKER:
+        return (
+            f"{said}; I swapped the cards of Player {choice[0] + 1} and Player {choice[1] + 1}."
+            if choice
+            else f"{said}; I swapped nothing."
+        )
+    if role == INSOMNIAC:
+        return f"{said}; at dawn my card was the {seen[0].title()}."
+    return f"{said}; I did nothing at night."
+
+
+def claimed(seat: int, words: str) -> Account | None:
+    """The last claim in somebody's words that its player can have lived through; None: there is none.
+
+    >>> claimed(0, "Hello! I was dealt the Villager; I did nothing at night. Trust me.").role
+    'villager'
+    """
+    known = _by_words(seat)
+    claims = [known[said] for said in _CLAIM.findall(words) if said in known]
+    return claims[-1] if claims else None
+
+
+@lru_cache(maxsize=PLAYERS)
+def _by_words(seat: int) -> dict[str, Account]:
+    return {sentence(account): account for account in all_accounts(seat)}
+
+
+def _pairs() -> list[tuple[str, str]]:
+    """What can lie in the centre beside a Seer who plays: two of the cards but the Werewolf and the Seer."""
+    left = (INSOMNIAC, ROBBER, TROUBLEMAKER, VILLAGER)
+    return [(one, other) for at, one in enumerate(left) for other in left[at + 1 :]] + [(VILLAGER, VILLAGER)]

@@ -1,0 +1,120 @@
+"""Who has the Werewolf's card at dawn, exactly: every night of every deal, weighted by what was seen and claimed.
+
+The prior: every deal as probable as every other, every choice of the night as probable as every other of its role. The
+model of a claim (`likelihood`): who believes to be of the village tells the truth but for a share of `SLIP`, who
+believes to have the Werewolf's card claims any innocent night, each as probable as the others. Under this model the
+posterior is Bayes' rule over all worlds, with nothing sampled. The centre's cards have no order here: they are only
+ever looked at together, so that one of two deals that differ in it is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from environments.deduction.onuw.claims import all_accounts
+from environments.deduction.onuw.deals import Account, all_deals, nights_of
+from environments.deduction.onuw.rules import CENTRE, PLAYERS, WEREWOLF
+
+SLIP = 0.05
+"""Of the villagers' claims that are not the truth: they forget, or have a reason to bluff."""
+
+Floats = NDArray[np.float64]
+
+
+class Worlds(NamedTuple):
+    """W nights with their deals.
+
+    ``prior``: (W,), adds up to 1. ``lived``: (W, seats), by seat the number of its account in `all_accounts`.
+    ``wolf``: (W,), the seat that has the Werewolf's card at dawn.
+    """
+
+    prior: Floats
+    lived: NDArray[np.int16]
+    wolf: NDArray[np.int16]
+
+
+@lru_cache(maxsize=1)
+def worlds() -> Worlds:
+    """All of them; made once (about a second)."""
+    numbers = [{account: number for number, account in enumerate(all_accounts(seat))} for seat in range(PLAYERS)]
+    prior, lived, wolf = [], [], []
+    for deal in all_deals():
+        first, second = (deal[place] for place in CENTRE)
+        if first > second:
+            continue
+        same = 1.0 if first == second else 2.0
+        nights = list(nights_of(deal))
+        for world in nights:
+            prior.append(same / len(nights))
+            lived.append([numbers[seat][account] for seat, account in enumerate(world.accounts)])
+            wolf.append(world.night.cards.index(WEREWOLF))
+    weights = np.array(prior)
+    return Worlds(weights / weights.sum(), np.array(lived, dtype=np.int16), np.array(wolf, dtype=np.int16))
+
+
+@lru_cache
+def believes_wolf(seat: int) -> NDArray[np.bool_]:
+    """By account of a seat, whether its player believes to have the Werewolf's card: shape (accounts,)."""
+    return np.array([account.last == WEREWOLF for account in all_accounts(seat)])
+
+
+@lru_cache
+def likelihood(seat: int) -> Floats:
+    """By what a player lived through and what it claims, the probability of the claim: shape (accounts, accounts)."""
+    wolfish = believes_wolf(seat)
+    count, innocent = len(wolfish), np.flatnonzero(~wolfish)
+    table = np.full((count, count), SLIP / (count - 1))
+    np.fill_diagonal(table, 1 - SLIP)
+    table[wolfish] = SLIP / int(wolfish.sum())
+    table[np.ix_(wolfish, ~wolfish)] = (1 - SLIP) / len(innocent)
+    return table
+
+
+@lru_cache(maxsize=PLAYERS * 64)
+def _living(seat: int, lived: Account) -> NDArray[np.intp]:
+    return np.flatnonzero(worlds().lived[:, seat] == all_accounts(seat).index(lived))
+
+
+def weights(
+    claims: Mapping[int, Account], seat: int | None = None, lived: Account | None = None
+) -> tuple[NDArray[np.intp], Floats]:
+    """The worlds that are possible and their posterior weights, which add up to 1.
+
+    Parameters
+    ----------
+    claims : mapping of int to Account
+        By seat what its player claims; a seat that claims nothing says nothing.
+    seat, lived : int and Account, optional
+        Who asks, and what it lived through; its own claim says nothing to itself. None: somebody who knows nothing.
+    """
+    everything = worlds()
+    chosen = np.arange(len(everything.prior)) if seat is None or lived is None else _living(seat, lived)
+    weighed = everything.prior[chosen]
+    for other, claim in claims.items():
+        if other != seat:
+            column = likelihood(other)[:, all_accounts(other).index(claim)]
+            weighed = weighed * column[everything.lived[chosen, other]]
+    return chosen, weighed / weighed.sum()
+
+
+def wolf_at_dawn(claims: Mapping[int, Account], seat: int | None = None, lived: Account | None = None) -> Floats:
+    """By seat the probability that its player has the Werewolf's card at dawn: shape (seats,); asked as `weights`."""
+    chosen, weighed = weights(claims, seat, lived)
+    return np.bincount(worlds().wolf[chosen], weighed, minlength=PLAYERS).astype(np.float64)
+
+
+def least_suspect(seat: int, claims: Mapping[int, Account]) -> Account:
+    """The claim of a seat by which somebody who knows nothing suspects it least, after what others claim."""
+    others = {other: claim for other, claim in claims.items() if other != seat}
+    chosen, weighed = weights(others)
+    everything, count = worlds(), len(all_accounts(seat))
+    mass = np.bincount(everything.lived[chosen, seat], weighed, minlength=count)
+    own = everything.wolf[chosen] == seat
+    guilty = np.bincount(everything.lived[chosen, seat][own], weighed[own], minlength=count)
+    suspected = (guilty @ likelihood(seat)) / (mass @ likelihood(seat))
+    return all_accounts(seat)[int(np.argmin(np.where(believes_wolf(seat), np.inf, suspected)))]

@@ -1,0 +1,30 @@
+"""Deals that fit what a player lived through, beside all worlds gone through one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from environments.deduction.onuw.claims import all_accounts
+from environments.deduction.onuw.deals import Account, all_deals, all_worlds, fitting_deals
+from environments.deduction.onuw.rules import PLAYERS
+
+
+def test_the_deals_that_fit_are_those_of_the_worlds_that_fit() -> None:
+    fitting: dict[tuple[int, Account], set[tuple[str, ...]]] = defaultdict(set)
+    for world in all_worlds():
+        for seat, lived in enumerate(world.accounts):
+            fitting[seat, lived].add(world.deal)
+    assert {key[1] for key in fitting if key[0] == 0} == set(all_accounts(0))
+    for seat in range(PLAYERS):
+        for lived in all_accounts(seat)[seat::5]:
+            found = list(fitting_deals(seat, lived))
+            assert set(found) == fitting[seat, lived]
+            assert found == [deal for deal in all_deals() if deal in fitting[seat, lived]]
+
+
+def test_what_one_knows_to_be_one_s_last_card() -> None:
+    assert Account("seer", (1,), ("werewolf",)).last == "seer"
+    assert Account("robber", (1,), ("werewolf",)).last == "werewolf"
+    assert Account("robber").last == "robber"
+    assert Account("insomniac", (), ("villager",)).last == "villager"
+    assert Account("villager").last == "villager"

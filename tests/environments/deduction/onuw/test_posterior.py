@@ -1,0 +1,87 @@
+"""The posterior beside Bayes' rule over a list of all worlds, in fractions of plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.deduction.onuw.claims import all_accounts
+from environments.deduction.onuw.deals import Account, World, all_deals, nights_of
+from environments.deduction.onuw.posterior import SLIP, believes_wolf, least_suspect, likelihood, wolf_at_dawn, worlds
+from environments.deduction.onuw.rules import PLAYERS, WEREWOLF
+
+SEATS = st.integers(0, PLAYERS - 1)
+
+
+@lru_cache(maxsize=1)
+def every() -> list[tuple[float, tuple[Account, ...], int]]:
+    """All worlds of all 1,800 deals, the centre's order told apart: weight, accounts, who has the Werewolf's card."""
+    found = []
+    for deal in all_deals():
+        nights: list[World] = list(nights_of(deal))
+        found += [(1 / len(nights), world.accounts, world.night.cards.index(WEREWOLF)) for world in nights]
+    return found
+
+
+def said(account: Account, claim: Account, seat: int) -> float:
+    """The probability of a claim, told again."""
+    guilty = [one for one in all_accounts(seat) if one.last == WEREWOLF]
+    if account in guilty:
+        return SLIP / len(guilty) if claim in guilty else (1 - SLIP) / (len(all_accounts(seat)) - len(guilty))
+    return 1 - SLIP if claim == account else SLIP / (len(all_accounts(seat)) - 1)
+
+
+def by_hand(claims: Mapping[int, Account], seat: int, lived: Account) -> list[float]:
+    mass = [0.0] * PLAYERS
+    for weight, accounts, wolf in every():
+        if accounts[seat] != lived:
+            continue
+        for other, claim in claims.items():
+            if other != seat:
+                weight *= said(accounts[other], claim, other)
+        mass[wolf] += weight
+    return [one / sum(mass) for one in mass]
+
+
+@given(st.data())
+@settings(max_examples=12, deadline=None)
+def test_the_posterior_is_bayes_rule_over_all_worlds(data: st.DataObject) -> None:
+    seat = data.draw(SEATS)
+    lived = data.draw(st.sampled_from(all_accounts(seat)))
+    claiming = data.draw(st.sets(SEATS, max_size=3))
+    claims = {other: data.draw(st.sampled_from(all_accounts(other))) for other in claiming}
+    np.testing.assert_allclose(wolf_at_dawn(claims, seat, lived), by_hand(claims, seat, lived), rtol=1e-9)
+
+
+def test_who_knows_nothing_suspects_everybody_the_same() -> None:
+    np.testing.assert_allclose(wolf_at_dawn({}), np.full(PLAYERS, 1 / PLAYERS), rtol=1e-12)
+    assert worlds().prior.sum() == pytest.approx(1)
+
+
+def test_the_werewolf_knows_that_it_may_have_been_robbed_or_swapped() -> None:
+    kept = wolf_at_dawn({}, 0, Account(WEREWOLF))
+    assert 0.5 < kept[0] < 1 and kept.argmax() == 0
+    robbed = wolf_at_dawn({1: Account("troublemaker", (0, 3))}, 0, Account(WEREWOLF))
+    assert robbed.argmax() == 3
+
+
+def test_claims_are_probabilities() -> None:
+    for seat in range(PLAYERS):
+        np.testing.assert_allclose(likelihood(seat).sum(axis=1), 1)
+        assert likelihood(seat).min() > 0
+        assert believes_wolf(seat).sum() == 1 + 4 + 1  # dealt it, took it from one of four, woke up with it
+
+
+def test_the_least_suspect_claim_is_innocent_and_no_other_is_suspected_less() -> None:
+    claims = {1: Account("villager"), 2: Account("villager"), 3: Account("robber", (1,), ("villager",))}
+    chosen = least_suspect(0, claims)
+    assert chosen.last != WEREWOLF
+    least = wolf_at_dawn({**claims, 0: chosen})[0]
+    for claim in all_accounts(0):
+        if claim.last != WEREWOLF:
+            assert wolf_at_dawn({**claims, 0: claim})[0] >= least - 1e-12

@@ -1,0 +1,131 @@
+"""The night over all deals, the vote over all ballots, each beside a second telling of the rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.deduction.onuw.deals import all_deals, all_worlds, nights_of
+from environments.deduction.onuw.rules import (
+    CARDS,
+    CHOOSING,
+    PLAYERS,
+    ROBBER,
+    SEER,
+    TROUBLEMAKER,
+    VILLAGE,
+    WEREWOLF,
+    WEREWOLVES,
+    Options,
+    at_night,
+    check_deal,
+    choices_of,
+    dead,
+    team_of,
+    winner,
+)
+from foundation.errors import InputError
+from tests.environments.deduction.onuw import oracle
+
+BALLOTS = [(None, *[other for other in range(PLAYERS) if other != seat]) for seat in range(PLAYERS)]
+
+
+def from_one(choice: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(place + 1 for place in choice)
+
+
+def test_every_night_of_every_deal_ends_as_in_the_second_telling() -> None:
+    worlds = 0
+    assert list(all_deals()) == oracle.dealt()
+    for deal in all_deals():
+        expected = {tuple(sorted(chosen.items())): oracle.told(deal, chosen) for chosen in oracle.nights(deal)}
+        for world in nights_of(deal):
+            chosen = {
+                role: from_one(choice)
+                for role, choice in zip(CHOOSING, world.choices, strict=True)
+                if deal.index(role) < PLAYERS
+            }
+            cards, shown = expected.pop(tuple(sorted(chosen.items())))
+            night = world.night
+            assert night.cards == cards
+            assert {seat + 1: seen for seat, seen in enumerate(night.seen) if seen} == shown
+            worlds += 1
+        assert not expected
+    assert (len(all_deals()), worlds) == (1_800, 116_280)
+
+
+def test_every_vote_ends_as_in_the_second_telling() -> None:
+    for options in (Options(), Options(single_votes_kill=False)):
+        for votes in product(*BALLOTS):
+            killed = dead(votes, options)
+            for wolf in range(PLAYERS):
+                cards = tuple(WEREWOLF if seat == wolf else "villager" for seat in range(PLAYERS))
+                ours = winner(cards, killed) == VILLAGE
+                theirs = oracle.village_wins(
+                    tuple(0 if vote is None else vote + 1 for vote in votes), wolf + 1, options.single_votes_kill
+                )
+                assert ours == theirs
+
+
+@given(st.integers(0, 116_279))
+def test_a_night_only_moves_cards_and_one_player_has_the_werewolf(number: int) -> None:
+    deal = all_deals()[number % len(all_deals())]
+    for world in nights_of(deal):
+        night = world.night
+        assert Counter(night.cards) == Counter(CARDS)
+        assert night.cards[PLAYERS:] == deal[PLAYERS:]
+        assert [team_of(card) for card in night.cards[:PLAYERS]].count(WEREWOLVES) == 1
+
+
+def test_the_order_of_the_night_decides() -> None:
+    """The Seer sees what was dealt, the Robber takes before the Troublemaker swaps, the Insomniac looks last."""
+    deal = ("seer", "robber", "troublemaker", "insomniac", "werewolf", "villager", "villager")
+    night = at_night(deal, {SEER: (4,), ROBBER: (4,), TROUBLEMAKER: (1, 3)})
+    assert night.cards[:PLAYERS] == ("seer", "insomniac", "troublemaker", "werewolf", "robber")
+    assert night.seen == (("werewolf",), ("werewolf",), (), ("werewolf",), ())
+    assert at_night(deal, {}).seen == ((), (), (), ("insomniac",), ())
+
+
+def test_what_may_be_chosen() -> None:
+    assert [len(choices_of(role, 2)) for role in CHOOSING] == [6, 5, 7]
+    assert all(choices_of(role, 2)[0] == () for role in (*CHOOSING, WEREWOLF))
+    assert all(2 not in choice for role in CHOOSING for choice in choices_of(role, 2))
+
+
+def test_ties_all_die_and_single_votes_as_the_option_says() -> None:
+    single = (1, 2, 3, 4, 0)
+    assert dead(single, Options()) == (0, 1, 2, 3, 4)
+    assert dead(single, Options(single_votes_kill=False)) == ()
+    assert dead((None,) * 5, Options()) == ()
+    assert dead((1, 0, 0, 1, None), Options(single_votes_kill=False)) == (0, 1)
+    assert dead((None, None, None, None, 2), Options()) == (2,)
+
+
+@pytest.mark.parametrize(
+    ("deal", "told"),
+    [
+        (("werewolf", "seer", "seer", "robber", "troublemaker", "insomniac", "villager"), "dealt werewolf, seer, seer"),
+        (("werewolf",), "5 players and the centre share 7 cards"),
+        ((), "dealt nothing"),
+        ((*CARDS, "villager"), "share 7 cards"),
+        (("villager", "villager", "seer", "robber", "troublemaker", "insomniac", "werewolf"), "lies in the centre"),
+    ],
+)
+def test_deals_that_cannot_be(deal: tuple[str, ...], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        check_deal(deal)
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 21])
+def test_rounds_that_cannot_be(rounds: int) -> None:
+    with pytest.raises(InputError, match=f"rounds = {rounds}; rounds of discussion are 1 to 20"):
+        Options(rounds)
+
+
+def test_deals_that_can_be() -> None:
+    for world in list(all_worlds())[::1_000]:
+        check_deal(world.deal)
