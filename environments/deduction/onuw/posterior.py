@@ -29,13 +29,17 @@ Floats = NDArray[np.float64]
 class Worlds(NamedTuple):
     """W nights with their deals.
 
-    ``prior``: (W,), adds up to 1. ``lived``: (W, seats), by seat the number of its account in `all_accounts`.
+    ``prior``: (W,), adds up to 1. ``lived``: (seats, W), by seat the number of its account in `all_accounts`.
     ``wolf``: (W,), the seat that has the Werewolf's card at dawn.
     """
 
     prior: Floats
-    lived: NDArray[np.int16]
-    wolf: NDArray[np.int16]
+    lived: NDArray[np.intp]
+    wolf: NDArray[np.intp]
+
+    def of(self, chosen: NDArray[np.intp]) -> Worlds:
+        """Some of them; their prior is not made to add up to 1."""
+        return Worlds(self.prior[chosen], np.ascontiguousarray(self.lived[:, chosen]), self.wolf[chosen])
 
 
 @lru_cache(maxsize=1)
@@ -54,7 +58,7 @@ def worlds() -> Worlds:
             lived.append([numbers[seat][account] for seat, account in enumerate(world.accounts)])
             wolf.append(world.night.cards.index(WEREWOLF))
     weights = np.array(prior)
-    return Worlds(weights / weights.sum(), np.array(lived, dtype=np.int16), np.array(wolf, dtype=np.int16))
+    return Worlds(weights / weights.sum(), np.ascontiguousarray(np.array(lived).T), np.array(wolf))
 
 
 @lru_cache
@@ -76,14 +80,21 @@ def likelihood(seat: int) -> Floats:
 
 
 @lru_cache(maxsize=PLAYERS * 64)
-def _living(seat: int, lived: Account) -> NDArray[np.intp]:
-    return np.flatnonzero(worlds().lived[:, seat] == all_accounts(seat).index(lived))
+def _living(seat: int, lived: Account) -> Worlds:
+    return worlds().of(np.flatnonzero(worlds().lived[seat] == all_accounts(seat).index(lived)))
 
 
-def weights(
-    claims: Mapping[int, Account], seat: int | None = None, lived: Account | None = None
-) -> tuple[NDArray[np.intp], Floats]:
-    """The worlds that are possible and their posterior weights, which add up to 1.
+def weighed(possible: Worlds, claims: Mapping[int, Account]) -> Floats:
+    """The posterior weights of worlds after what is claimed; they add up to 1: shape (W,)."""
+    weights: Floats = possible.prior
+    for seat, claim in claims.items():
+        weights = weights * likelihood(seat)[:, all_accounts(seat).index(claim)][possible.lived[seat]]
+    total: float = weights.sum()
+    return weights / total
+
+
+def wolf_at_dawn(claims: Mapping[int, Account], seat: int | None = None, lived: Account | None = None) -> Floats:
+    """By seat the probability that its player has the Werewolf's card at dawn: shape (seats,).
 
     Parameters
     ----------
@@ -92,29 +103,25 @@ def weights(
     seat, lived : int and Account, optional
         Who asks, and what it lived through; its own claim says nothing to itself. None: somebody who knows nothing.
     """
-    everything = worlds()
-    chosen = np.arange(len(everything.prior)) if seat is None or lived is None else _living(seat, lived)
-    weighed = everything.prior[chosen]
-    for other, claim in claims.items():
-        if other != seat:
-            column = likelihood(other)[:, all_accounts(other).index(claim)]
-            weighed = weighed * column[everything.lived[chosen, other]]
-    return chosen, weighed / weighed.sum()
+    if seat is None or lived is None:
+        return _to_everybody(tuple(sorted(claims.items())))
+    possible = _living(seat, lived)
+    weights = weighed(possible, {other: claim for other, claim in claims.items() if other != seat})
+    return np.bincount(possible.wolf, weights, minlength=PLAYERS).astype(np.float64)
 
 
-def wolf_at_dawn(claims: Mapping[int, Account], seat: int | None = None, lived: Account | None = None) -> Floats:
-    """By seat the probability that its player has the Werewolf's card at dawn: shape (seats,); asked as `weights`."""
-    chosen, weighed = weights(claims, seat, lived)
-    return np.bincount(worlds().wolf[chosen], weighed, minlength=PLAYERS).astype(np.float64)
+@lru_cache(maxsize=256)
+def _to_everybody(claims: tuple[tuple[int, Account], ...]) -> Floats:
+    found = np.bincount(worlds().wolf, weighed(worlds(), dict(claims)), minlength=PLAYERS).astype(np.float64)
+    found.flags.writeable = False
+    return found
 
 
 def least_suspect(seat: int, claims: Mapping[int, Account]) -> Account:
     """The claim of a seat by which somebody who knows nothing suspects it least, after what others claim."""
-    others = {other: claim for other, claim in claims.items() if other != seat}
-    chosen, weighed = weights(others)
     everything, count = worlds(), len(all_accounts(seat))
-    mass = np.bincount(everything.lived[chosen, seat], weighed, minlength=count)
-    own = everything.wolf[chosen] == seat
-    guilty = np.bincount(everything.lived[chosen, seat][own], weighed[own], minlength=count)
+    weights = weighed(everything, {other: claim for other, claim in claims.items() if other != seat})
+    mass = np.bincount(everything.lived[seat], weights, minlength=count)
+    guilty = np.bincount(everything.lived[seat], weights * (everything.wolf == seat), minlength=count)
     suspected = (guilty @ likelihood(seat)) / (mass @ likelihood(seat))
     return all_accounts(seat)[int(np.argmin(np.where(believes_wolf(seat), np.inf, suspected)))]

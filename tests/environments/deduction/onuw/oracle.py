@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations, product
 
 SEVEN = ("werewolf", "villager", "villager", "seer", "robber", "troublemaker", "insomniac")
@@ -74,6 +75,7 @@ def village_wins(votes: tuple[int, ...], wolf: int, single_votes_kill: bool) -> 
     return (most, wolf) in received
 
 
+@lru_cache
 def random_village_rate(single_votes_kill: bool) -> Fraction:
     """How often the village wins where everybody's vote is drawn from the others and abstaining: all 3,125 votes."""
     ballots = [[0, *[other for other in PLAYERS if other != player]] for player in PLAYERS]
@@ -81,6 +83,7 @@ def random_village_rate(single_votes_kill: bool) -> Fraction:
     return Fraction(sum(village_wins(votes, 1, single_votes_kill) for votes in cast), len(cast))
 
 
+@lru_cache(maxsize=1)
 def ends_as_werewolf() -> dict[str, Fraction]:
     """By the card that one was dealt, how often one has the Werewolf's at dawn, where nights are drawn evenly."""
     among = {role: Fraction(0) for role in set(SEVEN)}

@@ -1,0 +1,27 @@
+"""One Night Ultimate Werewolf to those who play any game: its options, its environment, who can play it."""
+
+from __future__ import annotations
+
+from environments.deduction.kinds import GameKind
+from environments.deduction.onuw.game import OneNight
+from environments.deduction.onuw.rules import Options
+from environments.deduction.rosters import roster_of
+
+_SCRIPTS = {"claims": "Claiming", "bayes": "Bayesian"}
+_ELSEWHERE = {
+    name: f"{told} (Jin et al., 2024)"
+    for name, told in (("belief", "Belief"), ("llm-ins", "LLM-instructed"), ("rl-ins", "RL-instructed"))
+}
+ONUW = GameKind(
+    OneNight,
+    Options,
+    OneNight,
+    roster_of(
+        OneNight.kind,
+        {name: f"environments.deduction.onuw.scripts:{made}" for name, made in _SCRIPTS.items()},
+        _ELSEWHERE,
+    ),
+)
+"""``random``, ``claims``, ``bayes``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
+``perspectives``, ``recon``, each also with ``@MODEL``."""
+SIMULATOR = ONUW.simulator

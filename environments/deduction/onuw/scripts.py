@@ -1,0 +1,89 @@
+"""Scripted players of this game: claims read by plain points, and claims weighed by Bayes' rule over every night.
+
+At night both draw what they do from all that their card allows, doing nothing among it: so the model of the night in
+`posterior` is right for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from environments.core import Act, View
+from environments.deduction.events import SPEAK, VOTE, called
+from environments.deduction.facts import Facts
+from environments.deduction.onuw.claims import claimed, sentence
+from environments.deduction.onuw.deals import Account
+from environments.deduction.onuw.observation import lived
+from environments.deduction.onuw.posterior import least_suspect, wolf_at_dawn
+from environments.deduction.onuw.rules import PLAYERS
+from environments.deduction.onuw.suspicion import believable, suspicion
+from environments.deduction.scripts import aimed, drawn
+
+Claims = Mapping[int, Account]
+
+
+def claims_in(facts: Facts) -> dict[int, Account]:
+    """By place of a seat (from 0) the last claim that its player has made."""
+    claims: dict[int, Account] = {}
+    for event in facts.events:
+        if event.kind == SPEAK:
+            claim = claimed(event.seat - 1, event.text)
+            if claim is not None:
+                claims[event.seat - 1] = claim
+    return claims
+
+
+class Claiming:
+    """One who tells its night, and invents one where it ended with the Werewolf's card.
+
+    It sticks to what it has claimed, says whom it suspects most, and votes for that player.
+    """
+
+    called = "claims"
+    paid = False
+
+    def act(self, view: View) -> Act:
+        """What it does."""
+        facts: Facts = view.facts
+        if SPEAK not in facts.choices and VOTE not in facts.choices:
+            return aimed(*drawn(facts, view.draws))
+        seat, known, claims, draws = facts.seat - 1, lived(facts), claims_in(facts), view.draws
+        points = self.suspects(claims, seat, known, draws)
+        others = [other for other in range(PLAYERS) if other != seat]
+        most = max(points[other] for other in others)
+        suspected = [other for other in others if points[other] >= most - 1e-9]
+        if VOTE in facts.choices:
+            return Act(VOTE, "", draws.choice(suspected) + 1)
+        told = claims.get(seat) or (self.lie(claims, seat, draws) if known.last == "werewolf" else known)
+        accused = f" I suspect {called(suspected[0] + 1)}." if len(suspected) == 1 else ""
+        return Act(SPEAK, sentence(told) + accused)
+
+    def suspects(self, claims: Claims, seat: int, known: Account, draws: Random) -> Sequence[float]:
+        """By seat how much its player is suspected to have the Werewolf's card now."""
+        return suspicion(claims, seat, known)
+
+    def lie(self, claims: Claims, seat: int, draws: Random) -> Account:
+        """What it claims where it has the Werewolf's card."""
+        return believable(claims, seat, draws)
+
+
+class Bayesian(Claiming):
+    """The same by the exact posterior; its lie is the one that somebody who knows nothing suspects least.
+
+    Who has probably lost the Werewolf's card votes with the village, who has probably got it against it: in both cases
+    for the player who, of the others, most probably has it.
+    """
+
+    called = "bayes"
+
+    def suspects(self, claims: Claims, seat: int, known: Account, draws: Random) -> Sequence[float]:
+        """By seat the probability that its player has the Werewolf's card now; of whoever has it, what others think."""
+        own = wolf_at_dawn(claims, seat, known)
+        if own.argmax() != seat:
+            return [float(one) for one in own]
+        return [float(one) for one in wolf_at_dawn(claims)]
+
+    def lie(self, claims: Claims, seat: int, draws: Random) -> Account:
+        """The innocent claim that is suspected least."""
+        return least_suspect(seat, claims)

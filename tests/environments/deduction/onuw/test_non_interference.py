@@ -1,0 +1,192 @@
+"""Whatever deal and night fit what a player knows: not a byte of what it reads, is asked or sees on its screen differs.
+
+Which of them fit is enumerated by `oracle`, which knows nothing of the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.agents.language_model import LanguageModelAgent
+from environments.core import Act, View
+from environments.deduction.events import SPEAK, VOTE
+from environments.deduction.language_model import FORM
+from environments.deduction.onuw import observation
+from environments.deduction.onuw.game import OneNight
+from environments.deduction.onuw.rules import PLAYERS
+from environments.deduction.onuw.scripts import Bayesian, Claiming
+from environments.deduction.person.telling import DeductionTelling
+from environments.deduction.scripts import Random as Drawn
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+from tests.environments.deduction.onuw import oracle
+from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
+
+SETTINGS = LLMSettings(model="m", temperature=1.0)
+SCRIPTS = (Drawn(), Claiming(), Bayesian())
+Known = tuple[Any, ...]
+
+
+@lru_cache(maxsize=1)
+def by_what_is_known() -> dict[Known, list[tuple[oracle.Dealt, dict[str, tuple[int, ...]]]]]:
+    """Every deal with every night, by each player and what it knows of them, told apart from the engine."""
+    found: dict[Known, list[tuple[oracle.Dealt, dict[str, tuple[int, ...]]]]] = defaultdict(list)
+    for deal in oracle.dealt():
+        for chosen in oracle.nights(deal):
+            _, shown = oracle.told(deal, chosen)
+            for player in oracle.PLAYERS:
+                role = deal[player - 1]
+                # The centre's two cards are turned over together: which lay left is not told.
+                found[player, role, chosen.get(role, ()), tuple(sorted(shown.get(player, ())))].append((deal, chosen))
+    return found
+
+
+def begun(deal: oracle.Dealt, chosen: dict[str, tuple[int, ...]], seed: int) -> OneNight:
+    return at_dawn(deal, {role: tuple(place - 1 for place in choice) for role, choice in chosen.items()}, seed=seed)
+
+
+def nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("nobody is asked")
+
+
+def seen(game: OneNight, name: str) -> list[Any]:
+    """All that depends on what a player knows: text, data, legal acts, numbers, requests, its screen, its own acts."""
+    view, telling = View(game, name), DeductionTelling(OneNight)
+    facts = view.facts
+    models = [
+        LanguageModelAgent(f"{style}@m", style, SETTINGS, nobody, form=FORM) for style in ("base", "react", "recon")
+    ]
+    requests = [agent.request(view) for agent in models]
+    shown: list[Any] = [
+        *(view.text, facts, view.legal, view.step, view.number, view.draws.random(), view.heard),
+        *[(one.key(), one.messages, one.schema, one.sample, one.subject) for one in requests],
+        *(telling.opening(view), telling.events(view)),
+    ]
+    if view.legal:
+        shown += [telling.prompt(view), telling.commands(view), telling.plain(view)]
+        shown += [script.act(view) for script in SCRIPTS]
+    return shown
+
+
+def act_alike(games: Iterable[OneNight], draws: Random) -> None:
+    """The next speech or vote, in all games the same: what the others know may move them, and nothing else reaches."""
+    games = list(games)
+    acting = games[0].acting()
+    assert all(game.acting() == acting for game in games)
+    if SPEAK in games[0].legal(acting[0]):
+        speeches = {acting[0]: draws.choice(SCRIPTS).act(View(games[0], acting[0]))}
+    else:
+        speeches = {
+            name: Act(
+                VOTE, "", draws.choice([0, *[other for other in range(1, PLAYERS + 1) if f"Player {other}" != name]])
+            )
+            for name in acting
+        }
+    for game in games:
+        game.step(speeches)
+
+
+@given(st.integers(0, 10**9), st.integers(1, PLAYERS), st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_what_fits_is_not_told_apart(number: int, player: int, seed: int) -> None:
+    draws, name = Random(number), f"Player {player}"
+    known = draws.choice([one for one in by_what_is_known() if one[0] == player])
+    fitting = by_what_is_known()[known]
+    games = [begun(*one, seed) for one in draws.sample(fitting, min(6, len(fitting)))]
+    while not games[0].over:
+        expected = seen(games[0], name)
+        for game in games[1:]:
+            assert seen(game, name) == expected
+        act_alike(games, draws)
+    # The end shows cards: where it shows the same, nothing else does.
+    told = [game.events[-1] for game in games]
+    for game in games[1:]:
+        if game.events[-1] == told[0]:
+            assert seen(game, name) == seen(games[0], name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("player", [1, 4])
+def test_every_deal_and_night_that_fits_reads_the_same(player: int) -> None:
+    """All 116,280 nights, in the 64 kinds of what one player can know of them."""
+    name, worlds = f"Player {player}", 0
+    for known, fitting in by_what_is_known().items():
+        if known[0] != player:
+            continue
+        texts = set()
+        for one in fitting:
+            game = begun(*one, 7)
+            view = View(game, name)
+            texts.add((view.text, view.legal, view.step, view.number))
+            worlds += 1
+        assert len(texts) == 1, known
+    assert worlds == 116_280
+
+
+def test_before_the_night_one_s_card_alone_is_read() -> None:
+    texts: dict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
+    for deal in oracle.dealt():
+        game = OneNight(ONE_ROUND, deal)
+        for name in game.agents:
+            view = View(game, name)
+            texts[name, deal[view.seat]].add((view.text, view.legal, view.step, view.number))
+    assert len(texts) == 5 * 6 and all(len(one) == 1 for one in texts.values())
+
+
+def test_what_each_was_dealt_and_shown_reaches_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A canary in every role and every night's result, over whole games of all scripts."""
+    monkeypatch.setattr(OneNight, "role_in_words", lambda self, seat: f"CANARY-{seat}-dealt")
+    plain = OneNight.tell
+
+    def tell(self: OneNight, kind: str, text: str, data: Any = None, to: tuple[int, ...] | None = None) -> None:
+        plain(self, kind, text if to is None else f"CANARY-{to[0]}-shown {text}", data, to)
+
+    monkeypatch.setattr(OneNight, "tell", tell)
+    shown = 0
+    for seed in range(30):
+        game = played(SCRIPTS[seed % 3 :] or SCRIPTS, seed)
+        public = str(game.utterances(game.steps)) + str(game.outcome()) + str(game.counted())
+        assert "CANARY" not in public
+        for seat, name in enumerate(game.agents, 1):
+            others = [f"CANARY-{other}-" for other in range(1, PLAYERS + 1) if other != seat]
+            everything = str(seen(game, name))
+            assert f"CANARY-{seat}-dealt" in everything
+            shown += f"CANARY-{seat}-shown" in everything
+            assert not any(canary in everything for canary in others)
+            rows = [text for who, _, text in game.backgrounds() if who in (None, name)]
+            assert not any(canary in str(rows) for canary in others)
+    assert shown > 30
+
+
+def test_no_role_of_others_stands_in_an_observation_before_the_end() -> None:
+    """Beside the rules and one's own card, an observation names no card but those that one was shown."""
+    cards = [card.title() for card in set(oracle.SEVEN)]
+    for number, (known, fitting) in enumerate(by_what_is_known().items()):
+        game = begun(*fitting[number % len(fitting)], 1)
+        talk(game)
+        view = View(game, f"Player {known[0]}")
+        text = view.text
+        for told in view.facts.told:
+            text = text.replace(told, "")
+        own = {card.title() for card in known[3]} | ({"Robber"} if known[1] == "robber" else set())
+        assert {card for card in cards if card in text} <= own
+
+
+def test_nothing_of_a_game_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        for seed in range(5):
+            played((Claiming(), Bayesian()), seed)
+    assert not caplog.records
+
+
+def test_the_night_is_read_again_from_what_is_known_alone() -> None:
+    assert observation.lived(begun(oracle.dealt()[0], {}, 0).facts("Player 1")).role == oracle.dealt()[0][0]
