@@ -99,5 +99,5 @@ def test_random_agents_through_the_core() -> None:
 
 
 @pytest.mark.slow
-def test_random_agents_through_the_core_on_200_000_games() -> None:
-    through_the_core(200_000, by_role=True)
+def test_random_agents_through_the_core_on_60_000_games() -> None:
+    through_the_core(60_000, by_role=True)

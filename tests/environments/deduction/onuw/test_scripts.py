@@ -1,0 +1,100 @@
+"""Scripted players: what they do, and who beats whom, game by game on the same deals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean, stdev
+
+import pytest
+
+from environments.agents.agent import Agent
+from environments.core import Act, View
+from environments.deduction.events import SPEAK, VOTE
+from environments.deduction.onuw.claims import claimed
+from environments.deduction.onuw.deals import Account
+from environments.deduction.onuw.game import OneNight
+from environments.deduction.onuw.kind import ONUW
+from environments.deduction.onuw.observation import lived
+from environments.deduction.onuw.rules import WEREWOLF
+from environments.deduction.onuw.scripts import Bayesian, Claiming, claims_in
+from environments.deduction.scripts import Random as Drawn
+from environments.play import play
+from foundation.errors import InputError
+from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played, talk
+
+SCRIPTS = (Drawn(), Claiming(), Bayesian())
+
+
+def test_the_roster() -> None:
+    names = ("random", "claims", "bayes")
+    assert [ONUW.roster.scripted(name).called for name in names] == list(names)
+    with pytest.raises(InputError, match="RL-instructed"):
+        ONUW.roster.scripted("rl-ins")
+
+
+@pytest.mark.parametrize("script", [Claiming(), Bayesian()])
+def test_villagers_tell_their_night_and_stick_to_it(script: Claiming) -> None:
+    for seed in range(8):
+        game = played((script,), seed)
+        for seat, name in enumerate(game.agents):
+            said = [event.text for event in game.events if event.kind == SPEAK and event.seat == seat + 1]
+            claims = [claimed(seat, words) for words in said]
+            assert len(said) == 3 and len(set(claims)) == 1 and claims[0] is not None
+            known = lived(game.facts(name))
+            assert (claims[0] == known) == (known.last != WEREWOLF)
+            assert claims[0].last != WEREWOLF
+
+
+def test_the_last_claim_of_each_is_read_and_other_words_say_nothing() -> None:
+    game = at_dawn(("villager", "villager", "seer", "robber", "werewolf", "troublemaker", "insomniac"), {})
+    game.do(
+        Act(SPEAK, "I was dealt the Seer; I looked at nothing. No! I was dealt the Villager; I did nothing at night.")
+    )
+    talk(game, "I am the Robber, believe me.")
+    assert claims_in(game.facts("Player 3")) == {0: Account("villager")}
+
+
+def test_the_bayesian_follows_the_card_that_was_moved() -> None:
+    """The Seer saw the Werewolf before Player 5, and the Troublemaker says that the card is before Player 1 now.
+
+    Player 5 says nothing: a lie that fits would make the Seer's claim look like one.
+    """
+    deal = ("villager", "seer", "troublemaker", "villager", "werewolf", "robber", "insomniac")
+    game = at_dawn(deal, {"seer": (4,), "troublemaker": (0, 4)})
+    for name in game.agents:
+        game.step({name: Bayesian().act(View(game, name)) if name != "Player 5" else Act(SPEAK, "Hello.")})
+    votes = {name: Bayesian().act(View(game, name)) for name in game.agents}
+    assert all(vote.kind == VOTE for vote in votes.values())
+    assert [votes[f"Player {seat}"].data for seat in (2, 3, 4)] == [1, 1, 1]
+    # Who was dealt the Werewolf has heard that its card is another's now.
+    assert votes["Player 5"].data == 1
+
+
+def wins(village: Agent, wolf: Agent, seed: int) -> tuple[float, float]:
+    """Of one game, the part of those who were dealt the village's cards that wins, and whether the Werewolf's does."""
+    game = OneNight(ONE_ROUND)
+    game.reset(f"match/{seed}")
+    dealt = dict(zip(game.agents, game.deal, strict=False))
+    play(game, {name: wolf if role == WEREWOLF else village for name, role in dealt.items()})
+    won = {name: float(one["win"] or 0) for name, one in game.outcome().items()}
+    return fmean(won[name] for name in dealt if dealt[name] != WEREWOLF), next(
+        won[name] for name in dealt if dealt[name] == WEREWOLF
+    )
+
+
+def gained(better: Callable[[int], float], than: Callable[[int], float], games: int) -> tuple[float, float]:
+    """Mean of the paired differences, and how many standard errors it lies above zero."""
+    differences = [better(seed) - than(seed) for seed in range(games)]
+    return fmean(differences), fmean(differences) / (stdev(differences) / games**0.5)
+
+
+def test_the_bayesian_village_beats_the_random_one() -> None:
+    drawn, bayes = Drawn(), Bayesian()
+    mean, errors = gained(lambda n: wins(bayes, drawn, n)[0], lambda n: wins(drawn, drawn, n)[0], 120)
+    assert mean > 0.2 and errors > 4
+
+
+def test_the_bayesian_werewolf_beats_the_random_one_before_a_village_that_listens() -> None:
+    drawn, bayes, claims = Drawn(), Bayesian(), Claiming()
+    mean, errors = gained(lambda n: wins(claims, bayes, n)[1], lambda n: wins(claims, drawn, n)[1], 200)
+    assert mean > 0.05 and errors > 2
