@@ -103,7 +103,10 @@ GAMES = Registry(
     group="apportion.deduction_games",
     must_be="an environments.deduction.kinds.GameKind",
     fits=lambda thing: isinstance(thing, GameKind),
-    ours={"werewolf": "environments.deduction.werewolf.kind:WEREWOLF"},
+    ours={
+        "werewolf": "environments.deduction.werewolf.kind:WEREWOLF",
+        "onuw": "environments.deduction.onuw.kind:ONUW",
+    },
 )
 """Every game by its kind; a package's are found by name, too."""
 

@@ -15,7 +15,10 @@ from apportion.commands.simulated.playing import COUNT, HOW_OPTIONS, MODEL_OPTIO
 if TYPE_CHECKING:
     from environments.deduction.simulation import DeductionChoice
 
-DEDUCTION = {"werewolf": "Werewolf: two werewolves, a seer, a guardian and three villagers"}
+DEDUCTION = {
+    "werewolf": "Werewolf: two werewolves, a seer, a guardian and three villagers",
+    "onuw": "One Night Ultimate Werewolf: five players, seven cards, a night and a vote",
+}
 """By kind, what is played."""
 RULES = click.option(
     "--rule", "rules", multiple=True, metavar="NAME=VALUE", help="An option of the rules; docs/deduction.md has them."

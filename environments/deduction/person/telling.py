@@ -88,7 +88,7 @@ def _words(kind: str, facts: Facts) -> str:
     aims = facts.choices[kind]
     if kind == SPEAK:
         return "TEXT"
-    return "" if not aims else "NUMBERS" if isinstance(aims[0], tuple) else "NUMBER"
+    return "" if not aims else "NUMBERS" if any(type(aim) is tuple for aim in aims) else "NUMBER"
 
 
 def _facts(view: View) -> Facts:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 
 from environments.deduction.onuw.claims import all_accounts
-from environments.deduction.onuw.deals import Account, all_deals, all_worlds, fitting_deals
+from environments.deduction.onuw.deals import Account, all_deals, fitting_deals, nights_of
 from environments.deduction.onuw.rules import PLAYERS
 
 
 def test_the_deals_that_fit_are_those_of_the_worlds_that_fit() -> None:
+    """Every fourth deal, with all its nights."""
     fitting: dict[tuple[int, Account], set[tuple[str, ...]]] = defaultdict(set)
-    for world in all_worlds():
+    looked_at = all_deals()[::4]
+    for world in (world for deal in looked_at for world in nights_of(deal)):
         for seat, lived in enumerate(world.accounts):
             fitting[seat, lived].add(world.deal)
     assert {key[1] for key in fitting if key[0] == 0} == set(all_accounts(0))
     for seat in range(PLAYERS):
         for lived in all_accounts(seat)[seat::5]:
-            found = list(fitting_deals(seat, lived))
-            assert set(found) == fitting[seat, lived]
-            assert found == [deal for deal in all_deals() if deal in fitting[seat, lived]]
+            found = [deal for deal in fitting_deals(seat, lived) if deal in looked_at]
+            assert found == [deal for deal in looked_at if deal in fitting[seat, lived]]
 
 
 def test_what_one_knows_to_be_one_s_last_card() -> None:

@@ -49,7 +49,7 @@ def by_hand(claims: Mapping[int, Account], seat: int, lived: Account) -> list[fl
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_posterior_is_bayes_rule_over_all_worlds(data: st.DataObject) -> None:
     seat = data.draw(SEATS)
     lived = data.draw(st.sampled_from(all_accounts(seat)))
