@@ -56,7 +56,7 @@ def simulate_command(kind: str, title: str) -> click.Command:
 
     @click.command(kind, help=_SIMULATE.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-    @click.option("--agents", default="random", show_default=True, help="Who plays, by name, with commas between.")
+    @click.option("--agents", default="claims", show_default=True, help="Who plays, by name, with commas between.")
     def command(out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any) -> None:
         choice = deduction_of(kind, **options)
         if not told_before(choice, preview, dry_run, as_json):
@@ -72,7 +72,7 @@ def play_command(kind: str, title: str) -> click.Command:
     @click.command(kind, help=_PLAY.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--seat", type=int, default=1, show_default=True, help="Your seat, from 1.")
-    @click.option("--with", "others", default="random", show_default=True, help="Who has the other seats.")
+    @click.option("--with", "others", default="claims", show_default=True, help="Who has the other seats.")
     @click.option("--called", "person", default="person", show_default=True, help="Your name in the corpus.")
     def command(
         out: Path,
@@ -101,7 +101,7 @@ def play_command(kind: str, title: str) -> click.Command:
 
 _SIMULATE = """Play {title}.
 
---agents are `random` (a script), recorded@LOG#EPISODE, a package's, and `base`, `react` and
+--agents are `random`, `claims` and `bayes` (scripts), recorded@LOG#EPISODE, a package's, and `base`, `react` and
 `recon` (the language model --model; base@OTHER names another one of the same server). The seats of every game are
 drawn from them. Utterances are the speeches, the public acts in brackets, and what the Moderator makes known; the
 rating is `win`, by the rules. docs/deduction.md tells the rest. The same command goes on after a kill, and pays for no

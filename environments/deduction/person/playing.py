@@ -47,7 +47,7 @@ class PersonPlays:
 
     game: GameKind
     seat: int = 1
-    others: tuple[str, ...] = ("random",)
+    others: tuple[str, ...] = ("claims",)
     person: str = "person"
     seed: int = 0
     rules: Any = None

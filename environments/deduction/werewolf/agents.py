@@ -6,10 +6,14 @@ from environments.deduction.rosters import roster_of
 
 ROSTER = roster_of(
     "werewolf",
-    {},
+    {
+        "claims": "environments.deduction.werewolf.rule_based:Claims",
+        "bayes": "environments.deduction.werewolf.bayesian:Bayes",
+    },
     {
         "sla": "SLA (Xu et al., 2024, Language agents with reinforcement learning for strategic play in Werewolf)",
         "lspo": "LSPO (Xu et al., 2025, Learning strategic language agents in the werewolf game)",
     },
 )
-"""``random``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``, ``recon``."""
+"""``random``, ``claims``, ``bayes``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
+``recon``."""

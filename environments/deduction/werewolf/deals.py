@@ -7,7 +7,7 @@ from itertools import permutations
 
 from environments.deduction.events import Deal
 from environments.deduction.facts import Facts
-from environments.deduction.werewolf.rules import CHECKED, KILLED, OUT, PACK, ROLES, WEREWOLF
+from environments.deduction.werewolf.rules import CHECKED, GUARDIAN, KILL, KILLED, OUT, PACK, ROLES, WEREWOLF
 
 
 @lru_cache(maxsize=16)
@@ -25,11 +25,12 @@ def possible_deals(facts: Facts) -> list[Deal]:
     """The deals that a player's facts allow: what it certainly knows, whatever others say.
 
     That is its role; of a werewolf who the others are; what the seer saw; that werewolves do not kill their own; that
-    the game went on after each death; and at the end everything.
+    a guardian lives where whom the werewolves chose was not killed; that the game went on after each death; and at the
+    end everything.
     """
     alive = set(range(1, len(facts.rules.roles) + 1))
     wolves: dict[int, bool] = {}
-    living = []
+    living, guarded, chosen = [], [], 0
     for kind, data in ((event.kind, event.data) for event in facts.events):
         if kind == ROLES:
             return [data]
@@ -37,6 +38,10 @@ def possible_deals(facts: Facts) -> list[Deal]:
             wolves |= {seat: seat in data for seat in alive}
         elif kind == CHECKED:
             seat, wolves[seat] = data
+        elif kind == KILL:
+            chosen = data
+        elif kind == KILLED and not data and chosen:
+            guarded.append(frozenset(alive))
         elif kind in (KILLED, OUT) and data:
             alive.discard(data)
             living.append(frozenset(alive))
@@ -47,5 +52,6 @@ def possible_deals(facts: Facts) -> list[Deal]:
         for deal in all_deals(facts.rules.roles)
         if deal[facts.seat - 1] == facts.role
         and all((deal[seat - 1] == WEREWOLF) == is_one for seat, is_one in wolves.items())
+        and all(any(deal[seat - 1] == GUARDIAN for seat in seats) for seats in guarded)
         and all(0 < 2 * sum(deal[seat - 1] == WEREWOLF for seat in seats) < len(seats) for seats in living)
     ]

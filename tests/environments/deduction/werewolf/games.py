@@ -1,0 +1,125 @@
+"""Games of Werewolf for tests: played by agents that now and then do nothing, and told again by another deal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import NamedTuple
+
+from environments.core import Act, Step, View
+from environments.deduction.events import called
+from environments.deduction.werewolf.bayesian import Bayes
+from environments.deduction.werewolf.game import Werewolf
+from environments.deduction.werewolf.rule_based import Claims
+from environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE, WEREWOLF
+
+SCRIPTS = (Claims(), Bayes())
+
+
+class Drawn:
+    """Any allowed act, a script's act, or none, by its own draws: acts of one player tell nothing of another's role."""
+
+    called, paid = "drawn", False
+
+    def __init__(self, idle: float = 0.1) -> None:
+        self.idle = idle
+
+    def act(self, view: View) -> Act:
+        draws = view.draws
+        if draws.random() < self.idle:
+            return Act("none")
+        if draws.random() < 0.5:
+            return draws.choice(SCRIPTS).act(view)
+        ((kind, aims),) = view.facts.choices.items()
+        return Act(kind, "I see." if kind == "speak" else "", draws.choice(aims) if aims else None)
+
+
+def begun(seed: int, deal: tuple[str, ...] | None = None) -> Werewolf:
+    game = Werewolf(deal=deal)
+    game.reset(seed)
+    return game
+
+
+def played(seed: int, steps: int = 1000, idle: float = 0.1) -> Werewolf:
+    """A game after some steps, or at its end."""
+    game, agent = begun(seed), Drawn(idle)
+    game = begun(seed, game.deal)
+    while not game.over and len(game.steps) < steps:
+        game.step({name: agent.act(View(game, name)) for name in game.acting()})
+    return game
+
+
+def every_deal() -> Iterator[tuple[str, ...]]:
+    """All deals, apart from the engine's."""
+    yield from set(permutations(PAPER))
+
+
+def told_by(game: Werewolf, deal: tuple[str, ...], seat: int) -> Werewolf | None:
+    """A game of another deal in which ``seat`` came to know what it knows here; None: there is none.
+
+    What is public, and what the seat's own side does, is done again; secret acts of others are made up so that the same
+    players die. ``game`` is in a day, or at an act of the seat.
+    """
+    other, name = begun(int(game.seed), deal), called(seat)
+    here, days, nights = known(game, seat), *_done(game)
+    while known(other, seat) == here[: len(known(other, seat))]:
+        if len(known(other, seat)) == len(here) and (name in other.acting()) == (name in game.acting()):
+            return other
+        if other.over:
+            return None
+        if other.table.phase == VOTE:
+            if not days:
+                return None
+            moves = dict(days.pop(0))
+            if tuple(moves) != other.acting():
+                return None
+            other.step(moves)
+        else:
+            (who,) = other.acting()
+            other.step({who: _secret(other, who, nights, seat)})
+    return None
+
+
+def known(game: Werewolf, seat: int) -> list[str]:
+    """What a seat knows, in the words of the events alone."""
+    role = f"{seat} {game.deal[seat - 1]}"
+    return [role, *[f"{e.stage} {e.seat} {e.text}" for e in game.events if e.to is None or seat in e.to]]
+
+
+class Night(NamedTuple):
+    """Who did what in a night, who died (None: it goes on), and whom the werewolves chose."""
+
+    acts: dict[tuple[str, str], Act]
+    died: int | None
+    target: int
+
+
+def _done(game: Werewolf) -> tuple[list[Step], dict[int, Night]]:
+    """The steps of all days, and the nights by their number."""
+    again, days, nights = begun(int(game.seed), game.deal), [], {1: Night({}, None, 0)}
+    for moves in game.steps:
+        number, phase = again.table.day, again.table.phase
+        if phase == VOTE:
+            days.append(moves)
+            again.advance(moves)
+            nights.setdefault(again.table.day, Night({}, None, 0))
+            continue
+        nights[number].acts[moves[0].agent, phase] = moves[0].act
+        again.advance(moves)
+        if again.table.phase == VOTE:
+            (died,) = [e.data for e in again.events if e.kind == "killed" and e.stage.round == number]
+            nights[number] = nights[number]._replace(died=died, target=again.table.target)
+    return days, nights
+
+
+def _secret(other: Werewolf, who: str, nights: dict[int, Night], seat: int) -> Act:
+    """An act of the night in the game of the other deal: its own where the seat knows it, else one that fits."""
+    phase, night = other.table.phase, nights.get(other.table.day, Night({}, None, 0))
+    pack = other.deal[seat - 1] == WEREWOLF
+    if who == called(seat) or (pack and phase in (PROPOSE, KILL)):
+        return night.acts.get((who, phase), Act("none"))
+    if phase == KILL and night.died in other.table.aims(int(who[-1])):
+        return Act(KILL, "", night.died)
+    if phase == GUARD and pack and night.died == 0 and night.target:
+        return Act(GUARD, "", night.target)
+    return Act("none")

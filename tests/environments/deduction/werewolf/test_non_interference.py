@@ -1,0 +1,142 @@
+"""Who has which role changes no byte of what a player who cannot know it is shown, asked, told or draws."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.agents.language_model import LanguageModelAgent
+from environments.core import Act, View
+from environments.deduction.events import called
+from environments.deduction.language_model import FORM, STYLES
+from environments.deduction.person.telling import DeductionTelling
+from environments.deduction.scripts import Random as AnyAct
+from environments.deduction.werewolf.bayesian import Bayes
+from environments.deduction.werewolf.game import Werewolf
+from environments.deduction.werewolf.rule_based import Claims
+from environments.deduction.werewolf.rules import VOTE
+from environments.terminal.person import Person
+from llm_client.request import ChatReply, ChatRequest
+from llm_client.settings import LLMSettings
+from tests.environments.deduction.werewolf.games import begun, every_deal, played, told_by
+from tests.environments.terminal.test_person import Typist
+
+SETTINGS = LLMSettings(model="m", temperature=1.0)
+
+
+def nobody(request: ChatRequest) -> ChatReply:
+    raise AssertionError("nobody is asked")
+
+
+def seen_by(game: Werewolf, seat: int) -> list[Any]:
+    """All that depends on what a seat knows: text, data, deals, acts, numbers, requests of each style, the terminal."""
+    view, telling = View(game, called(seat)), DeductionTelling(Werewolf)
+    models = [LanguageModelAgent(f"{one}@m", one, SETTINGS, nobody, form=FORM) for one in STYLES]
+    requests = [agent.request(view) for agent in models] if view.legal else []
+    if view.legal:
+        requests += [models[-1].revision(view, Act("none"))]
+    refused = [
+        view.problem(act) for act in (Act(VOTE, "", 9), Act("kill", "", seat), Act("speak"), Act("check", "", 1))
+    ]
+    acts = [agent.act(view) for agent in (AnyAct(), Claims(), Bayes())] if view.legal else []
+    typist = Typist()
+    person = Person(typist.screen, telling)
+    person.see_the_beginning(view)
+    person.see_the_end(view)
+    told = (telling.opening(view), telling.events(view), telling.commands(view)) if view.legal else ()
+    return [
+        *(view.text, view.facts, list(view.facts.deals), view.legal, view.number, view.step, view.draws.random()),
+        *(view.known[-1], view.heard, refused, acts, typist.text, told, game.follower(len(game.steps))),
+        *[(one.key(), one.messages, one.schema, one.sample, one.subject) for one in requests],
+    ]
+
+
+def settled(seed: int, steps: int, seat: int) -> Werewolf | None:
+    """A game that is in a day, or at an act of the seat; None: it is not, or over."""
+    game = played(seed, steps)
+    at_rest = game.table.phase == VOTE or called(seat) in game.acting()
+    return game if at_rest and not game.over else None
+
+
+def compared(seed: int, steps: int, seat: int, most: int | None) -> int:
+    """Compare what a seat sees under every deal that it cannot rule out; how many there are."""
+    game = settled(seed, steps, seat)
+    if game is None:
+        return 0
+    others = {deal: other for deal in every_deal() if (other := told_by(game, deal, seat)) is not None}
+    view = View(game, called(seat))
+    assert game.deal in others
+    # What the engine says is possible is what can be told so, no more and no less.
+    assert set(view.facts.deals) == set(others)
+    chosen = sorted(others)
+    if most is not None and len(chosen) > most:
+        chosen = Random(seed).sample(chosen, most)
+    here = seen_by(game, seat)
+    for deal in chosen:
+        assert seen_by(others[deal], seat) == here, deal
+    return len(others)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 35), st.integers(1, 7))
+def test_another_deal_changes_no_byte(seed: int, steps: int, seat: int) -> None:
+    compared(seed, steps, seat, 5)
+
+
+@pytest.mark.slow
+def test_no_deal_that_is_possible_changes_a_byte() -> None:
+    draws = Random(5)
+    found = [compared(draws.randrange(10**6), draws.randrange(60), draws.randrange(1, 8), None) for _ in range(60)]
+    assert sum(one > 1 for one in found) > 20 and max(found) == 180
+
+
+def test_the_comparison_finds_a_leak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were one byte of another's role in what a seat reads, it would be told."""
+    role = Werewolf.role_in_words
+    monkeypatch.setattr(Werewolf, "role_in_words", lambda game, seat: role(game, seat) + game.deal[seat % 7][0])
+    game = begun(0)
+    seat = game.deal.index("villager") + 1
+    with pytest.raises(AssertionError):
+        for steps in range(5, 12):
+            compared(0, steps, seat, 20)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=5, deadline=None)
+def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: int) -> None:
+    class Marked(Werewolf):
+        """Every role, secret act and secret result has a mark of its own."""
+
+        def role_in_words(self, seat: int) -> str:
+            return f"{super().role_in_words(seat)} <<role {seat}>>"
+
+        def tell(self, kind: str, text: str, data: Any = None, to: Any = None, stage: Any = None) -> None:
+            mark = "" if to is None else f" <<told {len(self.events)}>>"
+            super().tell(kind, text + mark, data, to, stage)
+
+        def _event(self, seat: int, act: Act) -> Any:
+            event, aim = super()._event(seat, act)
+            mark = "" if event.to is None else f" <<did {len(self.events)}>>"
+            return event._replace(text=event.text + mark), aim
+
+    plain = played(seed)
+    game = Marked(deal=plain.deal)
+    game.reset(seed)
+    checked = set()
+    for moves in plain.steps:
+        for seat, name in enumerate(game.agents, 1):
+            shown = repr(seen_by(game, seat)) if name in game.acting() else game.observe(name)
+            shown += repr(View(game, name).known)
+            for number, event in enumerate(game.events):
+                if event.to is not None:
+                    mine = any(mark in shown for mark in (f"<<told {number}>>", f"<<did {number}>>"))
+                    assert mine == (seat in event.to)
+                    checked.add(event.kind)
+            assert [one for one in range(1, 8) if f"<<role {one}>>" in shown] == [seat]
+        game.advance(moves)
+    public = repr(game.turns(game.steps))
+    assert "<<" not in public and checked >= {"pack", "kill", "propose"}
