@@ -49,6 +49,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values = {name: value for name, value in values.items() if name not in settings.savoir.NOT_IN_KEY}
     if section is settings.intensity:  # A model counts by what it is, not by where it lies.
         values["model"] = intensity_identity(settings.intensity.model)
+    if section is settings.influence:
+        values = settings.influence.identity(served=method.asks)
     if section is settings.llm:
         values = _asking_identity(settings)
     elif method.asks:

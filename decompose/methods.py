@@ -46,8 +46,9 @@ class Method:
     `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
     what the local method has judged in the same run, which has to be configured beside it. ``recurrent`` says that
-    its network reads a dialogue's turns one after the other, so that it is no reward model of single turns. ``version``
-    goes up when the code gives other values for the same settings: it and the name, not the place of the code, decide
+    its network reads a dialogue's turns one after the other, so that it is no reward model of single turns.
+    ``measures`` says that it asks how probable words are, which no batch answers and no audit changes. ``version`` goes
+    up when the code gives other values for the same settings: it and the name, not the place of the code, decide
     whether finished work is used again.
 
     >>> length = Method("length", "judge", "Length of the utterance", "my_package.methods:judge")
@@ -80,6 +81,7 @@ class Method:
     local: str | None = None
     uses_judgements: bool = False
     recurrent: bool = False
+    measures: bool = False
     version: int = 1
 
     def __post_init__(self) -> None:
@@ -99,7 +101,7 @@ class Method:
     @property
     def is_audited(self) -> bool:
         """Whether it can be asked about a session that was changed in one way: what was never played cannot go on."""
-        return self.asks and not self.simulates
+        return self.asks and not (self.simulates or self.measures)
 
     @property
     def hands_out_score(self) -> bool:
@@ -247,6 +249,22 @@ _OURS = (
         requests="decompose.judging.llm:requests_for",
         section="llm",
         version=2,
+    ),
+    Method(
+        "influence",
+        "judge",
+        "Influence on the reply, by a model on this machine",
+        "decompose.influence.judge:judge",
+        section="influence",
+    ),
+    Method(
+        "influence-served",
+        "judge",
+        "Influence on the reply, by a server",
+        "decompose.influence.judge:judge_served",
+        requests="decompose.influence.judge:requests_for",
+        section="influence",
+        measures=True,
     ),
     _rrd("rrd", "Randomized return decomposition"),
     _rrd("rrd-published", "Randomized return decomposition, published loss", corrected=False),

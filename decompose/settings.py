@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from decompose.influence_settings import InfluenceSettings
 from decompose.methods import METHODS, Method, section_classes, unknown_method
 from decompose.presets import PRESETS
 from decompose.savoir_settings import SavoirSettings
@@ -226,7 +227,8 @@ class DecomposeSettings(PresetSettings):
         "ircr-va, rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw, affect-raw and "
         "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
-        "every act; sotopia-rl asks for attributions of several dimensions",
+        "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
+        "an utterance moved the reply that came, by a model here or at a server",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",
@@ -249,6 +251,7 @@ class DecomposeSettings(PresetSettings):
     llm: LLMMethodSettings = LLMMethodSettings()
     savoir: SavoirSettings = SavoirSettings()
     sotopia_rl: SotopiaRLSettings = SotopiaRLSettings()
+    influence: InfluenceSettings = InfluenceSettings()
     rrd: RRDSettings = RRDSettings()
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()

@@ -342,7 +342,8 @@ def _anchored(config: Config, base: Path) -> Config:
     models = {name: absolute(getattr(config.features, name)) for name in ("yunet_model", "landmarker_model")}
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})
     intensity = config.decompose.intensity.model_copy(update={"model": absolute(config.decompose.intensity.model)})
-    decompose = config.decompose.model_copy(update={"intensity": intensity})
+    influence = config.decompose.influence.found_from(base)
+    decompose = config.decompose.model_copy(update={"intensity": intensity, "influence": influence})
     config = config.model_copy(update={"decompose": decompose})
     config = config.with_prompt_file(base).with_policy(base).with_reward_model(base)
     config = config.model_copy(update={"align": found_from(config.align, base)})
@@ -372,6 +373,7 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
     if config.decompose.intensity.model is not None:
         shown["decompose"]["intensity"]["model"] = config.decompose.intensity.model.name
+    shown["decompose"]["influence"] |= config.decompose.influence.shown()
     if is_path(config.decompose.llm.prompt):
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name
     if config.align.reward_model is not None:

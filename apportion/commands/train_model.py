@@ -12,22 +12,41 @@ from apportion.commands.parts.options import json_option
 
 
 @click.command("train")
-@click.argument("name", type=click.Choice(["intensity"]))
+@click.argument("name", type=click.Choice(["intensity", "measurer"]))
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("intensity-model"), show_default=True)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where it is written.  [default: NAME-model]")
+@click.option(
+    "--steps", type=click.IntRange(min=1), default=600, show_default=True, help="measurer: how long it learns."
+)
+@click.option("--sessions", type=click.Path(path_type=Path), help="measurer: only those whose ids this file lists.")
 @json_option(quiet=True)
-def train_command(name: str, folder: Path, output: Path, as_json: bool) -> None:
-    """Train the model `intensity` on the labelled speech in FOLDER, in RAVDESS's layout, and say how good it is.
+def train_command(
+    name: str, folder: Path, output: Path | None, steps: int, sessions: Path | None, as_json: bool
+) -> None:
+    """Train a model on what is in FOLDER, and say how good it is on what it was kept from.
 
-    Files are called 03-01-06-01-02-01-12.wav: modality, channel, emotion, intensity (01 normal, 02 strong), statement,
-    repetition, actor. It is judged by actors that it has not heard.
+    `intensity`: of voices, on labelled speech in RAVDESS's layout. Files are called 03-01-06-01-02-01-12.wav: modality,
+    channel, emotion, intensity (01 normal, 02 strong), statement, repetition, actor. It is judged by actors that it has
+    not heard.
+
+    `measurer`: a small language model of the dialogues of a corpus, for the method influence, where no other model can
+    be had. It reads texts alone, and is judged by sessions that it has not read.
     """
-    from features.settings import FeatureSettings
-    from features.vocal_intensity.train import train_intensity
     from foundation.errors import InputError
 
+    output = output or Path(f"{name}-model")
     if output.exists() and not output.is_dir():
         raise InputError(f"--output {output}: a file; name the folder that the model is to be written into.")
+    if name == "intensity":
+        _train_intensity(folder, output, as_json)
+    else:
+        _train_measurer(folder, output, steps, sessions, as_json)
+
+
+def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
+    from features.settings import FeatureSettings
+    from features.vocal_intensity.train import train_intensity
+
     with Meter() as meter:
         model, held_out = train_intensity(
             folder,
@@ -43,3 +62,25 @@ def train_command(name: str, folder: Path, output: Path, as_json: bool) -> None:
     click.echo(f"(always saying the more frequent one: {held_out.majority:.1%})")
     click.echo(f"wrote {output}")
     click.echo(f'next: decompose.intensity.model = "{output}" and the method intensity in a configuration')
+
+
+def _train_measurer(folder: Path, output: Path, steps: int, sessions: Path | None, as_json: bool) -> None:
+    from rlhf.corpus_model import CorpusModelSettings, sessions_of, train_corpus_model
+
+    with Meter() as meter:
+
+        def note(step: int, loss: float) -> None:
+            if not as_json and step % 10 == 0:
+                meter.say(f"step {step} of {steps}, {loss:.3f} nats a token", step == steps)
+
+        held_out = train_corpus_model(sessions_of(folder, sessions), output, CorpusModelSettings(steps=steps), note)
+    if as_json:
+        click.echo(json.dumps({"model": str(output), **held_out.to_json()}, indent=1, sort_keys=True))
+        return
+    click.echo(f"learned from {held_out.read} sessions")
+    click.echo(
+        f"{held_out.sessions} sessions not read: {held_out.nats:.3f} nats a token "
+        f"(knowing nothing: {held_out.uniform:.3f})"
+    )
+    click.echo(f"wrote {output}")
+    click.echo(f'next: decompose.influence.model = "{output}" and the method influence in a configuration')

@@ -30,8 +30,8 @@ class TooLongError(UnitError):
 class Prompt:
     """All that a follower reads before they reply: its own prompt, as in play (Figure 9 of the Stackelberg Speaker).
 
-    A reply is the assistant's next message. ``begun`` is what that message begins with before the reply and is not
-    measured (``<response>`` in Figure 9).
+    A reply is the assistant's next message; somebody else has the last word before it. ``begun`` is what that message
+    begins with before the reply and is not measured (``<response>`` in Figure 9).
     """
 
     messages: tuple[ChatMessage, ...]
@@ -75,9 +75,11 @@ class Measurer(Protocol):
 
 
 def check_replies(prompts: Sequence[Prompt], replies: Sequence[str]) -> None:
-    """Raise UnitError where there is nothing to measure: no prompt, no reply, or one without any text."""
+    """Raise UnitError where there is nothing to measure: no prompt, no reply, one without text, or one to nobody."""
     if not prompts or not replies:
         raise UnitError(f"{len(prompts)} prompts and {len(replies)} replies: there is nothing to measure.")
+    if any(not prompt.messages or prompt.messages[-1].role == "assistant" for prompt in prompts):
+        raise UnitError("a prompt that the assistant ends, or without a message: somebody else has the last word.")
     empty = [place for place, reply in enumerate(replies) if not reply.strip()]
     if empty:
         raise UnitError(f"reply {empty[0] + 1} of {len(replies)} has no text, so that it has no probability.")

@@ -48,16 +48,19 @@ class Wording:
 
     def _request(self, messages: Sequence[ChatMessage], subject: str) -> ChatRequest:
         if self.way == "completions":
-            messages = [ChatMessage("user", self._bare(messages))]
+            messages = self._bare(messages)
         asking = {**self.llm.asking, "max_tokens": 1, "temperature": 0.0}
         return ChatRequest(**asking, messages=tuple(messages), measures=self.way, subject=subject)
 
-    def _bare(self, messages: Sequence[ChatMessage]) -> str:
-        begun = messages[-1].content if messages[-1].role == "assistant" else ""
-        read = messages[:-1] if begun else messages
+    def _bare(self, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+        """The text up to where the assistant begins, and what it begins with."""
+        said = messages[-1].content if messages[-1].role == "assistant" else ""
+        read = tuple(messages[:-1] if said else messages)
         if self.text is None:
-            return "\n".join([*(f"{one.role}: {one.content}" for one in read), f"assistant: {begun}"])
-        return self.text.bare(Prompt(tuple(read), begun))
+            text = "\n".join([*(f"{one.role}: {one.content}" for one in read), "assistant: "])
+        else:
+            text, said = self.text.bare(Prompt(read)), self.text.said(said)
+        return [ChatMessage("user", text), *([ChatMessage("assistant", said)] if said else [])]
 
 
 class ServedMeasurer:

@@ -1,27 +1,35 @@
 """How probable a model finds what is put to it: asked of a server in one of two ways, and read from its answer.
 
 ``chat``: vLLM's ``prompt_logprobs`` of a chat, whose last message is gone on with where it is the assistant's.
-``completions``: the older ``echo`` with ``logprobs`` of a bare prompt (vLLM, SGLang); the request's one message is that
-prompt. OpenAI's and llama.cpp's servers have neither.
+``completions``: the older ``echo`` with ``logprobs`` of a bare prompt (vLLM, SGLang), which is the request's messages
+one after the other, without anything between. OpenAI's and llama.cpp's servers have neither.
+
+What is kept of an answer tells no word of what was asked: a token is a few digits of a hash, which it takes the
+request's own messages to make again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from llm_client.errors import SetupError
 from llm_client.live.completion import usage_of
-from llm_client.request import ChatReply
+from llm_client.request import ChatReply, ChatRequest
 
 Way = Literal["chat", "completions"]
 SERVERS = "vLLM answers both ways, SGLang the way 'completions'; OpenAI's own and llama.cpp's answer neither"
 
 
 class Told(NamedTuple):
-    """Tokens (L of them, each by what the server calls it) and their log-probabilities in nats, the first's unknown."""
+    """Tokens (L of them, each by a hash) and their log-probabilities in nats, the first's unknown.
+
+    Answers to requests whose messages are the same but for a last one of the assistant have the same hash for the same
+    token at the same place.
+    """
 
     tokens: tuple[str, ...]
     logs: tuple[float | None, ...]
@@ -40,11 +48,11 @@ def measuring_options(options: Mapping[str, Any], way: Way) -> dict[str, Any]:
             "continue_final_message": ends,
         }
     rest = {name: value for name, value in options.items() if name != "messages"}
-    return {**rest, "prompt": messages[0]["content"], "echo": True, "logprobs": 1}
+    return {**rest, "prompt": "".join(one["content"] for one in messages), "echo": True, "logprobs": 1}
 
 
-def read_probabilities(document: Any, way: Way, host: str) -> ChatReply:
-    """What a server told of a prompt's tokens, as a reply whose text `told_of` reads.
+def read_probabilities(document: Any, request: ChatRequest, host: str) -> ChatReply:
+    """What a server told of the tokens of ``request``, as a reply whose text `told_of` reads.
 
     Raises
     ------
@@ -53,6 +61,7 @@ def read_probabilities(document: Any, way: Way, host: str) -> ChatReply:
     ValueError
         It is no completion; the text says what is wrong with it.
     """
+    way = request.measures
     try:
         choice = document["choices"][0]
         listed = document.get("prompt_logprobs") if way == "chat" else (choice.get("logprobs") or {})
@@ -68,6 +77,7 @@ def read_probabilities(document: Any, way: Way, host: str) -> ChatReply:
         told = _of_chat(listed) if way == "chat" else _of_echo(document, listed)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"its probabilities cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
+    told = told._replace(tokens=_hashed(told.tokens, request))
     text = json.dumps(told._asdict(), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     usage: dict[str, Any] = dict(usage_of(document))
     return ChatReply(text, model, **usage)
@@ -89,6 +99,19 @@ def told_of(reply: ChatReply) -> Told:
     if len(tokens) != len(logs) or any(log is not None and not isinstance(log, (int, float)) for log in logs):
         raise ValueError(f"{len(tokens)} tokens with {len(logs)} probabilities, not all of them numbers")
     return Told(tokens, logs)
+
+
+def _hashed(tokens: Iterable[str], request: ChatRequest) -> tuple[str, ...]:
+    *before, last = request.messages
+    asked = before if last.role == "assistant" else request.messages
+    salt = json.dumps([[one.role, one.content] for one in asked]).encode()
+    begun = hashlib.sha256(salt)
+    hashes = []
+    for place, token in enumerate(tokens):
+        one = begun.copy()
+        one.update(f"{place} {token}".encode("utf-8", "surrogatepass"))
+        hashes.append(one.hexdigest()[:8])
+    return tuple(hashes)
 
 
 def _of_chat(listed: Any) -> Told:

@@ -137,8 +137,8 @@ class Server:
         return reply
 
     def _reader(self, request: ChatRequest) -> Callable[[Any], ChatReply] | None:
-        way = request.measures
-        return None if way is None else lambda document: read_probabilities(document, way, self._settings.host)
+        host = self._settings.host
+        return None if request.measures is None else lambda document: read_probabilities(document, request, host)
 
     async def _wait(self, error: Exception, failures: int) -> None:
         told_s = retry.told_wait_s(error.response.headers) if is_status(error) else None

@@ -60,10 +60,10 @@ class BatchStatus:
 
 def check_batch(config: Config) -> None:
     """Raise InputError where a run has nothing that a batch could ask."""
-    if not any(METHODS[name].asks for name in config.decompose.methods):
+    if not any(METHODS[name].asks and not METHODS[name].measures for name in config.decompose.methods):
         raise InputError(
-            f"--batch: none of decompose.methods ({', '.join(config.decompose.methods)}) asks a language model. Leave "
-            "--batch out, or add llm or llm-multimodal."
+            f"--batch: none of decompose.methods ({', '.join(config.decompose.methods)}) asks a language model for "
+            "words. Leave --batch out, or add llm or llm-multimodal."
         )
     if config.decompose.llm.provider != "openai":
         raise InputError("--batch: recorded replies are asked of no server. Leave --batch out.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.session import Session
+from decompose.influence_settings import INFLUENCE
 from decompose.methods import METHODS, find_method, needs_features, needs_voice
 from decompose.notes import longest_episode, same_as
 from decompose.reward_models import taught_by
@@ -62,6 +63,8 @@ def choose_methods(
     if settings.intensity.model is None:
         no_model = "no model of vocal intensity is named (decompose.intensity.model)"
         left_out |= {name: no_model for name in names if needs_voice(name) and name not in left_out}
+    if INFLUENCE in names and settings.influence.model is None:
+        left_out |= {INFLUENCE: "no model that measures is named (decompose.influence.model)"}
     left_out |= {
         name: f"it reads what {METHODS[name].local} has judged"
         for name in names

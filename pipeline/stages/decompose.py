@@ -7,6 +7,8 @@ from typing import Any
 
 from corpus.session import Session
 from decompose.identity import configured, settings_identity
+from decompose.influence.preflight import check_influence
+from decompose.influence_settings import INFLUENCE
 from decompose.methods import METHODS, needs_face, needs_features, needs_voice
 from decompose.prompting.prompt import load_prompt
 from features.vocal_intensity.model import load_intensity_model
@@ -49,6 +51,8 @@ def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
 
 def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
+    if name_of(inputs.unit) == INFLUENCE:
+        fix_threads(config)
     from decompose.judging.sessions import judge_session
 
     def complete(request: ChatRequest) -> ChatReply:
@@ -74,7 +78,8 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method = method_of(unit)
     identity = settings_identity(method, config.decompose)
     recorded = recorded_digest(config) if method.asks else None
-    return {"rating": config.rating, "own": identity, "recorded": recorded}
+    computed = {"threads": config.run.threads} if method.name == INFLUENCE else {}
+    return {"rating": config.rating, "own": identity, "recorded": recorded, **computed}
 
 
 def _is_judged(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -88,6 +93,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
     yield from check_simulators(before)
     _check_faces(before)
     _check_voices(before)
+    check_influence(before.config.decompose)
 
 
 def _sampling_warnings(config: Config) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
+from tests.decompose.influence.measurers import small_model, tokenizer
 
 TEXT = """
 corpus = "{0}"
@@ -22,6 +23,8 @@ methods = {1}
 [train_reward]
 epochs = 2
 objective = "both"
+[decompose.influence]
+model = "measurer"
 """
 TEXT_METHODS = [
     name for name, m in METHODS.items() if not (m.asks or m.simulates or m.uses_judgements or needs_features(name))
@@ -48,6 +51,8 @@ def test_training_is_identical_when_labels_are_shuffled(tmp_path):
     for name in ("as_they_are", "shuffled"):
         write_small_corpus(tmp_path / name, sessions=12)
     shuffle_labels(tmp_path / "shuffled")
+    small_model().save_pretrained(tmp_path / "measurer")
+    tokenizer().save_pretrained(tmp_path / "measurer")
     evaluations = []
     for name in ("as_they_are", "shuffled"):
         chosen = load_config(config(tmp_path, TEXT.format(name, TEXT_METHODS)))

@@ -14,6 +14,7 @@ from decompose.methods import METHODS
 from evaluation.evaluation import Evaluation
 from tests.behaviour.command import config, in_process
 from tests.behaviour.table_talk import NAMES, write_table_talk
+from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 RECORDED = {"affect", "affect-raw", "intensity", "intensity-raw", "llm-multimodal", "rrd-va", "ircr-va", "rudder-va"}
@@ -54,6 +55,8 @@ samples = 1
 warmup_steps = 1
 hidden = 32
 layers = 1
+[decompose.influence]
+model = "measurer"
 """
 
 
@@ -68,6 +71,8 @@ def carried_out(folder: Path, monkeypatch, players: int, methods: tuple[str, ...
     """Run the chain up to the stage ``last``; what the language model was asked."""
     apportion = partial(in_process, monkeypatch)
     write_table_talk(folder / "corpus", players, sessions=6, rounds=2)
+    small_model().save_pretrained(folder / "measurer")
+    tokenizer().save_pretrained(folder / "measurer")
     with serving(OpenAIServer(answer=judged)) as server:
         path = config(folder, TEXT.format(methods=json.dumps(methods), url=server.url))
         done = apportion(last, path)
@@ -109,10 +114,15 @@ def test_three_players_are_judged_and_exported_by_name(tmp_path, monkeypatch):
             assert message["content"].startswith(f"{speaker}: ") == (speaker != row["target"])
 
 
+def _is_taken(name):
+    """Whether there is what a method reads, plays or is told here."""
+    return name not in RECORDED and not (METHODS[name].simulates or METHODS[name].measures)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("players", [3, 7])
 def test_every_method_and_stage_takes_several_players(players, tmp_path, monkeypatch):
-    methods = tuple(name for name in METHODS if name not in RECORDED and not METHODS[name].simulates)
+    methods = tuple(name for name in METHODS if _is_taken(name))
     requests = carried_out(tmp_path, monkeypatch, players, methods, "run")
     check_rewards(tmp_path, players, methods)
     check_prompts(requests, players)

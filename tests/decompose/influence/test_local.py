@@ -102,7 +102,7 @@ def test_a_turn_s_end_that_somebody_spells_ends_nothing():
 
 def test_a_system_s_words_stand_before_the_first_others_where_a_template_has_no_place_for_them():
     refusing = load_copy("{% if messages[0]['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}")
-    asked = Prompt((ChatMessage("system", "Rules."), ChatMessage("user", "Well?"), ChatMessage("assistant", "So.")))
+    asked = Prompt((ChatMessage("system", "Rules."), ChatMessage("user", "Well?")), "So.")
     assert "<|user|>Rules.\n\nWell?<|end|><|assistant|>So." in ChatText("m", refusing).before(asked)
     alone = Prompt((ChatMessage("system", "Rules."),))
     assert "<|user|>Rules." in ChatText("m", refusing).before(alone)

@@ -66,7 +66,9 @@ def test_what_has_no_advantage_is_told(rewards):
     [
         ([], ["a"], "0 prompts and 1 replies: there is nothing to measure"),
         ([Prompt(())], [], "1 prompts and 0 replies"),
-        ([Prompt(())], ["a", " \n"], "reply 2 of 2 has no text"),
+        ([Prompt(())], ["a"], "without a message"),
+        ([Prompt((ChatMessage("assistant", "b"),))], ["a"], "a prompt that the assistant ends"),
+        ([Prompt((ChatMessage("user", "b"),))], ["a", " \n"], "reply 2 of 2 has no text"),
     ],
 )
 def test_nothing_to_measure_is_told(prompts, replies, words):

@@ -29,20 +29,33 @@ def request(way, *messages):
 
 
 def test_what_a_chat_tells_is_the_prompt_s_own_tokens():
-    reply = read_probabilities(CHAT, "chat", "host")
-    assert told_of(reply) == (("", "7", "4"), (None, -0.5, -9999.0))
+    reply = read_probabilities(CHAT, request("chat"), "host")
+    told = told_of(reply)
+    assert told.logs == (None, -0.5, -9999.0) and len(set(told.tokens)) == 3
     assert (reply.prompt_tokens, reply.completion_tokens) == (11, 7)
 
 
 def test_what_an_echo_tells_ends_before_the_token_that_was_written():
-    assert told_of(read_probabilities(ECHO, "completions", "host")) == (("a", "b"), (None, -1.5))
+    told = told_of(read_probabilities(ECHO, request("completions"), "host"))
+    assert told.logs == (None, -1.5) and len(told.tokens) == 2
+
+
+def test_what_is_kept_is_compared_without_a_word_of_what_was_asked():
+    with_reply = request("chat", ChatMessage("user", "tea"), ChatMessage("assistant", "or"))
+    other = request("chat", ChatMessage("user", "milk"))
+    first, second, third = (read_probabilities(CHAT, one, "host") for one in (request("chat"), with_reply, other))
+    assert told_of(first).tokens == told_of(second).tokens
+    assert not set(told_of(first).tokens) & set(told_of(third).tokens)
+    repeated = {**CHAT, "prompt_logprobs": [None, {"7": {"logprob": -0.5}}, {"7": {"logprob": -0.5}}]}
+    assert len(set(told_of(read_probabilities(repeated, other, "host")).tokens)) == 3
+    assert "tea" not in read_probabilities(ECHO, request("completions"), "host").text
 
 
 @pytest.mark.parametrize("way", ["chat", "completions"])
 @pytest.mark.parametrize("document", [completion("x"), {"model": "m", "choices": [{"text": "x", "logprobs": None}]}])
 def test_none_at_all_is_for_a_person_to_change(way, document):
     with pytest.raises(SetupError, match=f"host answered without the probabilities .* the way '{way}' asks for"):
-        read_probabilities(document, way, "host")
+        read_probabilities(document, request(way), "host")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +71,7 @@ def test_none_at_all_is_for_a_person_to_change(way, document):
 )
 def test_an_answer_that_cannot_be_read_is_a_failed_try(document, way, words):
     with pytest.raises(ValueError, match=words):
-        read_probabilities(document, way, "host")
+        read_probabilities(document, request(way), "host")
 
 
 def test_a_chat_that_the_assistant_ends_is_gone_on_with():

@@ -48,7 +48,8 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     assert voices <= set(choose_methods((), (), [SESSION, RECORDED], named).methods)
     named_alone = {name for name, m in METHODS.items() if not (m.asks or m.simulates)}
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
-    assert set(filmed.methods) == named_alone - {"reaction-llm"} - same - voices
+    assert set(filmed.methods) == named_alone - {"reaction-llm", "influence"} - same - voices
+    assert filmed.left_out["influence"] == "no model that measures is named (decompose.influence.model)"
     assert {text.left_out[name] for name in same} == {
         "no dialogue has more than 1 turns to draw from, so that it is rrd again"
     }

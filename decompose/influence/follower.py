@@ -1,0 +1,88 @@
+"""The follower of an utterance in any corpus: who replied, with what, and what they read before.
+
+The follower is who speaks first in the reply (`Episode.reply_positions`). They read what they know themselves and all
+that was said, as a chat in which they are the assistant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from corpus.session import Episode, Turn
+from decompose.influence.measurer import Prompt
+from llm_client.request import ChatMessage
+from reward_model.known import OWN, known_lines
+
+SILENCE = "…"
+"""Stands for an utterance that is left out: somebody else still spoke before, so that every chat template has a place
+for it."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the ``follower`` said after the utterance at ``position``, from position ``start`` on."""
+
+    position: int
+    start: int
+    follower: str
+    text: str
+
+
+def reply_to(episode: Episode, position: int) -> Reply | None:
+    """The reply to the utterance at ``position`` (of ``episode.turns``); None where nobody said anything after it."""
+    positions = [i for i in episode.reply_positions(position) if episode.turns[i].text.strip()]
+    if not positions:
+        return None
+    follower = episode.turns[positions[0]].speaker
+    said = []
+    for i in positions:
+        if episode.turns[i].speaker != follower:
+            break
+        said.append(episode.turns[i].text.strip())
+    return Reply(position, positions[0], follower, " ".join(said))
+
+
+def prompt_of(episode: Episode, reply: Reply, said: str, context_turns: int | None = None) -> Prompt:
+    """What the follower reads before ``reply``, with ``said`` in the place of the utterance.
+
+    ``context_turns`` keeps the last ones alone, the utterance's among them.
+    """
+    turns = list(episode.turns[: reply.start])
+    turns[reply.position] = replace(turns[reply.position], text=said)
+    if context_turns is not None:
+        turns = turns[min(reply.position, max(len(turns) - context_turns, 0)) :]
+    messages = _messages([turn for turn in turns if turn.text.strip()], episode, reply.follower)
+    known = _known(episode, reply.follower)
+    if known or messages[0].role == "assistant":
+        # Many chat templates refuse a dialogue that the assistant opens, or a system.
+        opening = f"{known}\n{messages[0].content}" if messages[0].role == "user" else known or SILENCE
+        messages = [ChatMessage("user", opening), *(messages[1:] if messages[0].role == "user" else messages)]
+    return Prompt(tuple(messages))
+
+
+def _known(episode: Episode, follower: str) -> str:
+    """What the follower knows before the first turn, and who they are where several take part."""
+    theirs = replace(episode, rating=replace(episode.rating, target=follower))
+    lines = [
+        f"{mark.replace(f'{OWN} ', 'your ').capitalize()}: {' '.join(text.split())}\n"
+        for mark, text in known_lines(theirs)
+    ]
+    if episode.is_multiparty:
+        lines.insert(0, f"You are {' '.join(follower.split())}.\n")
+    return "".join(lines)
+
+
+def _messages(turns: Sequence[Turn], episode: Episode, follower: str) -> list[ChatMessage]:
+    """The turns as a chat with the follower for its assistant; of several others each line names who says it."""
+    messages = []
+    for own, side in groupby(turns, key=lambda turn: turn.speaker == follower):
+        lines = [
+            turn.text.strip()
+            if own or not episode.is_multiparty
+            else f"{' '.join(turn.speaker.split())}: {' '.join(turn.text.split())}"
+            for turn in side
+        ]
+        messages.append(ChatMessage("assistant" if own else "user", "\n".join(lines)))
+    return messages

@@ -1,0 +1,241 @@
+"""The method `influence`: each utterance is credited with how far it moved the reply that came, among others.
+
+    moved(u) = R(u) - mean over what might stand in its place, u', of R(u'),
+    R(u)     = log P(v | before, u) - mean over other replies v' of log P(v' | before, u)        (Eq. 5)
+
+v is the reply that came, v' are replies that came elsewhere in the session, u' is silence or what the speaker said
+elsewhere. Without R's second part, making any reply likely would count; without the mean over u', a reply that was
+likely whatever was said. The value is moved(u) times how far the score lies above the middle of its scale (-1 to 1),
+or, where the speaker's intents are known, Eq. 5 of those replies less the same of u'.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from corpus.session import Episode, Session
+from decompose.influence.chat_text import ChatText, load_tokenizer
+from decompose.influence.follower import SILENCE, Reply, prompt_of, reply_to
+from decompose.influence.intents import Intent, read_intents
+from decompose.influence.measurer import Measured, Prompt, TooLongError
+from decompose.influence.preflight import named_model
+from decompose.influence.served import ServedMeasurer, Wording
+from decompose.influence.shift import shift_of
+from decompose.influence_settings import InfluenceSettings
+from decompose.judgement import Judgement
+from decompose.judging.requests import RequestMeta
+from decompose.prompting.disguise import disguise
+from decompose.prompting.pseudonyms import Renaming
+from decompose.settings import DecomposeSettings
+from foundation.errors import UnitError
+from foundation.files import model_digest
+from llm_client.asker import Asker
+from llm_client.request import ChatRequest
+
+AT_ONCE = 16
+"""Utterances that are measured together on this machine: what they share is held in memory meanwhile."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is measured of one utterance: after it and after each of what might stand in its place (the ``prompts``,
+    N of them), each of M ``replies``, of which the first ``desired`` ones are those that it is credited for."""
+
+    turn: int
+    prompts: tuple[Prompt, ...]
+    replies: tuple[str, ...]
+    desired: int
+    intended: bool
+
+
+def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker) -> list[Judgement]:
+    """The influence of each target turn (T), in nats, by a model on this machine; None where no reply follows.
+
+    Raises
+    ------
+    InputError
+        No model is named, or it cannot be loaded; a file of intents that cannot be read.
+    UnitError
+        A turn's context is longer than the model reads.
+    """
+    chosen = settings.influence
+    model = named_model(chosen)
+    questions = tuple(_questions(episode, chosen))
+    try:
+        measured = _measured_here(chosen, model_digest(model), questions)
+    except TooLongError as error:
+        raise _too_long(episode, questions[error.asked], error) from None
+    return _judgements(episode, chosen, questions, measured)
+
+
+def judge_served(
+    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: Asker
+) -> list[Judgement]:
+    """The same by ``decompose.llm.model`` at its server, which has to tell how probable a prompt's tokens are.
+
+    Raises
+    ------
+    InputError
+        The server does not tell it, or cannot be asked at all; a file of intents that cannot be read.
+    UnitError
+        A turn's context is longer than the model reads, or the server failed.
+    """
+    chosen, shown = settings.influence, disguise(episode, None, settings.llm)
+    questions = _questions(shown.episode, chosen, shown.renaming)
+    measured: list[Measured] = []
+    for one in questions:
+        measurer = ServedMeasurer(asker.complete, _wording(settings, episode, one.turn))
+        try:
+            measured.append(measurer.measure(one.prompts, one.replies))
+        except TooLongError as error:
+            raise _too_long(episode, one, error) from None
+    return _judgements(episode, chosen, questions, measured)
+
+
+@lru_cache(maxsize=8)
+def _measured_here(chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]) -> tuple[Measured, ...]:
+    """What a model on this machine measures; the ratings of a session ask the same, one after the other."""
+    from decompose.influence.opened import opened
+
+    measurer = opened(chosen)
+    measured: list[Measured] = []
+    for first in range(0, len(questions), AT_ONCE):
+        some = questions[first : first + AT_ONCE]
+        try:
+            measured += measurer.measure_all([(one.prompts, one.replies) for one in some])
+        except TooLongError as error:
+            error.asked += first
+            raise
+    return tuple(measured)
+
+
+def requests_for(
+    session: Session, rating_name: str | None, behaviour: pa.Table | None, settings: DecomposeSettings
+) -> list[tuple[ChatRequest, RequestMeta]]:
+    """Every request that judging ``session`` by a server makes: a few words first, whose probabilities it has to give.
+
+    Raises
+    ------
+    InputError
+        A file of intents that cannot be read, or a tokenizer that cannot be loaded.
+    """
+    listed: list[tuple[ChatRequest, RequestMeta]] = []
+    for episode in session.episodes(rating_name):
+        shown = disguise(episode, None, settings.llm)
+        for one in _questions(shown.episode, settings.influence, shown.renaming):
+            wording = _wording(settings, episode, one.turn)
+            meta = RequestMeta(*episode.key, sample=0, turns=(one.turn,))
+            asked = [wording.probe(), *(r for row in wording.requests(one.prompts, one.replies) for r in row)]
+            listed += [(request, meta) for request in asked]
+    return listed
+
+
+def _wording(settings: DecomposeSettings, episode: Episode, turn: int) -> Wording:
+    chosen = settings.influence
+    text = None
+    if chosen.way == "completions" and chosen.tokenizer is not None:
+        text = _text_of(chosen.tokenizer)
+    return Wording(settings.llm, chosen.way, text, f"session {episode.session_id}, turn {turn}")
+
+
+@lru_cache(maxsize=2)
+def _text_of(tokenizer: str) -> ChatText:
+    return ChatText(tokenizer, load_tokenizer(tokenizer))
+
+
+def _questions(episode: Episode, chosen: InfluenceSettings, renaming: Renaming | None = None) -> list[Question]:
+    """What is measured of each target turn that was replied to; ``renaming`` is for what the corpus does not hold."""
+    intents = {} if chosen.intents is None else read_intents(chosen.intents)
+    if renaming is not None:
+        intents = {key: intent.told(renaming.text) for key, intent in intents.items() if key[0] == episode.session_id}
+    found = (reply_to(episode, position) for position in episode.target_positions if _said(episode, position))
+    replies = [reply for reply in found if reply is not None]
+    return [
+        _question(episode, reply, replies, chosen, intents.get((episode.session_id, _turn(episode, reply))))
+        for reply in replies
+    ]
+
+
+def _question(
+    episode: Episode, reply: Reply, all_: Sequence[Reply], chosen: InfluenceSettings, intent: Intent | None
+) -> Question:
+    draw = random.Random(f"{chosen.seed}/{episode.session_id}/{_turn(episode, reply)}")
+    others = _drawn(draw, [one.text for one in all_], reply.text, chosen.others)
+    said = _said(episode, reply.position)
+    instead = [SILENCE]
+    if chosen.against == "others":
+        instead = (
+            _drawn(draw, [_said(episode, i) for i in episode.target_positions], said, chosen.candidates) or instead
+        )
+    prompts = tuple(prompt_of(episode, reply, words, chosen.context_turns) for words in (said, *instead))
+    if intent is not None:
+        texts = (*intent.desired, *intent.undesired)
+        return Question(_turn(episode, reply), prompts, texts, len(intent.desired), intended=True)
+    return Question(_turn(episode, reply), prompts, (reply.text, *others), 1, intended=False)
+
+
+def _drawn(draw: random.Random, texts: Sequence[str], but: str, most: int) -> list[str]:
+    """At most ``most`` distinct texts other than ``but``, with any words at all."""
+    distinct = [text for text in dict.fromkeys(texts) if text.strip() and text != but]
+    return draw.sample(distinct, min(most, len(distinct)))
+
+
+def _judgements(
+    episode: Episode, chosen: InfluenceSettings, questions: Sequence[Question], measured: Sequence[Measured]
+) -> list[Judgement]:
+    weight = _weight(episode) if chosen.sign == "score" else 1.0
+    found = {}
+    for question, one in zip(questions, measured, strict=True):
+        moved = _moved(question, one, per_token=chosen.tokens == "mean")
+        value = moved if question.intended else weight * moved
+        found[question.turn] = Judgement(question.turn, value, _told(question, one, moved, chosen, weight))
+    return [found.get(turn) or Judgement(turn, None) for turn in episode.target_turns]
+
+
+def _moved(question: Question, measured: Measured, *, per_token: bool) -> float:
+    """How far the utterance moves the follower, beyond what stands in its place (nats)."""
+    if question.intended:
+        rewards = shift_of(measured, question.desired, per_token=per_token)  # Eq. 5
+    else:
+        logs = measured.means if per_token else measured.sums
+        rewards = logs[:, 0] - (logs[:, 1:].mean(axis=1) if logs.shape[1] > 1 else 0.0)
+    return float(rewards[0] - np.mean(rewards[1:]))
+
+
+def _weight(episode: Episode) -> float:
+    """How far the score lies above the middle of its scale, from -1 to 1; the good end is above."""
+    rating = episode.rating
+    return (2 * episode.score - rating.low - rating.high) / (rating.high - rating.low)
+
+
+def _told(question: Question, measured: Measured, moved: float, chosen: InfluenceSettings, weight: float) -> str:
+    unit = "nats a token" if chosen.tokens == "mean" else "nats"
+    beside = f"against {'silence' if chosen.against == 'silence' else f'{len(question.prompts) - 1} other utterances'}"
+    if question.intended:
+        counts = f"{question.desired} desired and {len(question.replies) - question.desired} undesired replies"
+        return f"moved the next speaker by {moved:+.3f} {unit} towards what was intended ({counts}), {beside}"
+    tokens = int(measured.tokens[0, 0])
+    counts = f"{tokens} tokens, beside {len(question.replies) - 1} other replies"
+    signed = "" if chosen.sign == "none" else f"; the score counts {weight:+.2f}"
+    return f"moved the reply that came by {moved:+.3f} {unit} ({counts}), {beside}{signed}"
+
+
+def _too_long(episode: Episode, question: Question, error: TooLongError) -> UnitError:
+    return UnitError(
+        f"session {episode.session_id}, turn {question.turn}: {error}. Show the follower fewer turns "
+        "(decompose.influence.context_turns), or name a model that reads more."
+    )
+
+
+def _turn(episode: Episode, reply: Reply) -> int:
+    return episode.turns[reply.position].turn
+
+
+def _said(episode: Episode, position: int) -> str:
+    return episode.turns[position].text.strip()
