@@ -26,6 +26,7 @@ SIMULATORS = Registry(
         "bargaining": "environments.negotiation.bargaining.simulator:SIMULATOR",
         "casino": "environments.negotiation.casino.simulator:SIMULATOR",
         "werewolf": "environments.deduction.werewolf.kind:SIMULATOR",
+        "avalon": "environments.deduction.avalon.kind:SIMULATOR",
         "onuw": "environments.deduction.onuw.kind:SIMULATOR",
     },
 )

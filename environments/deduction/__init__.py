@@ -7,5 +7,6 @@ From the ground up:
 - `scripts` (what scripts share), `language_model` (how models are asked), `rosters` (who can play, by name),
 - `kinds` (a game to those who play any, and the table of games), `simulation` (from a choice to a corpus),
 - `person` (one at a terminal),
-- `werewolf` (two werewolves among seven), `onuw` (one night, and a card that may change hands).
+- `werewolf` (two werewolves among seven), `avalon` (five players send each other on quests), `onuw` (one night, and a
+  card that may change hands).
 """

@@ -108,10 +108,9 @@ class Deduction(Environment):
         """The same as data."""
         seat = self._seats[agent]
         role = self.role_of(seat)
-        known = tuple(event._replace(step=0) for event in self.events if event.known_to(seat))
         return Facts(
-            seat, role, self.teams[role], self._stage(), self._alive(), known, self.choices(seat), self.default(seat),
-            self.rules, (self._rules_told, self.role_in_words(seat)), self.fits,
+            seat, role, self.teams[role], self._stage(), self._alive(), self.known(seat), self.choices(seat),
+            self.default(seat), self.rules, (self._rules_told, self.role_in_words(seat)), self.fits,
         )  # fmt: skip
 
     def role_of(self, seat: int) -> str:
@@ -120,8 +119,15 @@ class Deduction(Environment):
 
     def moment(self, agent: str) -> int:
         """How much of what happened the player knows of: the number of steps would tell who acts at night."""
-        seat = self._seats[agent]
-        return sum(event.known_to(seat) for event in self.events)
+        return len(self.known(self._seats[agent]))
+
+    def known(self, seat: int) -> tuple[Event, ...]:
+        """What happened and a seat may know, without the numbers of the steps; only new events are looked at."""
+        looked_at, known = self._known.get(seat, (0, ()))
+        if looked_at < len(self.events):
+            known += tuple(Event(*event[:-1]) for event in self.events[looked_at:] if event.known_to(seat))
+            self._known[seat] = (len(self.events), known)
+        return known
 
     def follower(self, step: int) -> str | None:
         """Who speaks right after the speaker of a step, in the same round; None: the speaker is its last, or nobody's.
@@ -211,6 +217,7 @@ class Deduction(Environment):
         if len(self.deal) != len(drawn):
             raise InputError(f"{self.kind}: a deal of {len(self.deal)} roles; {len(drawn)} are dealt")
         self.events: list[Event] = []
+        self._known: dict[int, tuple[int, tuple[Event, ...]]] = {}
         self._counted: Counter[str] = Counter()
         self._followers: dict[int, str | None] = {}
         self._queue: tuple[int, ...] = ()
@@ -221,6 +228,7 @@ class Deduction(Environment):
 
     def _own(self) -> None:
         self.events = self.events.copy()
+        self._known = self._known.copy()
         self._counted = self._counted.copy()
         self._followers = self._followers.copy()
         self._copied()

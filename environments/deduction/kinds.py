@@ -105,6 +105,7 @@ GAMES = Registry(
     fits=lambda thing: isinstance(thing, GameKind),
     ours={
         "werewolf": "environments.deduction.werewolf.kind:WEREWOLF",
+        "avalon": "environments.deduction.avalon.kind:AVALON",
         "onuw": "environments.deduction.onuw.kind:ONUW",
     },
 )

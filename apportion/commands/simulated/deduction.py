@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DEDUCTION = {
     "werewolf": "Werewolf: two werewolves, a seer, a guardian and three villagers",
+    "avalon": "Avalon: Merlin, two servants, the minion and the assassin send each other on quests",
     "onuw": "One Night Ultimate Werewolf: five players, seven cards, a night and a vote",
 }
 """By kind, what is played."""

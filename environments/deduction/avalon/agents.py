@@ -1,0 +1,22 @@
+"""Who can play Avalon, by name: scripts, a package's agents, and language models."""
+
+from __future__ import annotations
+
+from environments.deduction.avalon.game import Avalon
+from environments.deduction.rosters import roster_of
+
+ELSEWHERE = {
+    "lasi": "LASI (Lan et al., 2024)",
+    "strategist": "Strategist (Light et al., 2025)",
+}
+"""What the Stackelberg Speaker is compared with in Avalon (Table 1), besides ReAct and ReCon."""
+ROSTER = roster_of(
+    Avalon.kind,
+    {
+        "claims": "environments.deduction.avalon.scripts:Claims",
+        "bayes": "environments.deduction.avalon.scripts:Bayesian",
+    },
+    ELSEWHERE,
+)
+"""``random``, ``claims``, ``bayes``, ``recorded@LOG#EPISODE``, a package's, or a language model's: ``base``, ``react``,
+``perspectives``, ``recon``, each also with ``@MODEL``."""

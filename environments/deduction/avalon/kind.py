@@ -1,0 +1,11 @@
+"""Avalon to those who play any game: its options, its environment, who can play it."""
+
+from __future__ import annotations
+
+from environments.deduction.avalon.agents import ROSTER
+from environments.deduction.avalon.game import Avalon
+from environments.deduction.avalon.rules import Options
+from environments.deduction.kinds import GameKind
+
+AVALON = GameKind(Avalon, Options, Avalon, ROSTER)
+SIMULATOR = AVALON.simulator

@@ -1,0 +1,120 @@
+"""What a player of Avalon knows: in words, and as the set of deals that can be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from environments.deduction.avalon.beliefs import Round
+from environments.deduction.avalon.deals import Evidence, Shot, fitting
+from environments.deduction.avalon.rules import ASSASSIN, GOES, MERLIN, MINION, SERVANT, Deal, Options
+from environments.deduction.events import called
+from environments.deduction.facts import Facts
+
+PROPOSE, APPROVE, REJECT, PASS, FAIL, NAME = "propose", "approve", "reject", "pass", "fail", "assassinate"
+"""Kinds of acts beside speech; a proposal is aimed at the team, the last at whom the Assassin holds to be Merlin."""
+NIGHT, RESULT, WENT, SHOT = "night", "result", "went", "shot"
+"""Kinds of what the rules make known: who is evil (to those who see it: their seats), whether a team goes (True,
+False), who went on a quest and how many failed it, and the last shot (by whom, at whom, whether at Merlin)."""
+MEANINGS = {
+    PROPOSE: "propose who goes on the quest",
+    APPROVE: "vote for the team",
+    REJECT: "vote against the team",
+    PASS: "let the quest pass, unseen",
+    FAIL: "fail the quest, unseen",
+    NAME: "name the one player whom you hold to be Merlin; it ends the game",
+}
+ROLES = {
+    MERLIN: "You are Merlin, a good player who knows who is evil, but not which of them is the Assassin. Do not let "
+    "the Assassin find out who you are.",
+    SERVANT: "You are a Servant of Arthur, a good player; you know nobody's role but your own.",
+    MINION: "You are the Minion of Mordred, an evil player; you know who else is evil.",
+    ASSASSIN: "You are the Assassin, an evil player; you know who else is evil. After three passed quests you name one "
+    "player, and evil wins if that is Merlin.",
+}
+_ORDINALS, _NUMBERS = ("first", "second", "third", "fourth", "fifth"), ("One", "Two", "Three")
+_DEALT = {MERLIN: "Merlin", SERVANT: "Servant of Arthur", MINION: "Minion of Mordred", ASSASSIN: "Assassin"}
+
+
+def rules_in_words(options: Options) -> str:
+    """The rules, as everybody knows them."""
+    players, quests = len(options.roles), options.sizes
+    dealt = ", ".join(
+        _counted(options.roles.count(role), name) for role, name in _DEALT.items() if role in options.roles
+    )
+    nth, decisive = _ORDINALS[options.proposals - 1], _NUMBERS[options.decisive - 1]
+    last = "goes however it is voted on" if options.last_team == GOES else "is the last: evil wins if it is rejected"
+    return (
+        f"Avalon, {players} players: {dealt}. Merlin and the Servants are good, the others evil. Merlin knows who is "
+        "evil; evil players know each other; nobody else knows anything but their own role. "
+        f"There are up to {len(quests)} quests, for teams of {_and(quests)}. The leader proposes a team; then "
+        "everybody speaks once, in order from Player 1; then all vote at once, for all to see. A team goes if more "
+        f"than half of all votes are for it; the {nth} team of a quest {last}. Whether it goes or not, the next player "
+        "leads. Who "
+        "goes on a quest plays a card unseen: a good player lets it pass, an evil one lets it pass or fails it. Only "
+        f"the number of fails is told, and one fails the quest. {decisive} failed: evil wins. {decisive} passed: the "
+        "Assassin names one player, once; evil wins if that is Merlin, else good. Who does nothing proposes themselves "
+        "with the next players in order, votes against the team, lets the quest pass, or names the next player who is "
+        "not evil."
+    )
+
+
+def night_in_words(seat: int, role: str, evil: Sequence[int]) -> str:
+    """What a seat (from 1) sees at night, where it sees anything."""
+    others = [one for one in evil if one != seat]
+    if role == MERLIN:
+        return f"You see that {players_in_words(evil)} {'are' if len(evil) > 1 else 'is'} evil."
+    if not others:
+        return "You see that nobody else is evil."
+    return f"You see that {players_in_words(others)} {'are' if len(others) > 1 else 'is'} evil, too."
+
+
+def players_in_words(seats: Iterable[int]) -> str:
+    """Seats by their names.
+
+    >>> players_in_words((1, 3, 4))
+    'Player 1, Player 3 and Player 4'
+    """
+    return _and([called(seat) for seat in seats])
+
+
+def evidence_of(facts: Facts) -> Evidence:
+    """What a player knows for certain."""
+    seen = next((frozenset(one - 1 for one in event.data) for event in facts.events if event.kind == NIGHT), None)
+    quests = tuple(
+        (tuple(one - 1 for one in team), fails)
+        for team, fails in (event.data for event in facts.events if event.kind == WENT)
+    )
+    shots = [event.data for event in facts.events if event.kind == SHOT]
+    shot = Shot(shots[0][0] - 1, shots[0][1] - 1, shots[0][2]) if shots else None
+    return Evidence(facts.seat - 1, facts.role, seen, quests, shot)
+
+
+def possible_deals(facts: Facts) -> Sequence[Deal]:
+    """Every deal that fits what a player knows."""
+    return fitting(facts.rules.roles, evidence_of(facts))
+
+
+def rounds_of(facts: Facts) -> tuple[Round, ...]:
+    """The proposals so far, each with what came of it; the last may not have been voted on."""
+    rounds: list[Round] = []
+    votes: list[bool] = []
+    for event in facts.events:
+        if event.kind == PROPOSE:
+            rounds.append(Round(event.seat - 1, tuple(one - 1 for one in event.data)))
+            votes = []
+        elif event.kind in (APPROVE, REJECT):
+            votes.append(event.kind == APPROVE)
+        elif event.kind == RESULT:
+            rounds[-1] = Round(rounds[-1].leader, rounds[-1].team, tuple(votes))
+        elif event.kind == WENT:
+            rounds[-1] = Round(rounds[-1].leader, rounds[-1].team, tuple(votes), event.data[1])
+    return tuple(rounds)
+
+
+def _and(things: Sequence[object]) -> str:
+    words = [str(thing) for thing in things]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name.replace('Servant', 'Servants') if count > 1 else name}"

@@ -1,0 +1,222 @@
+"""Scripted players of Avalon; each knows what its seat knows, and keeps nothing between its acts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import combinations
+from typing import ClassVar
+
+from environments.core import Act, View
+from environments.deduction.avalon.beliefs import clean_chance, evil_chances, merlin_chances, posterior
+from environments.deduction.avalon.claims import Claim, all_claims_in, claims_in
+from environments.deduction.avalon.deals import Evidence, fitting, suspicion
+from environments.deduction.avalon.observation import (
+    APPROVE,
+    FAIL,
+    NAME,
+    PASS,
+    PROPOSE,
+    REJECT,
+    evidence_of,
+    rounds_of,
+)
+from environments.deduction.avalon.rules import EVIL, SERVANT
+from environments.deduction.events import SPEAK
+from environments.deduction.facts import Facts
+
+SERVANT_CLAIMED = "a Servant of Arthur"
+HEARD = 0.15
+"""By how much an accusation by somebody beyond suspicion raises the suspicion of whom it names; trust lowers it so."""
+TRUSTED = 0.25
+"""Below such a suspicion somebody is trusted in words."""
+CONTENT = 0.75
+"""Of the best team's chance to be clean, what a Bayesian good player is content with."""
+
+
+class Script(ABC):
+    """A player who decides by what its seat knows; seats are numbered from 0 here."""
+
+    called: ClassVar[str]
+    paid: ClassVar[bool] = False
+
+    def act(self, view: View) -> Act:
+        """The next act."""
+        facts: Facts = view.facts
+        if SPEAK in facts.choices:
+            return Act(SPEAK, self.claim(facts, view).sentence)
+        if PROPOSE in facts.choices:
+            team = self.team(facts, len(facts.choices[PROPOSE][0]), view)
+            return Act(PROPOSE, "", sorted(seat + 1 for seat in team))
+        if APPROVE in facts.choices:
+            return Act(APPROVE if self.approves(facts, rounds_of(facts)[-1].team) else REJECT)
+        if NAME in facts.choices:
+            return Act(NAME, "", self.target(facts, view) + 1)
+        fails = FAIL in facts.choices and self.fails(facts, rounds_of(facts)[-1].team)
+        return Act(FAIL if fails else PASS)
+
+    @abstractmethod
+    def claim(self, facts: Facts, view: View) -> Claim:
+        """What it says."""
+
+    @abstractmethod
+    def team(self, facts: Facts, size: int, view: View) -> Sequence[int]:
+        """Whom it proposes."""
+
+    @abstractmethod
+    def approves(self, facts: Facts, team: Sequence[int]) -> bool:
+        """Whether it votes for a team."""
+
+    @abstractmethod
+    def target(self, facts: Facts, view: View) -> int:
+        """Whom the Assassin names."""
+
+    def fails(self, facts: Facts, team: Sequence[int]) -> bool:
+        """Whether an evil player fails a quest: it does, but where another evil one of a lower seat is there to."""
+        return min(_evil(facts) & set(team)) == facts.seat - 1
+
+
+class Claims(Script):
+    """Says what it is and whom it suspects, and counts what others say; evil ones claim to be Servants and accuse.
+
+    Suspicion is the share of the possible deals in which a seat is evil, raised by every speaker's last accusation and
+    lowered by trust, less so the more the speaker is suspected. Merlin claims to be a Servant and tells who is evil all
+    the same, one of them at a time.
+    """
+
+    called = "claims"
+
+    def claim(self, facts: Facts, view: View) -> Claim:
+        """The most and the least suspected, nobody while all are alike; an evil player's most suspected good one."""
+        mine, suspected = facts.seat - 1, heard_suspicion(facts)
+        others = [seat for seat in range(len(facts.alive)) if seat != mine]
+        if facts.team == EVIL:
+            good = [seat for seat in others if seat not in _evil(facts)]
+            return Claim(SERVANT_CLAIMED, (_most(good, _public(facts), view) + 1,))
+        worst = _most(others, suspected, view)
+        if suspected[worst] - min(suspected[seat] for seat in others) < 1e-9:
+            return Claim(SERVANT_CLAIMED)
+        trusted = tuple(seat + 1 for seat in others if suspected[seat] < min(suspected[worst], TRUSTED))
+        return Claim(SERVANT_CLAIMED, (worst + 1,), trusted)
+
+    def team(self, facts: Facts, size: int, view: View) -> Sequence[int]:
+        """Itself and the least suspected; an evil leader takes no other evil player along."""
+        mine, evil = facts.seat - 1, facts.team == EVIL
+        others = [seat for seat in range(len(facts.alive)) if seat != mine and not (evil and seat in _evil(facts))]
+        suspected = _public(facts) if evil else heard_suspicion(facts)
+        return [mine, *_fewest(others, suspected, view, size - 1)]
+
+    def approves(self, facts: Facts, team: Sequence[int]) -> bool:
+        """Good: its members are suspected no more than players on average, none for certain. Evil: an evil one goes."""
+        if facts.team == EVIL:
+            return bool(_evil(facts) & set(team))
+        mine, suspected = facts.seat - 1, heard_suspicion(facts)
+        others = [suspected[seat] for seat in range(len(facts.alive)) if seat != mine]
+        members = [suspected[seat] for seat in team if seat != mine]
+        return max(members, default=0) < 1 and sum(members) <= len(members) * sum(others) / len(others) + 1e-9
+
+    def target(self, facts: Facts, view: View) -> int:
+        """Who accused evil players most often, good ones least."""
+        evil, told = _evil(facts), [0.0] * len(facts.alive)
+        for seat, claim in all_claims_in(facts.events):
+            told[seat - 1] += sum(1 if one - 1 in evil else -1 for one in claim.evil)
+        return _most([seat for seat in range(len(told)) if seat not in evil], told, view)
+
+
+class Bayesian(Script):
+    """Plays by the exact posterior over all deals that fit what it knows (`beliefs`); hears nothing that is said.
+
+    It speaks in the sentences of `Claims`, of what a Servant in its seat would believe: neither Merlin nor evil players
+    tell what they know.
+    """
+
+    called = "bayes"
+
+    def claim(self, facts: Facts, view: View) -> Claim:
+        """The most probable evil player, to a Servant; an evil player accuses no other one."""
+        mine, chances = facts.seat - 1, _as_a_servant(facts)
+        spared = _evil(facts) if facts.team == EVIL else frozenset()
+        others = [seat for seat in range(len(chances)) if seat != mine and seat not in spared]
+        return Claim(SERVANT_CLAIMED, (_most(others, chances, view) + 1,))
+
+    def team(self, facts: Facts, size: int, view: View) -> Sequence[int]:
+        """Good: the team that is clean with the highest chance, itself in it. Evil: itself and whom Servants trust."""
+        mine = facts.seat - 1
+        others = [seat for seat in range(len(facts.alive)) if seat != mine]
+        if facts.team == EVIL:
+            good = [seat for seat in others if seat not in _evil(facts)]
+            return [mine, *_fewest(good, _as_a_servant(facts), view, size - 1)]
+        chances = _posterior(facts)
+        teams = [(mine, *rest) for rest in combinations(others, size - 1)]
+        worth = {team: clean_chance(facts.deals, chances, team) for team in teams}
+        best = max(worth.values())
+        return view.draws.choice([team for team in teams if worth[team] > best - 1e-9])
+
+    def approves(self, facts: Facts, team: Sequence[int]) -> bool:
+        """Good: the team is nearly as probably clean as the best one. Evil: an evil player goes."""
+        if facts.team == EVIL:
+            return bool(_evil(facts) & set(team))
+        chances = _posterior(facts)
+        every = combinations(range(len(facts.alive)), len(team))
+        best = max(clean_chance(facts.deals, chances, one) for one in every)
+        return clean_chance(facts.deals, chances, team) >= CONTENT * best
+
+    def target(self, facts: Facts, view: View) -> int:
+        """The most probable Merlin."""
+        chances = merlin_chances(facts.deals, _posterior(facts))
+        return _most([seat for seat in range(len(chances)) if seat != facts.seat - 1], chances, view)
+
+
+def heard_suspicion(facts: Facts) -> list[float]:
+    """By seat, how far a player who listens suspects it: by logic, and by what was claimed."""
+    mine = facts.seat - 1
+    logic = suspicion(facts.deals, len(facts.alive))
+    suspected = list(logic)
+    for seat, claim in claims_in(facts.events):
+        if seat - 1 == mine:
+            continue
+        trust = HEARD * (1 - logic[seat - 1])
+        for named, worth in ((claim.evil, trust), (claim.trusted, -trust)):
+            for one in named:
+                if one in facts.alive and 0 < logic[one - 1] < 1:
+                    suspected[one - 1] += worth
+    return suspected
+
+
+def _evil(facts: Facts) -> frozenset[int]:
+    """Whom a player who sees them at night knows to be evil."""
+    return evidence_of(facts).seen or frozenset()
+
+
+def _servant_deals(facts: Facts) -> Sequence[tuple[str, ...]]:
+    known = evidence_of(facts)
+    return fitting(facts.rules.roles, Evidence(known.seat, SERVANT, None, known.quests))
+
+
+def _public(facts: Facts) -> Sequence[float]:
+    """How far a Servant in this seat would suspect each, by logic; nobody where that is impossible."""
+    return suspicion(_servant_deals(facts), len(facts.alive))
+
+
+def _as_a_servant(facts: Facts) -> Sequence[float]:
+    deals = _servant_deals(facts)
+    if not deals:  # The quests that failed cannot be without this evil player.
+        return (0.0,) * len(facts.alive)
+    return evil_chances(deals, posterior(deals, rounds_of(facts), facts.seat - 1))
+
+
+def _posterior(facts: Facts) -> Sequence[float]:
+    return posterior(facts.deals, rounds_of(facts), facts.seat - 1)
+
+
+def _most(seats: Sequence[int], worth: Sequence[float], view: View) -> int:
+    """The seat that is worth most; one of the equal ones by lot."""
+    best = max(worth[seat] for seat in seats)
+    return view.draws.choice([seat for seat in seats if worth[seat] > best - 1e-9])
+
+
+def _fewest(seats: Sequence[int], worth: Sequence[float], view: View, count: int) -> list[int]:
+    """So many seats that are worth least, equal ones by lot."""
+    shuffled = list(seats)
+    view.draws.shuffle(shuffled)
+    return sorted(shuffled, key=lambda seat: worth[seat])[:count]

@@ -1,0 +1,64 @@
+"""Games to test with: at random, silences among the acts, or as far as some phase."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from environments.core import Act, Step
+from environments.deduction.avalon.game import Avalon
+from environments.deduction.avalon.rules import Options
+from environments.deduction.events import SPEAK
+
+DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
+
+
+def any_act(game: Avalon, name: str, draws: Random, silent: float = 0.1) -> Act:
+    """Something that is allowed."""
+    if draws.random() < silent:
+        return Act("none")
+    choices = game.choices(game.agents.index(name) + 1)
+    kind = draws.choice(list(choices))
+    aim = draws.choice(choices[kind]) if choices[kind] else None
+    text = f"I, {name}, say {draws.random():.3f}." if kind == SPEAK else ""
+    return Act(kind, text, list(aim) if isinstance(aim, tuple) else aim)
+
+
+def any_step(game: Avalon, draws: Random) -> dict[str, Act]:
+    """The same of everybody whose turn it is."""
+    return {name: any_act(game, name, draws) for name in game.acting()}
+
+
+def begun(deal: tuple[str, ...] | None = DEAL, seed: int | str = 0, **options: Any) -> Avalon:
+    """A game at its beginning."""
+    game = Avalon(Options(**options), deal)
+    game.reset(seed)
+    return game
+
+
+def some_game(seed: int, most: int = 10_000, **options: Any) -> Avalon:
+    """A drawn game, played at random for so many steps at most."""
+    game, draws = begun(None, seed, **options), Random(seed)
+    while game.acting() and len(game.steps) < most:
+        game.step(any_step(game, draws))
+    return game
+
+
+def until(game: Avalon, phase: str, *, fails: bool = False) -> Avalon:
+    """Play on, everybody for every team, until a phase has come."""
+    while game._stage().phase != phase:
+        step = {}
+        for name in game.acting():
+            choices = game.choices(game.agents.index(name) + 1)
+            kind = next(iter(choices))
+            if fails and "fail" in choices:
+                kind = "fail"
+            aims = choices[kind]
+            step[name] = Act(kind, "Let us go." if kind == SPEAK else "", list(aims[-1]) if kind == "propose" else None)
+        game.step(step)
+    return game
+
+
+def steps_of(game: Avalon) -> list[Step]:
+    """A copy of what was done."""
+    return list(game.steps)

@@ -1,0 +1,181 @@
+"""What a player reads, is asked and sees depends on nothing that it may not know: byte for byte, over every deal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.agents.language_model import LanguageModelAgent
+from environments.core import Act, Step, View
+from environments.deduction.avalon.game import Avalon
+from environments.deduction.avalon.scripts import Bayesian, Claims
+from environments.deduction.events import Aim, Event
+from environments.deduction.language_model import FORM, STYLES
+from environments.deduction.person.telling import DeductionTelling
+from environments.deduction.scripts import Random as Drawing
+from environments.terminal.person import Person
+from environments.terminal.screen import Screen
+from llm_client.settings import LLMSettings
+from tests.environments.deduction.avalon.plays import any_step, begun, some_game
+
+EVIL = ("minion", "assassin")
+
+
+def never(*given: Any) -> Any:
+    raise AssertionError("nobody is asked here")
+
+
+MODELS = [LanguageModelAgent(style, style, LLMSettings(model="m"), never, form=FORM) for style in STYLES]
+
+
+def screen_of(game: Avalon, name: str) -> str:
+    shown: list[str] = []
+    person = Person(Screen(never, shown.append), DeductionTelling(Avalon))
+    view, telling = View(game, name), DeductionTelling(Avalon)
+    person.see_the_end(view)
+    if game.legal(name):
+        shown += [repr(telling.prompt(view)), repr(telling.commands(view)), repr(telling.plain(view))]
+    return "".join(shown)
+
+
+def all_that_is_seen(game: Avalon, name: str) -> tuple[Any, ...]:
+    """Observation, data, requests, screen, what scripts do: whatever leaves the game for a seat."""
+    view = View(game, name)
+    facts = view.facts
+    data = (facts.seat, facts.role, facts.team, facts.stage, facts.alive, facts.events, facts.choices, facts.default)
+    seen: list[Any] = [view.text, data, tuple(facts.deals), view.legal, view.known, view.heard, view.number, view.step]
+    if view.legal:
+        seen += [model.request(view) for model in MODELS]
+        seen += [script.act(view) for script in (Claims(), Bayesian(), Drawing())]
+        seen += [view.problem(Act(kind, "", aim)) for kind in ("fail", "pass", "approve") for aim in (None, 1)]
+    return (*seen, screen_of(game, name))
+
+
+def deals_that_fit(game: Avalon, seat: int) -> Iterator[tuple[str, ...]]:
+    """Those that a player's own role, night, and what went wrong on quests allow; nothing of the engine is asked."""
+    role = game.deal[seat]
+    evil = {one for one, other in enumerate(game.deal) if other in EVIL}
+    teams = [event.data for event in game.events if event.kind == "propose"]
+    voted_for = [event.data for event in game.events if event.kind == "result"]
+    gone = [team for team, goes in zip(teams, voted_for, strict=False) if goes]
+    quests = [moves for number, moves in enumerate(game.steps) if number in _quests(game)]
+    failed = [
+        ([one - 1 for one in team], sum(move.act.kind == "fail" for move in moves))
+        for team, moves in zip(gone, quests, strict=False)
+    ]
+    for deal in sorted(set(permutations(game.deal))):
+        if deal[seat] != role:
+            continue
+        if role != "servant" and {one for one, other in enumerate(deal) if other in EVIL} != evil:
+            continue
+        if all(sum(deal[one] in EVIL for one in team) >= fails for team, fails in failed):
+            yield deal
+
+
+def _quests(game: Avalon) -> set[int]:
+    return {event.step for event in game.events if event.kind == "went"}
+
+
+def as_if(game: Avalon, deal: tuple[str, ...], seat: int) -> Avalon:
+    """The same public course under another deal: who may have failed a quest did, as often; the own cards stay."""
+    other = begun(deal, game.seed)
+    for moves in game.steps:
+        other.step(_cards(moves, deal, seat) if other._stage().phase == "quest" else dict(moves))
+    return other
+
+
+def _cards(moves: Step, deal: tuple[str, ...], seat: int) -> dict[str, Act]:
+    acts = {move.agent: move.act for move in moves}
+    own = f"Player {seat + 1}"
+    left = sum(act.kind == "fail" for name, act in acts.items() if name != own)
+    for name in acts:
+        if name != own:
+            fails = left > 0 and deal[int(name.split()[1]) - 1] in EVIL
+            left -= fails
+            acts[name] = Act("fail") if fails else Act("pass")
+    assert left == 0
+    return acts
+
+
+def check_every_deal(seed: int, steps: int, secret: bool) -> int:
+    """Whatever the deals that fit are, all look the same from every seat; with ``secret`` while cards are played."""
+    game, compared = some_game(seed, steps), 0
+    draws = Random(seed)
+    while secret and game._stage().phase not in ("quest", "over"):
+        game.step(any_step(game, draws))
+    for seat, name in enumerate(game.agents):
+        expected = list(deals_that_fit(game, seat))
+        if game.over and game.game.ending != "quests failed":
+            # The shot has told who the Assassin is, and who is or is not Merlin.
+            shooter, target, hit = game.events[-1].data
+            expected = [
+                deal for deal in expected if deal[shooter - 1] == "assassin" and (deal[target - 1] == "merlin") == hit
+            ]
+        seen = all_that_is_seen(game, name)
+        assert game.deal in expected
+        assert sorted(game.facts(name).deals) == expected
+        for deal in expected:
+            assert all_that_is_seen(as_if(game, deal, seat), name) == seen
+        compared += len(expected)
+    return compared
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32), steps=st.integers(0, 60), secret=st.booleans())
+def test_every_deal_that_fits_gives_the_same_bytes(seed: int, steps: int, secret: bool) -> None:
+    assert check_every_deal(seed, steps, secret) >= 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_so_it_does_at_the_end(seed: int) -> None:
+    assert check_every_deal(seed, 10_000, False) >= 5
+
+
+@pytest.mark.slow
+def test_every_deal_that_fits_gives_the_same_bytes_in_many_games() -> None:
+    draws = Random(4)
+    compared = [check_every_deal(seed, draws.randrange(90), bool(seed % 2)) for seed in range(120)]
+    assert sum(compared) > 3_000
+
+
+class Marked(Avalon):
+    """A game whose every secret carries a mark of its own."""
+
+    def role_in_words(self, seat: int) -> str:
+        return f"{super().role_in_words(seat)} CANARY{seat}-role."
+
+    def _event(self, seat: int, act: Act) -> tuple[Event, Aim]:
+        event, aim = super()._event(seat, act)
+        if event.to is not None:
+            event = event._replace(text=f"{event.text} CANARY{seat}-card", data=f"CANARY{seat}-data")
+        return event, aim
+
+    def tell(self, kind: str, text: str, data: Any = None, to: tuple[int, ...] | None = None, **how: Any) -> None:
+        super().tell(kind, text if to is None else f"{text} CANARY{to[0]}-night", data, to, **how)
+
+
+def test_marks_in_every_role_night_and_card_reach_their_owner_alone() -> None:
+    game, draws = Marked(), Random(1)
+    game.reset(1)
+    marked = set()
+    while game.acting():
+        for seat, name in enumerate(game.agents, 1):
+            seen = (
+                repr(all_that_is_seen(game, name)) if game.legal(name) else repr((game.observe(name), game.facts(name)))
+            )
+            foreign = [other for other in range(1, 6) if other != seat and f"CANARY{other}" in seen]
+            assert not foreign
+            marked |= {(seat, what) for what in ("role", "card", "night") if f"CANARY{seat}-{what}" in seen}
+        game.step(any_step(game, draws))
+    assert {seat for seat, what in marked if what == "role"} == set(range(1, 6))
+    assert len([seat for seat, what in marked if what == "night"]) == 3
+    assert any(what == "card" for _, what in marked)
+    assert "CANARY" not in repr(game.turns(game.steps))
+    for who, _, text in game.backgrounds():
+        assert "CANARY" not in (text if who is None else text.replace(f"CANARY{who.split()[1]}", ""))

@@ -1,0 +1,207 @@
+"""Scripted players: what they say and hear, what they decide, and how often they win."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from environments.core import Act, View
+from environments.deduction.avalon.claims import Claim, claims_in
+from environments.deduction.avalon.game import Avalon
+from environments.deduction.avalon.kind import AVALON
+from environments.deduction.avalon.observation import rounds_of
+from environments.deduction.avalon.scripts import Bayesian, Claims, Script, heard_suspicion
+from environments.deduction.events import SPEAK, Event, Stage
+from environments.play import play
+from tests.environments.deduction.avalon.exact import reckoned
+from tests.environments.deduction.avalon.plays import begun, until
+
+SCRIPTS = {name: AVALON.roster.scripted(name) for name in ("random", "claims", "bayes")}
+RANDOM_GOOD = float(reckoned(AVALON.options())[1]["merlin hidden"])
+
+
+def team_play(good: str, evil: str, seed: str) -> Avalon:
+    """A whole game of one agent on each side."""
+    game = begun(None, seed)
+    seats = {
+        name: SCRIPTS[good if game.teams[role] == "good" else evil]
+        for name, role in zip(game.agents, game.deal, strict=True)
+    }
+    play(game, seats)
+    return game
+
+
+def won_by_good(good: str, evil: str, games: int) -> float:
+    return (
+        sum(team_play(good, evil, f"{good}/{evil}/{number}").game.winner == "good" for number in range(games)) / games
+    )
+
+
+def after_quest(fails: int, team: list[int]) -> Avalon:
+    """Figure 13's deal after a first quest, at the next proposal's discussion; Player 1 leads it."""
+    game = next(game for seed in range(99) if (game := begun(seed=seed)).game.leader == 4)
+    game.step({"Player 5": Act("propose", "", team)})
+    until(game, "vote")
+    game.step({name: Act("approve") for name in game.agents})
+    failing = [name for name in game.acting() if "fail" in game.legal(name)][:fails]
+    game.step({name: Act("fail" if name in failing else "pass") for name in game.acting()})
+    return game
+
+
+def vote_of(script: Script, game: Avalon, seat: int) -> str:
+    until(game, "vote")
+    return script.act(View(game, f"Player {seat}")).kind
+
+
+@given(
+    role=st.sampled_from(("", "a Servant of Arthur", "Merlin")),
+    evil=st.lists(st.integers(1, 5), unique=True, max_size=4),
+    trusted=st.lists(st.integers(1, 5), unique=True, max_size=4),
+)
+def test_a_claim_is_read_as_it_was_said(role: str, evil: list[int], trusted: list[int]) -> None:
+    claim = Claim(role, tuple(evil), tuple(trusted))
+    assert Claim.read(f"Well. {claim.sentence} So much for now.") == Claim("", claim.evil, claim.trusted)
+
+
+@pytest.mark.parametrize("words", ["", "Player 3 is evil.", "I hold nobody for evil.", "I trust you all", "{}"])
+def test_other_words_are_no_claim(words: str) -> None:
+    assert Claim.read(words) == Claim()
+    assert Claim().sentence == "I have nothing to say yet."
+
+
+def test_of_every_speaker_the_last_claim_counts() -> None:
+    events = [
+        Event(Stage("discussion", 1), SPEAK, seat, Claim("", (evil,)).sentence) for seat, evil in ((1, 2), (1, 3))
+    ]
+    assert claims_in(events) == [(1, Claim("", (3,)))]
+
+
+@settings(max_examples=12)
+@given(text=st.text(max_size=60), number=st.integers(0, 10**30))
+def test_strangers_words_break_no_script(text: str, number: int) -> None:
+    game = after_quest(1, [1, 3])
+    game.step({"Player 1": Act("propose", "", [1, 2, 5])})
+    for name in game.agents:
+        words = f"{text} I hold Player {number} and Player 77 for evil. I trust Player 0."
+        game.step({name: Act(SPEAK, words)})
+    for name in game.agents:
+        for script in (Claims(), Bayesian()):
+            assert View(game, name).problem(script.act(View(game, name))) is None
+    assert all(0 <= one <= 1 for one in heard_suspicion(game.facts("Player 2")))
+
+
+def test_who_listens_votes_by_what_was_said() -> None:
+    """A quest of Players 1 and 3 has failed; whom others accuse decides how Player 2 votes."""
+    votes = {}
+    for accused in (1, 4):
+        game = after_quest(1, [1, 3])
+        game.step({"Player 1": Act("propose", "", [1, 2, 5])})
+        for name in game.agents:
+            game.step({name: Act(SPEAK, Claim("", (accused,)).sentence)})
+        votes[accused] = vote_of(Claims(), game, 2)
+    assert votes == {1: "reject", 4: "approve"}
+
+
+@pytest.mark.parametrize("script", [Claims(), Bayesian()])
+def test_merlin_is_for_good_teams_and_evil_players_for_the_others(script: Script) -> None:
+    for team, merlins, evils in (([1, 2], "approve", "reject"), ([1, 3], "reject", "approve")):
+        game = next(game for seed in range(99) if (game := begun(seed=seed)).game.leader == 4)
+        game.step({"Player 5": Act("propose", "", team)})
+        assert vote_of(script, game, 1) == merlins
+        assert vote_of(script, game, 3) == vote_of(script, game, 4) == evils
+
+
+@pytest.mark.parametrize("script", [Claims(), Bayesian()])
+def test_of_two_evil_players_on_a_quest_one_fails_it(script: Script) -> None:
+    game = next(game for seed in range(99) if (game := begun(seed=seed)).game.leader == 4)
+    game.step({"Player 5": Act("propose", "", [3, 4])})
+    until(game, "vote")
+    game.step({name: Act("approve") for name in game.agents})
+    assert [script.act(View(game, f"Player {seat}")).kind for seat in (3, 4)] == ["fail", "pass"]
+
+
+@pytest.mark.parametrize("script", [Claims(), Bayesian()])
+def test_an_evil_leader_takes_no_other_evil_player_along_and_accuses_none(script: Script) -> None:
+    for seed in range(30):
+        game = begun(seed=seed)
+        if game.game.leader in (2, 3):
+            leader = game.game.leader + 1
+            team = script.act(View(game, f"Player {leader}")).data
+            assert leader in team and len({3, 4} & set(team)) == 1
+        until(game, "discussion")
+        for _ in range(2):
+            game.step({game.acting()[0]: Act("none")})
+        assert not {3, 4} & set(Claim.read(script.act(View(game, "Player 3")).text).evil)
+
+
+def test_a_bayesian_servant_goes_with_those_who_did_not_fail() -> None:
+    for team, vote in (([1, 2, 3], "reject"), ([1, 2, 5], "approve")):
+        game = after_quest(2, [3, 4])
+        game.step({"Player 1": Act("propose", "", team)})
+        assert vote_of(Bayesian(), game, 2) == vote
+    assert rounds_of(game.facts("Player 2"))[0].fails == 2
+
+
+def test_the_assassin_names_who_knew_too_much() -> None:
+    game = begun()
+    while game._stage().phase != "shot":
+        if game._stage().phase == "discussion":
+            (name,) = game.acting()
+            game.step({name: Act(SPEAK, Claim("", (3,) if name == "Player 5" else (2,)).sentence)})
+        else:
+            game.step({name: _willing(game, name) for name in game.acting()})
+    assert Claims().act(View(game, "Player 4")).data == 5
+
+
+def _willing(game: Avalon, name: str) -> Act:
+    choices = game.choices(game.agents.index(name) + 1)
+    kind = next(iter(choices))
+    return Act(kind, "", [1, 2, 5][: game.game.size] if kind == "propose" else None)
+
+
+def test_a_bayesian_assassin_names_who_voted_like_merlin() -> None:
+    game = begun()
+    while game._stage().phase != "shot":
+        phase, step = game._stage().phase, {}
+        for name in game.acting():
+            step[name] = _willing(game, name) if phase != "discussion" else Act("none")
+            if phase == "vote" and game.game.rejected == 0:
+                # Everybody but Player 5 is against the first team, which is good.
+                step[name] = Act("approve" if name in ("Player 5", "Player 3") else "reject")
+        game.step(step)
+    assert Bayesian().act(View(game, "Player 4")).data == 5
+
+
+@pytest.mark.parametrize(("good", "evil"), [("bayes", "random"), ("random", "bayes"), ("claims", "bayes")])
+def test_games_of_scripts_end_and_their_acts_are_the_same_again(good: str, evil: str) -> None:
+    game = team_play(good, evil, "again")
+    assert game.steps == team_play(good, evil, "again").steps
+    assert not any(act.kind == "none" for moves in game.steps for _, act in moves)
+
+
+def _beats_random(games: int) -> None:
+    for good, evil in (("bayes", "random"), ("random", "bayes")):
+        share = won_by_good(good, evil, games)
+        error = sqrt(RANDOM_GOOD * (1 - RANDOM_GOOD) / games)
+        if good == "bayes":
+            assert share > RANDOM_GOOD + 3 * error
+        else:
+            assert share < RANDOM_GOOD - 3 * error
+
+
+def test_the_bayesian_beats_random_play_on_each_side() -> None:
+    _beats_random(60)
+
+
+@pytest.mark.slow
+def test_the_bayesian_beats_random_play_on_each_side_in_many_games() -> None:
+    _beats_random(1_000)
+
+
+@pytest.mark.slow
+def test_random_agents_win_through_the_core_as_often_as_the_rules_alone_say() -> None:
+    share, error = won_by_good("random", "random", 3_000), sqrt(RANDOM_GOOD * (1 - RANDOM_GOOD) / 3_000)
+    assert abs(share - RANDOM_GOOD) < 3 * error
