@@ -23,6 +23,7 @@ from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands import train_agent as train_agent_commands
 from apportion.commands.parts.in_order import CommandsInOrder
+from apportion.commands.refining import group as refine_commands
 from apportion.commands.simulated import annotate as annotate_commands
 from apportion.commands.simulated import deduction as deduction_commands
 from apportion.commands.simulated import judge as judge_commands
@@ -71,6 +72,7 @@ cli.add_section(
         annotate_commands.annotate_group,
         tournament_commands.tournament_group,
         train_agent_commands.train_agent_group,
+        refine_commands.refine_group,
         judge_commands.judge_command,
         label_exact_commands.label_exact_command,
         corpus_commands.inspect_command,

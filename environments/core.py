@@ -69,6 +69,11 @@ class View:
         return self._environment.legal(self.agent)
 
     @property
+    def speeches(self) -> frozenset[str]:
+        """Kinds of acts whose words are talk (`Environment.speeches`)."""
+        return self._environment.speeches
+
+    @property
     def step(self) -> int:
         """Steps played so far, as far as the agent may know (`Environment.moment`)."""
         return self._environment.moment(self.agent)
@@ -118,6 +123,8 @@ class Environment(ABC):
 
     Acts of chance or of a moderator stay; choices that follow from what was said do not.
     """
+    speeches: ClassVar[frozenset[str]] = frozenset({"speak"})
+    """Kinds of acts whose words are talk: other words in their place change nothing that the rules read."""
 
     def __init__(self, agents: Iterable[str]) -> None:
         self.agents = tuple(agents)

@@ -13,6 +13,7 @@ From the ground up, each importing only from those before it:
 - `anchoring`: paths and consent that are given to what is chosen by name
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert
 - `corpus_model`: a small language model of a corpus, where no other measures influence
+- `stackelberg/`: a Refiner that learns words which move whoever speaks next
 - `alignment`: one process' alignment, put together
 - `launch/`: the same by several processes
 - `align`: the entry, which chooses between the two

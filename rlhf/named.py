@@ -102,6 +102,12 @@ REWARD_MODEL, RECORDED = "reward_model", "recorded"
 """What is chosen where nothing is said."""
 
 THE_REWARD_MODEL = Named(REWARD_MODEL, "A trained reward model of turns", "rlhf.training.reward:of_job")
+THE_STACKELBERG_REWARD = Named(
+    "stackelberg",
+    "How far a speech moves its follower towards what the leader wants to hear",
+    "rlhf.stackelberg.reward:of_job",
+    settings="rlhf.stackelberg.settings:RewardSettings",
+)
 THE_RECORDED_PARTNER = Named(
     RECORDED, "What the other side said in the session", "rlhf.sampling.partner:of_job", live=False
 )
@@ -137,7 +143,9 @@ def _registry(what: str, group: str, *ours: str) -> Registry:
     )
 
 
-REWARDS = _registry("reward", "apportion.rewards", "reward_model=THE_REWARD_MODEL")
+REWARDS = _registry(
+    "reward", "apportion.rewards", "reward_model=THE_REWARD_MODEL", "stackelberg=THE_STACKELBERG_REWARD"
+)
 PARTNERS = _registry(
     "partner",
     "apportion.partners",

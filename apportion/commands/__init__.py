@@ -8,6 +8,6 @@ From the ground up:
 - `runs`: `run` and `demo`; `stages`: one command a stage
 - `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables and policy
   for other programs
-- `train_agent`: agents of simulated environments
+- `train_agent`: agents of simulated environments; `refining`: a Refiner of their speeches
 - `score`: a reward model on a corpus; `generate` and `compare`: policies side by side
 """

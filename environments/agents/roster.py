@@ -10,6 +10,7 @@ from pathlib import Path
 from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE, WORDS, ActForm, LanguageModelAgent, revised
 from environments.agents.recorded import Recorded
+from environments.agents.wrapped import WRAPPERS, Wrapped, WrappedModel, unwrapped
 from foundation.errors import InputError
 from foundation.registry import Registry
 from llm_client.asker import Asker, Complete
@@ -51,12 +52,34 @@ class Roster:
         InputError
             It is, and no model was chosen; or a setting cannot be used.
         """
+        wrapped = unwrapped(name)
+        if wrapped is not None:
+            return self._wrapped_asked_by(wrapped, chosen, called, temperature)
         style, model = style_and_model(name)
         if model is None and name in self.registry.names():
             return None
         if style not in self.form.prompts.names() and not is_path(style):
             return None
         return StyledModel.of("agent", name, chosen, called, temperature)
+
+    def _wrapped_asked_by(
+        self, wrapped: Wrapped, chosen: ChosenModel, called: Called, temperature: float
+    ) -> StyledModel | None:
+        """The same of one that has something around it; that asks the model behind its @, or that of who acts."""
+        inner, made = self.asked_by(wrapped.inner, chosen, called, temperature), wrapped.made()
+        if not made.asks(wrapped.of):
+            return None if inner is None else WrappedModel(inner.style, inner.settings, inner, wrapped)
+        if inner is not None and not wrapped.of:
+            settings = inner.settings
+        elif chosen.asks or wrapped.of:
+            settings = (chosen.named(wrapped.of) if wrapped.of else chosen).llm(called, temperature)
+        else:
+            raise InputError(
+                f"agent {wrapped.inner + wrapped.suffix!r}: no language model is chosen for {wrapped.wrapper}: give "
+                f"{called('model')}, or write {made.example}"
+            )
+        around = wrapped._replace(of=settings.model)
+        return WrappedModel(wrapped.wrapper if inner is None else inner.style, settings, inner, around)
 
     def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
         """The agent of a name that asks a language model; ``asked`` as `asked_by` gave it.
@@ -66,11 +89,18 @@ class Roster:
         InputError
             Its prompt cannot be used.
         """
+        if isinstance(asked, WrappedModel) and asked.around is not None:
+            inner, around = asked.inner, asked.around
+            agent = self.scripted(around.inner) if inner is None else self.asking(around.inner, inner, complete)
+            return around.made().around(agent, around.of, asked.called, asked.settings, complete)
         revised(asked.style, self.form.prompts)
         return LanguageModelAgent(asked.called, asked.style, asked.settings, complete, form=self.form)
 
     def prompt_files(self, asked: StyledModel) -> list[Path]:
         """The prompts in whose words it is asked, for the identity of what rests on its replies; raises as `asking`."""
+        if isinstance(asked, WrappedModel) and asked.around is not None:
+            inner = [] if asked.inner is None else self.prompt_files(asked.inner)
+            return [*inner, *asked.around.made().prompt_files()]
         prompts = self.form.prompts
         draft = revised(asked.style, prompts)
         return [prompts.find(style) for style in (asked.style, draft) if style is not None]
@@ -125,16 +155,23 @@ class Roster:
         asked = self.asked_by(name, chosen, called, temperature)
         if asked is not None:
             return asked.called
+        wrapped = unwrapped(name)
+        if wrapped is not None:
+            return f"{self.called_as(wrapped.inner, chosen, called, temperature)}{wrapped.suffix}"
         return self.scripted(name).called if "@" in name else name
 
     def scripted(self, name: str) -> Agent:
-        """The agent of a name that is no language model's; what stands behind an @ is what it is made of.
+        """The agent of a name that asks no language model; what stands behind an @ is what it is made of.
 
         Raises
         ------
         InputError
             There is none of this name, or what stands behind it is missing, too much or cannot be used.
         """
+        wrapped = unwrapped(name)
+        if wrapped is not None:
+            agent = self.scripted(wrapped.inner)
+            return wrapped.made().around(agent, wrapped.of, f"{agent.called}{wrapped.suffix}", None, None)
         plain, at, made_of = (name, "", "") if name in self.registry.names() else name.partition("@")
         problem = self.registry.unknown(plain)
         if problem is not None and plain in self.elsewhere:
@@ -145,7 +182,8 @@ class Roster:
         if problem is not None:
             raise InputError(
                 f"{problem} Written with what they are made of: {', '.join(self.made_of)}. Language models: "
-                f"{', '.join(self.form.styles)}, each also as NAME@MODEL."
+                f"{', '.join(self.form.styles)}, each also as NAME@MODEL. Around any of them: "
+                f"{', '.join(f'NAME+{wrapper}' for wrapper in WRAPPERS.names())}."
             )
         agent = self.registry.find(plain)
         of: Callable[[str], Agent] | None = getattr(agent, "of", None)

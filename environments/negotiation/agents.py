@@ -9,6 +9,7 @@ from environments.agents.agent import Agent
 from environments.agents.language_model import TEMPERATURE
 from environments.agents.recorded import Recorded
 from environments.agents.roster import Roster
+from environments.agents.wrapped import WrappedModel, unwrapped
 from environments.negotiation.language_model import FORM
 from environments.negotiation.wording import PROMPTS, WORDED, WORDING, Worded
 from foundation.registry import Registry
@@ -49,20 +50,20 @@ class Negotiators(Roster):
     ) -> StyledModel | None:
         """As `Roster.asked_by`; a worded script's, too."""
         style, _ = style_and_model(name)
-        if style.endswith(WORDED):
+        if style.endswith(WORDED) and unwrapped(name) is None:
             self.scripted(style.removesuffix(WORDED))
             return StyledModel.of("agent", name, chosen, called, temperature)
         return super().asked_by(name, chosen, called, temperature)
 
     def asking(self, name: str, asked: StyledModel, complete: Complete) -> Agent:
         """As `Roster.asking`; a worded script, too."""
-        if asked.style.endswith(WORDED):
+        if asked.style.endswith(WORDED) and not isinstance(asked, WrappedModel):
             return Worded(asked.called, self.scripted(asked.style.removesuffix(WORDED)), asked.settings, complete)
         return super().asking(name, asked, complete)
 
     def prompt_files(self, asked: StyledModel) -> list[Path]:
         """As `Roster.prompt_files`; of a worded script, too."""
-        if asked.style.endswith(WORDED):
+        if asked.style.endswith(WORDED) and not isinstance(asked, WrappedModel):
             return [PROMPTS.find(WORDING)]
         return super().prompt_files(asked)
 

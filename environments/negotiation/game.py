@@ -54,6 +54,7 @@ class Negotiation(Environment):
     kind: ClassVar[str] = "negotiation"
     unheard_acts_stay: ClassVar[bool] = False
     """Selections follow from what was said: in a history without some acts they are made anew."""
+    speeches: ClassVar[frozenset[str]] = frozenset({"propose", "insist", "agree", "disagree", "end"})
 
     def __init__(self, context: Context, most_acts: int = MOST_ACTS, names: Sequence[str] = NAMES) -> None:
         self.context, self.most_acts = context, most_acts

@@ -50,6 +50,7 @@ class Bargaining(Environment):
     """
 
     kind: ClassVar[str] = "bargaining"
+    speeches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self, bargain: Bargain, most_acts: int = MOST_ACTS, names: Sequence[str] = NAMES) -> None:
         if most_acts < 1:

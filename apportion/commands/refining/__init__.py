@@ -1,0 +1,1 @@
+"""Commands of the Refiner of the Stackelberg Speaker: `instances`, `train` and `persuasion`, in `group` as `refine`."""

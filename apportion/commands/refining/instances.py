@@ -1,0 +1,124 @@
+"""`apportion refine instances`: speeches that have a follower, and what their leaders want to hear."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from apportion.commands.parts.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
+from apportion.commands.parts.places import check_place
+from apportion.commands.parts.progress import shown_progress
+
+if TYPE_CHECKING:
+    from llm_client.chosen import ChosenModel
+    from rlhf.stackelberg.turns.asking import Named
+    from rlhf.stackelberg.turns.instance import Instance
+    from rlhf.stackelberg.turns.intents import IntentQuestions
+    from rlhf.stackelberg.turns.sources import Turns
+
+_PATH = click.Path(path_type=Path)
+MODEL_OPTIONS = (
+    *model_options("--model", "what leaders know of their games", 1500, "TURNS.sqlite beside TURNS.jsonl"),
+    click.option("--temperature", type=float, default=1.0, show_default=True, help="Of the language model."),
+    *LOOK_OPTIONS,
+)
+
+
+@click.command("instances")
+@click.argument("sources", metavar="CORPUS...", type=_PATH, nargs=-1, required=True)
+@click.option("--out", "-o", type=_PATH, metavar="TURNS.jsonl", required=True, help="The file that is written.")
+@click.option("--count", type=click.IntRange(1), default=4000, show_default=True, help="Turns of each game, drawn.")
+@click.option("--games", type=click.IntRange(1), metavar="N", help="Sessions of each corpus, drawn.  [default: all]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of both draws.")
+@click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Desired answers, and undesired ones.")
+@click.option("--apart", is_flag=True, help="Ask K times for one of each (Appendix C), not once for all (Figure 6).")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@json_option()
+def instances_command(
+    sources: tuple[Path, ...],
+    out: Path,
+    count: int,
+    games: int | None,
+    seed: int,
+    k: int,
+    apart: bool,
+    force: bool,
+    as_json: bool,
+    temperature: float,
+    preview: int | None,
+    dry_run: bool,
+    **model: Any,
+) -> int:
+    """Find the speeches in simulated games that another player answers, and what their leaders want to hear (Eq. 1).
+
+    CORPUS are folders of `simulate`, or files of turns. The language model --model names K desired and K undesired
+    answers for each; without one the turns are written alone. Replies are kept beside them: the same command pays for
+    none twice. TURNS.jsonl holds the followers' true roles: it is for training, and nothing else.
+    """
+    from llm_client.chosen import ChosenModel
+    from rlhf.stackelberg.turns import asking
+    from rlhf.stackelberg.turns.intents import IntentQuestions
+    from rlhf.stackelberg.turns.sources import turns_of
+
+    chosen, called = ChosenModel(**model), option_names()
+    turns = turns_of(sources, instances=count, games=games, seed=seed)
+    cache = chosen.cache or out.with_suffix(".sqlite")
+    if not chosen.asks:
+        if preview is not None or dry_run:
+            raise click.UsageError("--preview and --dry-run look at what a language model is asked; give --model.")
+        check_place(out, "--out", (".jsonl",), force)
+        return _written(out, turns, turns.instances, (), as_json)
+    questions = IntentQuestions(chosen.llm(called, temperature), k, "apart" if apart else "together")
+    if preview is not None:
+        shown = asking.preview(questions, turns.instances, preview, called)
+        click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
+        return 0
+    if dry_run:
+        priced = asking.price(questions, turns.instances, chosen, cache, called)
+        text = f"{turns}\n{priced.text()}\nnothing was sent (--dry-run)"
+        facts = {"turns": len(turns.instances), **priced.to_json()}
+        click.echo(json.dumps(facts, indent=1) if as_json else text)
+        return 0
+    check_place(out, "--out", (".jsonl",), force)
+    named = _named(questions, turns.instances, chosen, cache, as_json)
+    return _written(out, turns, named.instances, named.failed, as_json)
+
+
+def _named(
+    questions: IntentQuestions, instances: tuple[Instance, ...], chosen: ChosenModel, cache: Path, quiet: bool
+) -> Named:
+    from rlhf.stackelberg.turns.asking import TOO_LONG, name_intents
+
+    with chosen.asker(questions.settings, cache, option_names(), TOO_LONG) as asker:
+        asker.check()
+        with shown_progress("intents", "turns", quiet) as progress:
+            return name_intents(questions, instances, asker.complete, chosen.concurrency, progress)
+
+
+def _written(
+    out: Path, turns: Turns, instances: tuple[Instance, ...], failed: tuple[tuple[str, str], ...], as_json: bool
+) -> int:
+    from rlhf.stackelberg.turns.instance import write_instances
+
+    write_instances(out, instances)
+    named = sum(bool(one.desired) for one in instances)
+    if as_json:
+        facts = {"turns": len(instances), "found": turns.found, "games": turns.games, "with_intents": named}
+        skipped = dict(turns.skipped)
+        click.echo(json.dumps({"file": str(out), **facts, "skipped": skipped, "failed": [list(f) for f in failed]}))
+    else:
+        click.echo(str(turns))
+        for name, why in failed:
+            click.echo(f"left out: {name}: {why}")
+        click.echo(f"{out}: {len(instances):,} turns, {named:,} with intents; it holds the followers' true roles")
+        if named:
+            click.echo(f'next: instances = ["{out.name}"] in a TOML file, then apportion refine train FILE.toml')
+        else:
+            click.echo(f"next: apportion refine instances {out} --out OTHER.jsonl --model MODEL")
+    return 1 if failed else 0
+
+
+with_options(MODEL_OPTIONS, instances_command)

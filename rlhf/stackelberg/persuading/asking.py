@@ -1,0 +1,103 @@
+"""Table 6 as a person asks for it: which Refiner, which turns, who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from foundation.files import write_atomically
+from llm_client.chosen import Called, ChosenModel
+from llm_client.request import json_line
+from rlhf.policy_settings import Placement, Window
+from rlhf.stackelberg.persuading.embedding import TextEmbedding
+from rlhf.stackelberg.persuading.followers import AskedFollower, Follower, LocalFollower
+from rlhf.stackelberg.persuading.table import Persuaded, persuasion
+from rlhf.stackelberg.refining import stages_of
+from rlhf.stackelberg.training import UNSEEN
+from rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
+
+REPLIES, FILE = "persuasion.sqlite", "persuasion.jsonl"
+ANSWER_TOKENS = 200
+"""Of a local follower's answer: 100 words and more."""
+_TOO_LONG = "Leave that turn out, or use a model with a longer context."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be compared.
+
+    Parameters
+    ----------
+    refiner : Path
+        A folder of `refine train`.
+    turns : Path or None
+        Turns with intents; None takes those that the training has set aside.
+    follower : str or None
+        A causal language model of this machine that answers; None: ``chosen`` does.
+    chosen : ChosenModel
+        The language model at a server, its limits and files.
+    temperature : float
+        Of whoever answers.
+    embedding : str
+        As `rlhf.stackelberg.persuading.embedding.TextEmbedding` has it.
+    count : int
+        Turns, drawn from all.
+    seed : int
+        Of draws, speeches and answers.
+    called : callable
+        What a caller calls the fields, for errors.
+    """
+
+    refiner: Path
+    turns: Path | None = None
+    follower: str | None = None
+    chosen: ChosenModel = field(default_factory=ChosenModel)
+    temperature: float = 1.0
+    embedding: str = "minilm"
+    count: int = 500
+    seed: int = 0
+    called: Called = str
+
+
+def persuade(asked: Asked, progress: Callable[[int, int], None] = lambda done, total: None) -> Persuaded:
+    """Table 6; its turns, a turn and epoch a line, are written into `FILE` in the Refiner's folder.
+
+    Raises
+    ------
+    InputError
+        No Refiner, no turns with intents, or a model that cannot be asked.
+    StoppedError, UnitError
+        As whoever answers.
+    """
+    from rlhf.policy.window_file import read_window
+
+    stages = stages_of(str(asked.refiner))
+    file = asked.turns or asked.refiner / UNSEEN
+    turns = list(with_intents(read_instances(file), str(file)))
+    if len(turns) > asked.count:
+        turns = sorted(Random(f"{asked.seed}/persuasion").sample(turns, asked.count), key=turns.index)
+    window = Window.model_validate(read_window(str(asked.refiner)))
+    with _follower(asked, turns) as follower:
+        embed = TextEmbedding(asked.embedding)
+        found = persuasion(asked.refiner, turns, stages, follower, embed, window, asked.seed, progress)
+    write_atomically(asked.refiner / FILE, "".join(json_line(line) + "\n" for line in found.lines()))
+    return found
+
+
+@contextmanager
+def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
+    if asked.follower is not None:
+        from rlhf.policy.opening import open_policy
+
+        window = Window(max_context_tokens=8, max_new_tokens=ANSWER_TOKENS, temperature=max(asked.temperature, 0.001))
+        policy = open_policy(asked.follower, window, Placement(), asked.follower)
+        yield LocalFollower(policy, window, asked.seed)
+        return
+    settings = asked.chosen.llm(asked.called, asked.temperature)
+    cache = asked.chosen.cache or asked.refiner / REPLIES
+    with asked.chosen.asker(settings, cache, asked.called, _TOO_LONG) as asker:
+        asker.check()
+        yield AskedFollower(settings, asker.complete, asked.seed, asked.chosen.concurrency)

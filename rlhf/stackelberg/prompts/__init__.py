@@ -1,0 +1,1 @@
+"""The prompts of section 3 and Appendix C."""

@@ -1,0 +1,166 @@
+"""One speech that has a follower: what its leader reads, what the follower reads after it, and what was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from foundation.files import write_atomically
+from llm_client.prompts.data import data_json
+from llm_client.request import json_line
+
+LONGEST_SPEECH = 5_000
+"""Characters of a candidate that a follower is shown; what is longer is cut there, as the games cut it."""
+_TEXTS = ("name", "game", "leader", "follower", "leader_sees", "follower_sees", "mark", "said", "answered")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A speaking turn as an instance of section 3.1; texts alone, so that nothing has to be played again to learn.
+
+    Parameters
+    ----------
+    name : str
+        ``GAME/SESSION#TURN``: the session of the corpus, and the turn that is led with.
+    game : str
+        The environment's kind.
+    leader, follower : str
+        Who speaks and who speaks next, each as the leader calls them.
+    leader_sees : str
+        (R, G_t, D_t, r_t): what the leader knows right before it speaks, in words.
+    follower_sees : str
+        (R, G_t+1, D_t and the speech, r_t+1): what the follower knows right after it, with ``mark`` wherever the speech
+        stands in it. It holds the follower's true role: for the Measurer, in training, and nobody else.
+    mark : str
+        Stands for the candidate in ``follower_sees``; in no other place.
+    said : str
+        u_base: what the leader said in the corpus.
+    answered : str
+        What the follower did next, as the corpus has it; empty where nobody heard it.
+    backends : tuple of str
+        Who played the leader and the follower, as logs call them.
+    desired, undesired : tuple of str
+        K answers each of Eq. 1; empty before anybody was asked.
+    """
+
+    name: str
+    game: str
+    leader: str
+    follower: str
+    leader_sees: str
+    follower_sees: str
+    mark: str
+    said: str
+    answered: str
+    backends: tuple[str, str]
+    desired: tuple[str, ...] = ()
+    undesired: tuple[str, ...] = ()
+
+    def after(self, candidate: str) -> str:
+        """What the follower reads after the leader has said ``candidate`` in place of what it said."""
+        return self.follower_sees.replace(self.mark, in_json(candidate))
+
+    @property
+    def before_candidate(self) -> str:
+        """The part of `after` that is the same for every candidate."""
+        return self.follower_sees.partition(self.mark)[0]
+
+
+def in_json(speech: str) -> str:
+    """A speech as it stands between the quotation marks of a JSON text; too long a one is cut.
+
+    >>> in_json('He said "no".')
+    'He said \\\\"no\\\\".'
+    """
+    return data_json(speech[:LONGEST_SPEECH])[1:-1]
+
+
+def write_instances(path: Path, instances: Iterable[Instance]) -> None:
+    """Write instances, a JSON object a line; whole or not at all."""
+    write_atomically(path, "".join(json_line(asdict(instance)) + "\n" for instance in instances))
+
+
+def read_instances(path: Path) -> tuple[Instance, ...]:
+    """The instances in a file of `write_instances`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is no instance, or two have one name.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{path}: cannot be read ({cause}). Name a file that `refine instances` has written."
+        ) from None
+    found = [_instance(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise InputError(f"{path}: no instance in it. Make some with `refine instances`.")
+    names = [instance.name for instance in found]
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise InputError(f"{path}: {twice!r} is there twice; each turn is one instance. Take one of them out.")
+    return tuple(found)
+
+
+def with_intents(instances: Sequence[Instance], called: str) -> tuple[Instance, ...]:
+    """Those of ``instances`` that have intents.
+
+    Raises
+    ------
+    InputError
+        None has; ``called`` says where they come from.
+    """
+    ready = tuple(instance for instance in instances if instance.desired and instance.undesired)
+    if not ready:
+        raise InputError(
+            f"{called}: none of its {len(instances)} turns has desired and undesired answers. Let a language model "
+            "name them: `refine instances` with a model, or with recorded replies."
+        )
+    return ready
+
+
+def _instance(path: Path, number: int, line: str) -> Instance:
+    where = f"{path}, line {number}"
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not JSON ({error}). Make the file again with `refine instances`.") from None
+    problem = _problem(row)
+    if problem is not None:
+        raise InputError(f"{where}: {problem}. Make the file again with `refine instances`.")
+    lists = {name: tuple(row.get(name, ())) for name in ("backends", "desired", "undesired")}
+    values: dict[str, Any] = {**{name: row[name] for name in _TEXTS}, **lists}
+    return Instance(**values)
+
+
+def _problem(row: Any) -> str | None:
+    """Why a value is no instance; None: it is one."""
+    if not isinstance(row, Mapping):
+        return f"{str(row)[:80]!r} is no JSON object"
+    known = {field.name for field in fields(Instance)}
+    for name in _TEXTS:
+        if not isinstance(row.get(name), str):
+            return f"{name!r} is {str(row.get(name))[:40]!r}, not a text"
+    unknown = sorted(set(row) - known)
+    if unknown:
+        return f"unknown keys {', '.join(unknown)}"
+    for name in ("backends", "desired", "undesired"):
+        values = row.get(name, [])
+        if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
+            return f"{name!r} is no list of texts"
+    if len(row.get("backends", [])) != 2:
+        return "'backends' are not two names"
+    if len(row.get("desired", [])) != len(row.get("undesired", [])):
+        return (
+            f"{len(row['desired'])} desired and {len(row['undesired'])} undesired answers; as many of each are needed"
+        )
+    if not row["mark"] or row["mark"] not in row["follower_sees"] or row["mark"] in row["leader_sees"]:
+        return "'mark' does not stand in 'follower_sees' alone"
+    return None

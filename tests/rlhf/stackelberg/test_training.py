@@ -1,0 +1,173 @@
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decompose.influence.measurer import Measured
+from environments.negotiation.agents import ROSTER
+from environments.negotiation.contexts import Context
+from environments.negotiation.game import Negotiation
+from environments.play import play
+from foundation.errors import InputError
+from llm_client.chosen import ChosenModel
+from rlhf.policy.window_file import FILE
+from rlhf.stackelberg import training as module
+from rlhf.stackelberg.epochs import epoch_folders
+from rlhf.stackelberg.persuading.asking import Asked, persuade
+from rlhf.stackelberg.settings import RefineSettings
+from rlhf.stackelberg.training import read_settings, train_refiner
+from tests.decompose.influence.probability_server import ProbabilityServer
+from tests.llm_client.openai_server import serving
+from tests.rlhf.stackelberg.tiny import training
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("refiner")
+    return train_refiner(read_settings(training(folder)))
+
+
+def test_a_training_leaves_a_refiner_after_each_epoch_and_a_curve(trained):
+    assert [path.name for path in epoch_folders(trained.folder)] == ["1", "2"]
+    assert [row.epoch for row in trained.curve] == [0, 1, 2] and trained.turns == 4
+    assert len({row.unrefined for row in trained.curve}) == 1
+    assert trained.last["kl"] >= 0
+    last = digest(trained.folder / "adapter_model.safetensors")
+    assert digest(epoch_folders(trained.folder)[1] / "adapter_model.safetensors") == last
+    assert digest(epoch_folders(trained.folder)[0] / "adapter_model.safetensors") != last
+
+
+def test_a_trained_refiner_plays_around_any_agent(trained):
+    game = Negotiation(Context((2, 2, 1), ((2, 1, 4), (1, 4, 0))))
+    game.reset(3)
+    name = f"fair+refiner@{trained.folder}"
+    assert ROSTER.called_as(name, ChosenModel()) == name
+    refined = ROSTER.scripted(name)
+    assert refined.called == name and not refined.paid
+    play(game, {"Alice": refined, "Bob": ROSTER.scripted("fair")})
+    first = next(move for moves in game.steps for move in moves if move.agent == "Alice")
+    # Its window has no room for this game: the words stay as they were.
+    assert first.act.text and first.act.data is not None
+    # A longer window, and other words.
+    window = json.loads((trained.folder / FILE).read_text())
+    assert window["max_new_tokens"] == 8
+
+
+def test_followers_answers_are_compared_epoch_by_epoch(trained, monkeypatch):
+    monkeypatch.setattr("rlhf.stackelberg.persuading.asking.ANSWER_TOKENS", 8)
+    found = persuade(Asked(trained.folder, follower=str(trained.folder.parent / "measurer"), count=3))
+    assert [row.epoch for row in found.rows] == ["unrefined", 0, 1, 2]
+    assert all(-1 <= row.desired <= 1 and -1 <= row.undesired <= 1 for row in found.rows)
+    assert found.rows[0].nearer is None and found.rows[1].nearer is None
+    for row in found.rows[2:]:
+        assert row.nearer.low <= row.nearer.mean <= row.nearer.high
+        mean = np.mean([line["similarity"] for line in found.lines() if line["epoch"] == row.epoch])
+        assert mean == pytest.approx(row.desired)
+    lines = (trained.folder / "persuasion.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == found.lines()
+
+
+def test_another_training_in_the_same_folder_is_refused(trained):
+    settings = read_settings(trained.folder.parent / "refine.toml")
+    with pytest.raises(InputError, match="another training is there"):
+        train_refiner(settings.model_copy(update={"seed": 1}))
+
+
+class Indifferent:
+    """Every answer is as likely after whatever was said."""
+
+    def measure(self, prompts, replies):
+        shape = (len(prompts), len(replies))
+        return Measured(np.full(shape, -3.0), np.ones(shape, np.int64))
+
+
+def test_candidates_that_are_worth_the_same_teach_nothing_and_give_no_nan(tmp_path, monkeypatch):
+    monkeypatch.setattr("rlhf.stackelberg.reward.measurer_of", lambda settings, cache=None: Indifferent())
+    monkeypatch.setattr(module, "measurer_of", lambda settings, cache=None: Indifferent())
+    trained = train_refiner(read_settings(training(tmp_path)))
+    assert all(np.isfinite(value) for value in trained.last.values())
+    assert trained.last["kl"] == pytest.approx(0, abs=1e-5) and trained.last["reward"] == 0
+
+
+def test_a_server_that_gives_no_probabilities_is_told_before_anything_is_trained(tmp_path):
+    with serving(ProbabilityServer(gives=False)) as server:
+        path = training(tmp_path)
+        text = path.read_text().replace(
+            '[measurer]\nmodel = "measurer"',
+            f"""[measurer.server]
+model = "m"
+base_url = "{server.url}"
+max_retries = 0""",
+        )
+        path.write_text(text)
+        with pytest.raises(InputError, match="without the probabilities of the prompt's tokens"):
+            train_refiner(read_settings(path))
+    assert not (tmp_path / "refiner" / "checkpoints").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("instances = [", "not valid TOML"),
+        ("output = 'x'", "instances: missing"),
+        ("instances = ['a.jsonl']\nepoch = 3", "epoch: unknown key"),
+        ("instances = ['a.jsonl']\n[align]\nreward = 'x'", "align.reward follows from the training itself"),
+        ("instances = ['a.jsonl']\n[align]\ngroup = 7", "holds no whole number of groups"),
+        ("instances = ['a.jsonl']\n[impact]\nform = 'other'", "form"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(tmp_path, text, told):
+    (tmp_path / "refine.toml").write_text(text)
+    with pytest.raises(InputError, match=told):
+        read_settings(tmp_path / "refine.toml")
+
+
+def test_an_output_that_is_a_file_is_told(tmp_path):
+    path = training(tmp_path)
+    (tmp_path / "refiner").write_text("x")
+    with pytest.raises(InputError, match="a file, where output"):
+        train_refiner(read_settings(path))
+
+
+def test_the_defaults_are_the_papers():
+    settings = RefineSettings(instances=("turns.jsonl",)).align_settings(Path("turns.jsonl"), 1)
+    assert (settings.algorithm, settings.group, settings.clip) == ("grpo", 8, 0.2)
+    assert (settings.learning_rate, settings.divergence_weight, settings.lora.r) == (1e-6, 0.04, 16)
+    assert settings.policy == "Qwen/Qwen2.5-7B-Instruct" and not settings.score_norm and settings.inner_epochs == 1
+    assert RefineSettings(instances=("turns.jsonl",)).epochs == 3
+
+
+@pytest.mark.slow
+def test_killed_and_gone_on_with_it_is_the_same_adapter(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    train_refiner(read_settings(training(whole, 12)))
+    config = training(killed, 12)
+    code = "import sys; from apportion.cli import main; main(['refine', 'train', sys.argv[1]])"
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    # In the warm-up, in the steps, and at the end of an epoch.
+    for wanted in ("base", "step-000002", "step-000004"):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(config)], env=environment, stdout=subprocess.DEVNULL
+        )
+        until = time.monotonic() + 120
+        while not (killed / "refiner" / "checkpoints" / wanted).exists() and process.poll() is None:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run([sys.executable, "-c", code, str(config)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    for name in ("adapter_model.safetensors", "epochs/1/adapter_model.safetensors", "curve.json"):
+        assert digest(killed / "refiner" / name) == digest(whole / "refiner" / name), name
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
