@@ -8,6 +8,12 @@ with this project; figures may.
     python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 20                  # everything
     python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --figures anchors,2
     python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --set supervised.epochs=8
+    python benchmarks/negotiation.py --tables --set supervised.epochs=8              # of what is kept, training nothing
+
+Five seeds at a time (``--together``) are one batched model, which fits into the processor's cache; all cells are
+trained for the first five before the next. What five seeds have come to is kept in ``negotiation_figures.jsonl`` beside
+this file (``--kept``), and no run anywhere does it again. On two cores run ``--seeds 0-9`` and ``--seeds 10-19``,
+each with an OUT of its own.
 
 OUT holds a folder a cell, ``results.jsonl`` (a line a cell, epoch, seed and agent), ``tables.md`` and a picture a
 figure. Intervals are Student's over seeds, 95 %; two cells are compared seed by seed.
@@ -21,6 +27,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +38,10 @@ import numpy as np
 import torch
 from scipy import stats
 
+from benchmarks.negotiation_kept import KeptFigures, data_of, key_of
 from foundation.files import locked, write_atomically
 from rlhf.negotiation.cell import Cell
+from rlhf.negotiation.data.human import read_human
 from rlhf.negotiation.material import material_of
 from rlhf.negotiation.settings import NegotiatorSettings
 
@@ -88,26 +97,50 @@ C1_SEEDS = 10
 """Figure 10 has so many at most (appendix A)."""
 
 
+KEPT = ROOT / "benchmarks" / "negotiation_figures.jsonl"
+
+
 @dataclass(frozen=True)
 class Choice:
-    """What is run: where the data are, where it is written, how many seeds, and what differs from the cells."""
+    """What is run: where the data are, where it is written and kept, which seeds, and what differs from the cells.
+
+    ``together`` seeds are trained as one batched model.
+    """
 
     data: Path | None
     out: Path
-    seeds: int
+    seeds: tuple[int, ...]
     changed: dict[str, Any]
+    kept: Path
+    together: int = 5
+
+    @cached_property
+    def data_key(self) -> str:
+        """What tells these data from others."""
+        return data_of(None if self.data is None else read_human(self.data).dialogues)
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The seeds, as many as are trained together."""
+        return [self.seeds[first : first + self.together] for first in range(0, len(self.seeds), self.together)]
 
 
-def settings_of(name: str, choice: Choice) -> NegotiatorSettings:
+def seeds_of(name: str, seeds: Iterable[int]) -> tuple[int, ...]:
+    """Those that a cell has at all."""
+    return tuple(seed for seed in seeds if seed < C1_SEEDS or name not in FIGURES["10"])
+
+
+def settings_of(name: str, choice: Choice, seeds: tuple[int, ...] | None = None) -> NegotiatorSettings:
     """A cell's settings; what was changed by the user holds over the cell's own."""
-    seeds = min(choice.seeds, C1_SEEDS) if name in FIGURES["10"] else choice.seeds
     base: dict[str, Any] = {"reinforce": {"epochs": 5}, "data": {"dialogues": choice.data}}
     values = _merged(_merged(base, choice.changed), CELLS[name])
     if not name.startswith("anchor"):
         values = _merged(values, choice.changed)
     if values["method"] == "sl":
         values["reinforce"]["epochs"] = 1
-    return NegotiatorSettings.model_validate(values | {"seeds": tuple(range(seeds)), "output": choice.out / name})
+    own = seeds_of(name, choice.seeds if seeds is None else seeds)
+    output = choice.out / name / "-".join(map(str, own))
+    return NegotiatorSettings.model_validate(values | {"seeds": own, "output": output})
 
 
 def _merged(one: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -118,8 +151,22 @@ def _merged(one: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(name: str, choice: Choice) -> Rows:
-    """Train a cell, or go on with it, and give its figures."""
-    settings, began = settings_of(name, choice), time.process_time()
+    """The figures of a cell, trained where they are not kept already."""
+    return [row for group in choice.groups for row in run_group(name, choice, group)]
+
+
+def run_group(name: str, choice: Choice, group: tuple[int, ...]) -> Rows:
+    """Train seeds of a cell together, or go on with them, and give their figures; what is kept is not done again."""
+    wanted = seeds_of(name, group)
+    if not wanted:
+        return []
+    key = key_of(settings_of(name, choice, wanted), choice.data_key)
+    file = KeptFigures(choice.kept)
+    kept = file.rows(name, key, wanted)
+    missing = tuple(seed for seed in wanted if seed not in {row["seed"] for row in kept})
+    if not missing:
+        return kept
+    settings, began = settings_of(name, choice, missing), time.process_time()
     cell = Cell(
         settings,
         material_of(settings),
@@ -129,8 +176,27 @@ def run(name: str, choice: Choice) -> Rows:
     )
     cell.train()
     used = round(time.process_time() - began, 1)
-    print(f"\r{name}: {len(settings.seeds)} seeds, {used} s of one core", flush=True)
-    return [{"cell": name, **row.to_json()} for row in cell.rows]
+    print(f"\r{name}: seeds {', '.join(map(str, missing))}: {used} s of one core", flush=True)
+    rows = [{"cell": name, **row.to_json()} for row in cell.rows]
+    file.add(rows, key, choice.data_key, _told(choice.changed))
+    return kept + rows
+
+
+def _told(changed: dict[str, Any]) -> str:
+    return " ".join(f"{group}.{name}={value}" for group, own in sorted(changed.items()) for name, value in own.items())
+
+
+def kept_rows(names: Iterable[str], choice: Choice) -> Rows:
+    """What is kept of cells, whatever data they were trained on; of one data set, or it is refused."""
+    lines, rows = KeptFigures(choice.kept).read(), []
+    sets = sorted({str(row["data"]) for row in lines})
+    for name in names:
+        for data in sets:
+            key = key_of(settings_of(name, choice), data)
+            rows += [{**row, "cell": name} for row in lines if row["key"] == key and row["seed"] in choice.seeds]
+    if len(found := {row["data"] for row in rows}) > 1:
+        raise SystemExit(f"{choice.kept}: figures of {len(found)} data sets; give --kept with those of one")
+    return rows
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
@@ -251,11 +317,30 @@ def changed(texts: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+def seeds_from(text: str) -> tuple[int, ...]:
+    """``20`` is the first twenty, ``10-19`` those.
+
+    >>> seeds_from("3"), seeds_from("3-4")
+    ((0, 1, 2), (3, 4))
+    """
+    first, dash, last = text.partition("-")
+    try:
+        found = tuple(range(int(first), int(last) + 1)) if dash else tuple(range(int(first)))
+    except ValueError:
+        found = ()
+    if not found:
+        raise SystemExit(f"--seeds {text}: write it as 20, or as 10-19")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of Deal or No Deal; without it scripts play the dialogues")
     parser.add_argument("--out", type=Path, default=Path("negotiation-study"))
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", default="20", help="how many, or which: 10-19")
+    parser.add_argument("--together", type=int, default=5, help="seeds that are trained as one batched model")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="where figures of finished cells are kept")
+    parser.add_argument("--tables", action="store_true", help="show the tables of what is kept, and train nothing")
     parser.add_argument("--figures", default=",".join(FIGURES), help="of " + ", ".join(FIGURES))
     parser.add_argument("--cells", help="cells by name instead of figures: " + ", ".join(CELLS))
     parser.add_argument("--set", dest="changed", action="append", default=[], metavar="GROUP.KEY=VALUE")
@@ -267,20 +352,25 @@ def main() -> None:
     names = options.cells.split(",") if options.cells else [cell for figure in figures for cell in FIGURES[figure]]
     if unknown := [name for name in names if name not in CELLS]:
         parser.error(f"--cells {unknown[0]}: of {', '.join(CELLS)}")
-    choice = Choice(options.data, options.out, options.seeds, changed(options.changed))
+    seeds, more = seeds_from(options.seeds), changed(options.changed)
+    choice = Choice(options.data, options.out, seeds, more, options.kept, max(1, options.together))
+    names = list(dict.fromkeys(names))
+    if options.tables:
+        print(report(kept_rows(names, choice)))
+        return
     message = f"{choice.out} is in use by another study. Wait for it, or give another --out."
     with locked(choice.out / ".lock", message, SystemExit):
-        study(list(dict.fromkeys(names)), () if options.cells else figures, choice)
+        study(names, () if options.cells else figures, choice)
 
 
 def study(names: Sequence[str], figures: Sequence[str], choice: Choice) -> None:
-    """Train cells one after the other, tell results after each, and draw the figures at the end."""
-    done: dict[str, Rows] = {}
-    for name in names:
-        done[name] = run(name, choice)
-        rows = [row for own in done.values() for row in own]
-        write_atomically(choice.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        write_atomically(choice.out / "tables.md", report(rows))
+    """Train all cells for some seeds after the other, tell results after each, and draw the figures at the end."""
+    rows: Rows = []
+    for group in choice.groups:
+        for name in names:
+            rows += run_group(name, choice, group)
+            write_atomically(choice.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+            write_atomically(choice.out / "tables.md", report(rows))
     for figure in figures:
         if figure != "anchors":
             draw(rows, figure, choice.out / f"figure-{figure}.png")

@@ -40,6 +40,8 @@ from rlhf.negotiation.reinforce import ReinforceTraining, Rewards
 from rlhf.negotiation.settings import NegotiatorSettings, SupervisedSettings
 from rlhf.negotiation.supervised import Examples, SupervisedTraining
 
+VERSION = 1
+"""Of what a training gives; it is raised where the same settings would give other figures, rounding apart."""
 SL, PERSON, QUEUE = "sl", "person", "questions"
 EXPERTS = (SL, PERSON, *SCRIPTS)
 _PARTS = ("acts", "roles", "counts", "values", "taken")

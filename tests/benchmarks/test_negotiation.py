@@ -6,8 +6,23 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.negotiation import CELLS, FIGURES, Choice, by_seed, changed, compared, main, report, run, settings_of
+from benchmarks.negotiation import (
+    CELLS,
+    FIGURES,
+    Choice,
+    by_seed,
+    changed,
+    compared,
+    kept_rows,
+    main,
+    report,
+    run,
+    seeds_from,
+    settings_of,
+)
+from benchmarks.negotiation_kept import KeptFigures, key_of
 from foundation.files import locked
+from rlhf.negotiation.cell import Cell
 
 SMALL: dict[str, Any] = {
     "data": {"scripted": 600},
@@ -19,7 +34,9 @@ SMALL: dict[str, Any] = {
 
 
 def test_every_cell_of_every_figure_can_be_set_up(tmp_path: Path) -> None:
-    choice = Choice(None, tmp_path, 20, changed(["supervised.epochs=8", "reinforce.epochs=2"]))
+    choice = Choice(
+        None, tmp_path, tuple(range(20)), changed(["supervised.epochs=8", "reinforce.epochs=2"]), tmp_path / "kept"
+    )
     for cells in FIGURES.values():
         for cell in cells:
             found = settings_of(cell, choice)
@@ -46,10 +63,78 @@ def test_two_studies_do_not_write_one_folder(tmp_path: Path, monkeypatch: pytest
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
+TINY: dict[str, Any] = {
+    "data": {"scripted": 40},
+    "network": {"embedding": 8, "hidden": 8, "context": 4, "attention": 4, "selection": 8},
+    "supervised": {"epochs": 1},
+    "reinforce": {"games": 10, "epochs": 1},
+    "evaluation": {"contexts": 10},
+}
+
+
+def test_what_is_kept_is_not_trained_again_and_other_settings_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_num_threads(1)
+    kept = tmp_path / "kept.jsonl"
+
+    def chosen(out: str, seeds: tuple[int, ...], more: dict[str, Any] = TINY) -> Choice:
+        return Choice(None, tmp_path / out, seeds, more, kept, together=2)
+
+    first = run("rl+sl-0.5", chosen("one", (0, 1, 2)))
+    assert sorted({path.name for path in (tmp_path / "one" / "rl+sl-0.5").iterdir()}) == ["0-1", "2"]
+    assert len(first) == len(kept.read_text().splitlines()) == 6, "three seeds, before and after the epoch"
+
+    trained: list[tuple[int, ...]] = []
+    train = Cell.train
+    monkeypatch.setattr(Cell, "train", lambda cell: trained.append(cell.seeds) or train(cell))
+    again = run("rl+sl-0.5", chosen("elsewhere", (0, 1, 2)))
+    assert trained == [] and not (tmp_path / "elsewhere").exists()
+    figures = {(row["seed"], row["epoch"]): row["advantage"] for row in first}
+    assert {(row["seed"], row["epoch"]): row["advantage"] for row in again} == pytest.approx(figures, abs=1e-6)
+    assert {row["cell"] for row in run("rl+sl-0.5-n4", chosen("one", (0, 1, 2)))} == {"rl+sl-0.5-n4"}
+    assert trained == [], "the same settings under another name"
+
+    run("rl+sl-0.5", chosen("one", (0, 1, 2, 3)))
+    other = run("rl+sl-0.5", chosen("one", (0,), TINY | {"mixed": {"after": 5}}))
+    assert trained == [(3,), (0,)] and [row["seed"] for row in other] == [0, 0]
+    assert "| rl+sl-0.5 | 4 |" in report(kept_rows(["rl+sl-0.5"], chosen("one", (0, 1, 2, 3))))
+
+
+def test_a_seed_has_the_same_figures_in_any_company(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    found = []
+    for out, together in (("one", 1), ("both", 2)):
+        choice = Choice(None, tmp_path / out, (0, 1), TINY, tmp_path / f"{out}.jsonl", together)
+        rows = run("rl-0.5", choice)
+        found.append({(row["seed"], row["epoch"]): (row["length"], row["unique"]) for row in rows})
+    assert found[0] == found[1]
+
+
+def test_a_damaged_line_and_figures_of_two_data_sets_are_refused(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    choice = Choice(None, tmp_path, (0,), TINY, kept)
+    row = {"cell": "sl-0.5", "seed": 0, "epoch": 0, "who": "alice"}
+    for data in ("one", "two"):
+        KeptFigures(kept).add([row], key_of(settings_of("sl-0.5", choice), data), data, "")
+    with pytest.raises(SystemExit, match=r"figures of 2 data sets"):
+        kept_rows(["sl-0.5"], choice)
+    kept.write_text(kept.read_text() + "{}\n")
+    with pytest.raises(SystemExit, match=r"line 3: not a kept figure \('key'\)\. Remove that line"):
+        kept_rows(["sl-0.5"], choice)
+
+
+def test_seeds_are_a_number_or_a_range() -> None:
+    assert seeds_from("2") == (0, 1) and seeds_from("10-11") == (10, 11)
+    for wrong in ("x", "0", "3-1", "1-"):
+        with pytest.raises(SystemExit, match=r"write it as 20, or as 10-19"):
+            seeds_from(wrong)
+
+
 @pytest.mark.slow
 def test_reinforcement_has_more_advantage_than_supervision(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    choice = Choice(None, tmp_path, 3, SMALL)
+    choice = Choice(None, tmp_path, (0, 1, 2), SMALL, tmp_path / "kept.jsonl")
     rows = [row for cell in FIGURES["anchors"][:2] for row in run(cell, choice)]
     rows += run("ours-0.5", choice)
     supervised, reinforced = (by_seed(rows, cell, "advantage") for cell in ("anchor-sl", "anchor-rl"))

@@ -1,0 +1,84 @@
+"""Figures of finished cells as JSON lines, so that a study goes on in another session or on another machine.
+
+Figures only: no weights, and nothing of the dialogues but their digest. A line is one seed's agent after one epoch,
+with ``key``, a digest of everything that decides it: the cell's settings without its seeds, the data, and the version
+of the training (`rlhf.negotiation.cell.VERSION`). Two cells of the same settings share their lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from foundation.files import canonical_json, digest, locked, write_atomically
+from rlhf.negotiation.cell import VERSION
+from rlhf.negotiation.data.dialogues import Dialogues
+from rlhf.negotiation.material import digest_of
+from rlhf.negotiation.settings import NegotiatorSettings
+
+NO_MATTER: Any = {"output": True, "kept_every": True, "seeds": True, "data": {"dialogues": True}}
+Rows = list[dict[str, Any]]
+
+
+def data_of(whole: Dialogues | None) -> str:
+    """What tells the data of one study from another's; None: scripts play them by the settings."""
+    return "scripted" if whole is None else digest_of(whole)[:16]
+
+
+def key_of(settings: NegotiatorSettings, data: str) -> str:
+    """What decides a seed's figures, as 16 hexadecimal digits."""
+    chosen = settings.model_dump(mode="json", exclude=NO_MATTER)
+    return digest([VERSION, data, chosen])[:16]
+
+
+class KeptFigures:
+    """The lines of one file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made where it is missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Rows:
+        """All lines.
+
+        Raises
+        ------
+        SystemExit
+            A line is none, named by its number.
+        """
+        rows: Rows = []
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+                (row["key"], row["cell"], row["epoch"], row["seed"], row["who"])
+            except (ValueError, KeyError, TypeError) as error:
+                message = f"{self.path}: line {number}: not a kept figure ({error}). Remove that line."
+                raise SystemExit(message) from None
+            rows.append(row)
+        return rows
+
+    def rows(self, name: str, key: str, seeds: Iterable[int]) -> Rows:
+        """What is kept of a cell and some seeds, under the cell's own name."""
+        wanted = set(seeds)
+        kept = [row for row in self.read() if row["key"] == key and row["seed"] in wanted]
+        return [{**row, "cell": name} for row in kept]
+
+    def add(self, rows: Rows, key: str, data: str, changed: str) -> None:
+        """Keep the rows of seeds that are finished; what two studies add at once is all there."""
+        busy = f"{self.path} is being written by another study; try again."
+        with locked(self.path.with_name(f".{self.path.name}.lock"), busy, SystemExit):
+            added = [{"key": key, "data": data, "settings": changed, **_rounded(row)} for row in rows]
+            whole = sorted(self.read() + added, key=lambda row: (row["cell"], row["key"], row["seed"], row["epoch"]))
+            write_atomically(self.path, "".join(canonical_json(row) + "\n" for row in whole))
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
