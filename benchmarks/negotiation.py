@@ -160,26 +160,33 @@ def run_group(name: str, choice: Choice, group: tuple[int, ...]) -> Rows:
     wanted = seeds_of(name, group)
     if not wanted:
         return []
+    epochs = _epochs(settings_of(name, choice, wanted))
     key = key_of(settings_of(name, choice, wanted), choice.data_key)
     file = KeptFigures(choice.kept)
-    kept = file.rows(name, key, wanted)
-    missing = tuple(seed for seed in wanted if seed not in {row["seed"] for row in kept})
+    kept = file.rows(name, key, wanted, epochs)
+    finished = {row["seed"] for row in kept if row["epoch"] == epochs}
+    missing = tuple(seed for seed in wanted if seed not in finished)
     if not missing:
         return kept
     settings, began = settings_of(name, choice, missing), time.process_time()
-    cell = Cell(
-        settings,
-        material_of(settings),
-        settings.output,
-        choice.out / "models",
-        progress=lambda done, total, text: print(f"\r{name}: {text} {done}/{total}   ", end="", file=sys.stderr),
-    )
+    rows: Rows = []
+
+    def keep(done: int, total: int, text: str) -> None:
+        print(f"\r{name}: {text} {done}/{total}   ", end="", file=sys.stderr)
+        if len(cell.rows) > len(rows):
+            rows[:] = [{"cell": name, **row.to_json()} for row in cell.rows]
+            file.add(rows, key, choice.data_key, _told(choice.changed))
+
+    cell = Cell(settings, material_of(settings), settings.output, choice.out / "models", progress=keep)
     cell.train()
+    keep(1, 1, "finished")
     used = round(time.process_time() - began, 1)
     print(f"\r{name}: seeds {', '.join(map(str, missing))}: {used} s of one core", flush=True)
-    rows = [{"cell": name, **row.to_json()} for row in cell.rows]
-    file.add(rows, key, choice.data_key, _told(choice.changed))
-    return kept + rows
+    return [row for row in kept if row["seed"] in finished] + rows
+
+
+def _epochs(settings: NegotiatorSettings) -> int:
+    return 0 if settings.method == "sl" else settings.reinforce.epochs
 
 
 def _told(changed: dict[str, Any]) -> str:
@@ -188,12 +195,12 @@ def _told(changed: dict[str, Any]) -> str:
 
 def kept_rows(names: Iterable[str], choice: Choice) -> Rows:
     """What is kept of cells, whatever data they were trained on; of one data set, or it is refused."""
-    lines, rows = KeptFigures(choice.kept).read(), []
-    sets = sorted({str(row["data"]) for row in lines})
+    file, rows = KeptFigures(choice.kept), []
+    sets = sorted({str(row["data"]) for row in file.read()})
     for name in names:
+        settings = settings_of(name, choice)
         for data in sets:
-            key = key_of(settings_of(name, choice), data)
-            rows += [{**row, "cell": name} for row in lines if row["key"] == key and row["seed"] in choice.seeds]
+            rows += file.rows(name, key_of(settings, data), settings.seeds, _epochs(settings))
     if len(found := {row["data"] for row in rows}) > 1:
         raise SystemExit(f"{choice.kept}: figures of {len(found)} data sets; give --kept with those of one")
     return rows

@@ -2,7 +2,8 @@
 
 Figures only: no weights, and nothing of the dialogues but their digest. A line is one seed's agent after one epoch,
 with ``key``, a digest of everything that decides it: the cell's settings without its seeds, the data, and the version
-of the training (`rlhf.negotiation.cell.VERSION`). Two cells of the same settings share their lines.
+of the training (`rlhf.negotiation.cell.VERSION`). How many epochs follow decides nothing, and is no part
+of it. Two cells of the same settings share their lines.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from rlhf.negotiation.data.dialogues import Dialogues
 from rlhf.negotiation.material import digest_of
 from rlhf.negotiation.settings import NegotiatorSettings
 
-NO_MATTER: Any = {"output": True, "kept_every": True, "seeds": True, "data": {"dialogues": True}}
+NO_MATTER: Any = {
+    **dict.fromkeys(("output", "kept_every", "seeds"), True),
+    "data": {"dialogues": True},
+    "reinforce": {"epochs": True},
+}
 Rows = list[dict[str, Any]]
 
 
@@ -65,19 +70,24 @@ class KeptFigures:
             rows.append(row)
         return rows
 
-    def rows(self, name: str, key: str, seeds: Iterable[int]) -> Rows:
-        """What is kept of a cell and some seeds, under the cell's own name."""
+    def rows(self, name: str, key: str, seeds: Iterable[int], epochs: int) -> Rows:
+        """What is kept of a cell and some seeds, under the cell's own name, up to an epoch."""
         wanted = set(seeds)
-        kept = [row for row in self.read() if row["key"] == key and row["seed"] in wanted]
+        kept = [row for row in self.read() if row["key"] == key and row["seed"] in wanted and row["epoch"] <= epochs]
         return [{**row, "cell": name} for row in kept]
 
     def add(self, rows: Rows, key: str, data: str, changed: str) -> None:
-        """Keep the rows of seeds that are finished; what two studies add at once is all there."""
+        """Keep rows, in place of what stands there for the same; what two studies add at once is all there."""
         busy = f"{self.path} is being written by another study; try again."
         with locked(self.path.with_name(f".{self.path.name}.lock"), busy, SystemExit):
             added = [{"key": key, "data": data, "settings": changed, **_rounded(row)} for row in rows]
-            whole = sorted(self.read() + added, key=lambda row: (row["cell"], row["key"], row["seed"], row["epoch"]))
-            write_atomically(self.path, "".join(canonical_json(row) + "\n" for row in whole))
+            whole = {_place(row): row for row in [*self.read(), *added]}
+            lines = [canonical_json(whole[place]) + "\n" for place in sorted(whole)]
+            write_atomically(self.path, "".join(lines))
+
+
+def _place(row: dict[str, Any]) -> tuple[str, int, int, str]:
+    return row["key"], row["seed"], row["epoch"], row["who"]
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ From the ground up:
 - `observation` (what a seat reads), `game` (the environment),
 - `scripts`, `batched` (the same rules and scripts on arrays, many games at once),
 - `language_model`, `wording` (a script in a language model's words) and `agents` (who can play),
-- `simulation` (from a choice to a corpus), `simulator` (its sessions played on),
+- `pairs` (every pair of agents plays every task), `simulation` (from a choice to a corpus), `simulator` (its sessions
+  played on),
 - `casino` (the same about food, water and firewood), `bargaining` (about a price instead),
 - `person` (one at a terminal), `annotating` (people answer what a learner asks),
 - `study` (people negotiate with agents and say what they think of them).

@@ -70,7 +70,7 @@ def broken(context: Context) -> str | None:
         return f"there are {len(ITEMS)} items and {SEATS} seats: {len(ITEMS)} counts, and as many values for each seat"
     for item, count in zip(ITEMS, counts, strict=True):
         if not FEWEST <= count <= MOST:
-            return f"{count} of the {item}; allowed are {FEWEST} to {MOST}"
+            return f"there are {count} {item}s; allowed are {FEWEST} to {MOST} of each item"
     if not FEWEST_IN_ALL <= sum(counts) <= MOST_IN_ALL:
         return f"{sum(counts)} items in all; allowed are {FEWEST_IN_ALL} to {MOST_IN_ALL}"
     for seat, own in enumerate(values):

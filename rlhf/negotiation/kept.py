@@ -91,8 +91,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     write_atomically(path, save({name: tensor.detach().contiguous() for name, tensor in sorted(tensors.items())}))
 
 
-def read_tensors(path: Path) -> Tensors:
-    """The tensors of a file.
+def read_tensors(path: Path, advice: str = "Remove it; it is made again") -> Tensors:
+    """The tensors of a file; ``advice`` is what to do where it cannot be read.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read_tensors(path: Path) -> Tensors:
     try:
         return {name: tensor.clone() for name, tensor in load_file(str(path)).items()}
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{path}: not to be read as weights ({error}). Remove it; it is made again.") from None
+        raise InputError(f"{path}: not to be read as weights ({error}). {advice}.") from None
 
 
 def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> Tensors:

@@ -30,6 +30,7 @@ from rlhf.negotiation.settings import NetworkSettings
 
 WEIGHTS, CARD, AGENTS = "negotiator.safetensors", "negotiator.json", "agents"
 SEED_MARK = "#"
+AGAIN = "The command that trained it writes it again"
 
 
 def agent_folder(output: Path, seed: int) -> Path:
@@ -78,17 +79,17 @@ class Learned:
             card = json.loads((folder / CARD).read_text(encoding="utf-8"))
             settings = NetworkSettings.model_validate(card["network"])
         except ValidationError as error:
-            raise InputError(f"{folder / CARD}: {'; '.join(problems(error))}. Train it again.") from None
+            raise InputError(f"{folder / CARD}: {'; '.join(problems(error))}. {AGAIN}.") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{folder / CARD}: not the card of a negotiator ({error}). Train it again.") from None
-        weights = read_tensors(folder / WEIGHTS)
+            raise InputError(f"{folder / CARD}: not the card of a negotiator ({error}). {AGAIN}.") from None
+        weights = read_tensors(folder / WEIGHTS, AGAIN)
         wrong = [
             name
             for name, shape in shapes(settings).items()
             if name not in weights or tuple(weights[name].shape) != (1, *shape)
         ]
         if wrong:
-            raise InputError(f"{folder / WEIGHTS}: {wrong[0]} is missing or not of the card's shape. Train it again.")
+            raise InputError(f"{folder / WEIGHTS}: {wrong[0]} is missing or not of the card's shape. {AGAIN}.")
         return cls(f"learned@{made_of}", weights)
 
     @torch.no_grad()

@@ -123,7 +123,7 @@ class Scores:
         if count > fewest:
             raise InputError(
                 f"acquisition.asked = {count}: only {fewest} of the {self.score.shape[1]} games played have an act of "
-                "Alice's; ask about fewer, or play more (reinforce.games)"
+                "Alice's; in another output, ask about fewer, or play more (reinforce.games)"
             )
         return np.argsort(np.where(acted, self.score, np.inf), axis=1, kind="stable")[:, :count]
 

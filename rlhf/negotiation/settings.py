@@ -139,4 +139,8 @@ class NegotiatorSettings(Settings):
                 f'method = "{self.method}" learns from dialogues; data.scratch = true has none. Leave it out, '
                 'or choose "rl" or "acquisition"'
             )
+        if self.method == "sl" and not self.supervised.epochs:
+            raise ValueError(
+                'supervised.epochs = 0: method = "sl" would learn nothing; make it 1 at least, or choose another method'
+            )
         return self

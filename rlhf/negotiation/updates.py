@@ -56,7 +56,7 @@ class Descent:
             seed = self.seeds[int(torch.nonzero(~torch.isfinite(lengths))[0])]
             raise UnitError(
                 f"{when}: the gradient of seed {seed} is not finite; the last checkpoint is from before it. "
-                "Lower the rate, or leave this seed out."
+                "In another output, lower the rate or leave this seed out."
             )
         scale = (clip / lengths.clamp(min=1e-12)).clamp(max=1.0)
         with torch.no_grad():

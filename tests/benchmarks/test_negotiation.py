@@ -98,6 +98,10 @@ def test_what_is_kept_is_not_trained_again_and_other_settings_are(
     run("rl+sl-0.5", chosen("one", (0, 1, 2, 3)))
     other = run("rl+sl-0.5", chosen("one", (0,), TINY | {"mixed": {"after": 5}}))
     assert trained == [(3,), (0,)] and [row["seed"] for row in other] == [0, 0]
+    longer = run("rl+sl-0.5", chosen("longer", (0,), TINY | {"reinforce": {"games": 10, "epochs": 2}}))
+    assert trained[2:] == [(0,)] and [row["epoch"] for row in longer] == [0, 1, 2]
+    assert longer[1]["advantage"] == pytest.approx(figures[0, 1], abs=1e-6), "how many epochs follow decides nothing"
+    assert [row["epoch"] for row in run("rl+sl-0.5", chosen("one", (0,)))] == [0, 1], "kept of the longer one"
     assert "| rl+sl-0.5 | 4 |" in report(kept_rows(["rl+sl-0.5"], chosen("one", (0, 1, 2, 3))))
 
 

@@ -177,7 +177,7 @@ def test_a_selection_off_the_pool_is_told() -> None:
 
 
 def test_what_cannot_be_played_is_told() -> None:
-    with pytest.raises(InputError, match="9 of the book"):
+    with pytest.raises(InputError, match="there are 9 books"):
         Negotiation(replace(CONTEXT, counts=(9, 1, 1)))
     with pytest.raises(InputError, match="most_acts = 0"):
         Negotiation(CONTEXT, 0)

@@ -114,20 +114,25 @@ def test_killed_at_twenty_moments_of_acquisition_it_ends_with_the_same_bytes(tmp
     began = time.monotonic()
     subprocess.run([*command, str(tmp_path / "whole")], env=environment, check=True, stdout=subprocess.DEVNULL)
     lasts = time.monotonic() - began
-    draws, kills = random.Random(4), 0
+    draws, kills, killed = random.Random(4), 0, tmp_path / "killed-0"
     while kills < 20:
-        with subprocess.Popen([*command, str(tmp_path / "killed")], env=environment, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen([*command, str(killed)], env=environment, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None and process.stdout.readline() == b"begun\n"
             time.sleep(draws.uniform(0, lasts / 6))
             ended = process.poll() is not None
             process.send_signal(signal.SIGKILL)
-        if ended:  # What is finished is begun anew, so that all kills hit something.
-            break
-        kills += 1
-    subprocess.run([*command, str(tmp_path / "killed")], env=environment, check=True, stdout=subprocess.DEVNULL)
-    assert kills >= 5
-    assert bytes_of(tmp_path / "killed") == bytes_of(tmp_path / "whole")
-    lines = (tmp_path / "killed" / "questions" / "answers.jsonl").read_text().splitlines()
+        if ended:  # What is finished is begun anew elsewhere, so that twenty kills hit something.
+            _same(killed, tmp_path / "whole")
+            killed = tmp_path / f"killed-{kills}"
+        kills += not ended
+    subprocess.run([*command, str(killed)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    _same(killed, tmp_path / "whole")
+
+
+def _same(killed: Path, whole: Path) -> None:
+    """The same bytes, and no question asked twice."""
+    assert bytes_of(killed) == bytes_of(whole)
+    lines = (killed / "questions" / "answers.jsonl").read_text().splitlines()
     asked = [json.loads(line)["question"] for line in lines]
     assert len(asked) == len(set(asked))
 

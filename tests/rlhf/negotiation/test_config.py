@@ -26,6 +26,10 @@ def test_an_empty_file_is_a_training_beside_it(tmp_path: Path) -> None:
         ("[reinforce]\ngame = 1", "reinforce.game: unknown key"),
         ('[acquisition]\nexpert = "nobody"', "no such expert"),
         ('method = "sl"\n[data]\nscratch = true', 'method = "sl" learns from dialogues; data.scratch = true has none'),
+        (
+            'method = "sl"\n[supervised]\nepochs = 0',
+            'supervised.epochs = 0: method = "sl" would learn nothing; make it 1',
+        ),
         ('method = "rl+sl"\n[data]\nscratch = true', "learns from dialogues; data.scratch"),
     ],
 )

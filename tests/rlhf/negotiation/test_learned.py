@@ -48,7 +48,7 @@ def test_what_is_no_agent_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no trained negotiator there"):
         Learned.of(f"{tmp_path}#4")
     (folder / CARD).write_text(json.dumps({"network": {"embedding": "x"}}))
-    with pytest.raises(InputError, match=r"embedding = 'x'.*Train it again"):
+    with pytest.raises(InputError, match=r"embedding = 'x'.*The command that trained it writes it again"):
         Learned.of(str(folder))
     (folder / CARD).write_text(json.dumps({"network": SMALL.model_dump() | {"hidden": 99}}))
     with pytest.raises(InputError, match=r"is missing or not of the card's shape"):

@@ -64,8 +64,8 @@ def test_bad_input_ends_with_code_2(
 def test_a_broken_context_is_told_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     contexts = tmp_path / "contexts.txt"
     for text, message in (
-        ("0 3 3 1 2 4\n0 3 3 2 2 1\n", "0 of the book; allowed are 1 to 4"),
-        ("9 1 1 1 1 0\n9 1 1 1 1 0\n", "9 of the book; allowed are 1 to 4"),
+        ("0 3 3 1 2 4\n0 3 3 2 2 1\n", "there are 0 books; allowed are 1 to 4 of each"),
+        ("9 1 1 1 1 0\n9 1 1 1 1 0\n", "there are 9 books; allowed are 1 to 4 of each"),
         ("1 3 3 1 1 5\n1 3 3 2 1 1\n", "worth 11 to seat 0; it must be 10"),
     ):
         contexts.write_text(text)
