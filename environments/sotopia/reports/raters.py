@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpus.corpus import Corpus
+from environments.reporting.people import is_human
 from environments.sotopia.judging.people.kept import raters_in
 from environments.sotopia.judging.verdict_file import read_verdicts
-from environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, is_human, read_scored
+from environments.sotopia.reports.scored import NOT_NAMED, Seat, annotators, read_scored
 from environments.verdict import BY_RULES
 from foundation.errors import InputError
 from foundation.files import check_path
@@ -35,7 +36,7 @@ class ReportChoice:
         Whose ratings `environments.sotopia.judging.people` keeps is one anyway.
     humans : tuple of str
         Names of further agents that are people, beside those that the log names and
-        `environments.sotopia.reports.scored.HUMANS`.
+        `environments.reporting.people.HUMANS`.
     called : callable
         What a caller calls these, for errors.
     """

@@ -19,8 +19,6 @@ from foundation.files import digest
 
 NOT_NAMED = "not named"
 """An annotator, or an agent, of whom nothing is told (the importer's words)."""
-HUMANS = ("person", "human")
-"""What a person who plays is called as an agent; behind it may follow ``:``, ``@`` or ``-`` and more."""
 OVERALL = "Overall"
 """The mean of the seven dimensions (section 6), as a dimension of its own."""
 PAPER = "paper@"
@@ -88,20 +86,6 @@ class Seat:
         if dimension != OVERALL:
             return given.get(dimension)
         return sum(given[name] for name in RANGES) / len(RANGES) if set(given) >= set(RANGES) else None
-
-
-def is_human(agent: str | None, called: Sequence[str] = ()) -> bool:
-    """Whether an agent is a person, by its name: one of `HUMANS`, or of ``called``.
-
-    >>> is_human("person"), is_human("human-7"), is_human("gpt-4"), is_human("ann", ["ann"])
-    (True, True, False, True)
-    """
-    if agent is None:
-        return False
-    first = agent.casefold()
-    for mark in ":@- ":
-        first = first.split(mark)[0]
-    return first in HUMANS or agent in called
 
 
 def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from corpus.corpus import Corpus
-from environments.sotopia.reports.scored import OVERALL, TaskId, annotators, is_human, played_by, read_scored
+from environments.reporting.people import is_human
+from environments.sotopia.reports.scored import OVERALL, TaskId, annotators, played_by, read_scored
 from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
 from foundation.errors import InputError
