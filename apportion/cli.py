@@ -28,9 +28,11 @@ from apportion.commands.simulated import annotate as annotate_commands
 from apportion.commands.simulated import deduction as deduction_commands
 from apportion.commands.simulated import judge as judge_commands
 from apportion.commands.simulated import label_exact as label_exact_commands
+from apportion.commands.simulated import leagues as league_commands
 from apportion.commands.simulated import negotiate as negotiate_commands
 from apportion.commands.simulated import play as play_commands
 from apportion.commands.simulated import simulate as simulate_commands
+from apportion.commands.simulated import stackelberg_tables as stackelberg_commands
 from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tournament as tournament_commands
 from apportion.commands.simulated import trained_tables as trained_commands
@@ -61,6 +63,7 @@ play_commands.play_group.add_command(negotiate_commands.play_negotiation_command
 for kind, title in deduction_commands.DEDUCTION.items():
     simulate_commands.simulate_group.add_command(deduction_commands.simulate_command(kind, title))
     play_commands.play_group.add_command(deduction_commands.play_command(kind, title))
+    tournament_commands.tournament_group.add_command(league_commands.league_command(kind, title))
 cli.add_section("Look around", (machine.doctor_command, runs.demo_command, probe_commands.probe_command))
 cli.add_section(
     "Your data",
@@ -94,6 +97,7 @@ cli.add_section(
 )
 tables_commands.tables_group.add_command(trained_commands.tables_savoir_command)
 tables_commands.tables_group.add_command(trained_commands.tables_people_command)
+tables_commands.tables_group.add_command(stackelberg_commands.tables_stackelberg_command)
 cli.add_section("Models and replies", (models.models_group, llm_cache.llm_cache_group))
 
 

@@ -8,6 +8,7 @@ session), `cast` (who plays on and who scores), `simulator` (what an environment
 on), `ahead` (what is kept of a play, and asked next), `reopened` (a session at any of its acts, played on),
 `logged_session` (found again in its log), `simulation` (a choice of what is played by whom, to a corpus),
 `side_by_side` (plays beside each other), `rollout` (what some of its acts are worth, played on), `tournament` (every
-agent with every other), `sotopia` (social episodes), `negotiation` (two share things out), `deduction` (games of
-hidden roles), `simulators` (which environment made a session), `wrappers` (as other people's trainers want them).
+agent with every other), `sotopia` (social episodes), `negotiation` (two share things out), `deduction` (games of hidden
+roles), `stackelberg` (the tables of a paper on all of these), `simulators` (which environment made a session),
+`wrappers` (as other people's trainers want them).
 """

@@ -117,6 +117,10 @@ class Deduction(Environment):
         """The role that a seat knows itself to have."""
         return self.deal[seat - 1]
 
+    def team_at_end(self, seat: int) -> str:
+        """The team by whose end a seat wins or loses: that of its role as it was dealt, where no roles move."""
+        return self.teams[self.deal[seat - 1]]
+
     def moment(self, agent: str) -> int:
         """How much of what happened the player knows of: the number of steps would tell who acts at night."""
         return len(self.known(self._seats[agent]))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 from corpus.placing import ImportReport
@@ -60,6 +61,9 @@ class SimulationChoice(Simulation):
         A named set out of these (`environments.sotopia.sources.sets.SETS`).
     paired : bool
         Whether all seatings of a task have the same seeds, so that what is drawn makes no difference between them.
+    matches : int, optional
+        As many episodes in all, the tasks by turns, every seat drawn from the agents; None: every task is played by
+        every ordered choice of them.
     """
 
     kind: ClassVar[str] = KIND
@@ -76,6 +80,7 @@ class SimulationChoice(Simulation):
     tasks: Path | None = None
     task_set: str | None = None
     paired: bool = False
+    matches: int | None = None
 
     @cached_property
     def space(self) -> TaskSpace:
@@ -99,6 +104,8 @@ class SimulationChoice(Simulation):
             record["set"] = self.task_set
         if self.paired:
             record["paired"] = True
+        if self.matches is not None:
+            record["matches"] = self.matches
         plain: dict[str, Any] = json.loads(json.dumps(record))
         return plain
 
@@ -140,7 +147,11 @@ def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...
         A scenario or set of a name that there is not, tasks that cannot be read, or nothing to play.
     """
     nothing = True
-    for number, task in enumerate(choice.space.draw(pairs=choice.pairs, seed=choice.seed)):
+    tasks = choice.space.draw(pairs=choice.pairs, seed=choice.seed)
+    if choice.matches is not None:
+        yield from _drawn(choice, list(tasks), choice.matches)
+        return
+    for number, task in enumerate(tasks):
         for seating in seatings(choice.agents, len(task.characters)):
             for repeat in range(choice.repeats):
                 nothing = False
@@ -151,6 +162,20 @@ def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...
             f"nothing to play: {len(choice.agents)} agents, pairs = {choice.pairs}, repeats = {choice.repeats}; "
             "all are 1 at least"
         )
+
+
+def _drawn(choice: SimulationChoice, tasks: list[Task], matches: int) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
+    if not tasks or not choice.agents or matches < 1 or choice.repeats != 1:
+        raise InputError(
+            f"nothing to play: {len(tasks)} tasks, {len(choice.agents)} agents, matches = {matches}, repeats = "
+            f"{choice.repeats}; with matches, repeats is 1, and the others are 1 at least"
+        )
+    for match in range(matches):
+        number = match % len(tasks)
+        draws = Random(f"{choice.seed}/{match}/seats")
+        seating = tuple(draws.choice(choice.agents) for _ in tasks[number].characters)
+        agents = "-".join(choice.names[agent] for agent in seating)
+        yield f"{tasks[number].scenario.name}-{number}-{agents}-{match}", tasks[number], seating
 
 
 def seed_of(choice: SimulationChoice, name: str, seating: tuple[str, ...]) -> str:

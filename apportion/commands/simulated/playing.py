@@ -59,6 +59,7 @@ def choice_of(
     place: Path | None,
     named: str | None,
     paired: bool = False,
+    matches: int | None = None,
     **options: Any,
 ) -> SimulationChoice:
     """What the options of the running command choose; those that are left are the language model's."""
@@ -76,6 +77,7 @@ def choice_of(
         tasks=place,
         task_set=named,
         paired=paired,
+        matches=matches,
     )
 
 

@@ -11,7 +11,8 @@ import click
 from apportion.commands.parts.options import json_option, with_options
 from apportion.commands.parts.places import check_place, write
 from apportion.commands.simulated.games import GAME_OPTIONS, negotiation_of
-from apportion.commands.simulated.playing import EPISODE_OPTIONS, choice_of, played, told_before
+from apportion.commands.simulated.leagues import report_of
+from apportion.commands.simulated.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
 from foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ def tournament_group() -> None:
 @tournament_group.command("sotopia")
 @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate sotopia`.")
+@click.option("--matches", type=COUNT, help="As many episodes, every seat drawn from --agents, in place of all pairs.")
 def sotopia_command(
     out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
 ) -> None:
-    """Play social episodes (SOTOPIA): every ordered pair of --agents, each with itself, the same tasks and seeds.
+    """Play social episodes (SOTOPIA): every ordered pair of --agents, each with itself, the same tasks and seeds; with
+    --matches as many episodes in all, the tasks by turns, every seat drawn from --agents as a pool.
 
     CORPUS is a corpus like that of `simulate sotopia`, with the table beside it as tournament.json and tournament.md:
     by the judge `rules`, by pair and by agent in each seat, with bootstrap intervals over tasks and paired t-tests. The
@@ -93,15 +96,26 @@ def _play(
 def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
     """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.
 
-    --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL.
+    --by names the judge: `rules`, or one whose ratings `apportion judge` has added, such as paper@MODEL. A game of
+    hidden roles has the tables of a league.
     """
+    from environments.deduction.league.reading import is_league
     from environments.tournament.files import as_json as document
+    from environments.tournament.league.files import league_json
     from environments.tournament.page import page
     from environments.tournament.results import read_results
     from environments.tournament.standings import standings
 
     if out is not None:
         check_place(out, "--out", (".md", ".json"))
+    if is_league(corpus):
+        if judge != "rules":
+            raise InputError(f"--by {judge}: who has won a game of hidden roles is said by its rules; leave it out")
+        league = report_of(corpus)
+        if out is not None:
+            write(out, "--out", league_json(league) + "\n" if out.suffix == ".json" else league.markdown())
+        click.echo(league_json(league) if as_json else league.text())
+        return
     table = standings(read_results(corpus, judge))
     if out is not None:
         write(out, "--out", document(table) + "\n" if out.suffix == ".json" else page(table, title_of(table)))

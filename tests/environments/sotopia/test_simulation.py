@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from corpus.corpus import Corpus
 from corpus.placing import claim
 from environments.episode_log import read_log
+from environments.sotopia.agents import ROSTER
 from environments.sotopia.game import Rules
 from environments.sotopia.simulation import LOG, SimulationChoice, seated, simulate_sotopia
 from environments.sotopia.sources import bundled_tasks
@@ -157,3 +160,19 @@ def test_a_canary_of_one_agent_is_in_no_request_of_the_other(tmp_path: Path) -> 
                 own = [seat for seat in (0, 1) if f"Your goal: {goals[seat]}" in text]
                 assert len(own) == 1
                 assert goals[1 - own[0]] not in text and secrets[1 - own[0]] not in text
+
+
+def test_matches_draw_every_seat_from_the_pool_and_take_the_tasks_by_turns(tmp_path: Path) -> None:
+    """As many episodes as matches; another pool has the same tasks and seeds."""
+    choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=3, paired=True, matches=40)
+    agents = {name: ROSTER.scripted(name) for name in choice.agents}
+    plans, alone = choice.plans(agents), replace(choice, agents=("random",)).plans(agents)
+    assert choice.total == len(plans) == 40 and choice.record()["matches"] == 40
+    assert [plan.seed for plan in plans] == [plan.seed for plan in alone] and len({plan.name for plan in plans}) == 40
+    seats = Counter(agent.called for plan in plans for agent in plan.agents.values())
+    assert set(seats) == {"conceding", "random"} and min(seats.values()) > 25
+    tasks = [tuple(plan.agents) for plan in plans]
+    assert tasks[:3] == tasks[3:6] and len(set(tasks[:3])) == 3
+    for odd in (replace(choice, matches=0), replace(choice, repeats=2), replace(choice, agents=())):
+        with pytest.raises(InputError, match="nothing to play"):
+            _ = odd.total

@@ -1,0 +1,105 @@
+"""Tables 1, 2, 4 and 5, and Figures 4, 5 and 10, on made-up leagues; and what the paper's own figures say."""
+
+import pytest
+
+from environments.reporting.figures import Value
+from environments.reporting.table import Marked
+from environments.stackelberg.curves import figure_4, figure_5, figure_10
+from environments.stackelberg.games import file_name, table_1, table_2, table_4, table_5
+from environments.stackelberg.variants import Variants
+from environments.tournament.league.matches import Matches
+from foundation.errors import InputError
+from foundation.intervals.resampling import Sampling
+from tests.environments.tournament.league.made import VILLAGE, WOLVES, league, match
+
+SAMPLING = Sampling(resamples=300)
+TEAMS = [league(50, teams=True)]
+VARIANTS = Variants(
+    ("middle",),
+    {"weak": "negative-only", "strong": "full"},
+    {"strong": 3, "weak": 1, "middle": 2},
+    {"strong": 4000, "weak": 1000},
+    {"weak": "gpt-5", "middle": "gpt-5", "strong": "qwen3-14b"},
+)
+
+
+def value(cell):
+    return cell.figure if isinstance(cell, Marked) else cell
+
+
+def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
+    (table,) = table_1([league(60)], SAMPLING)
+    assert table.key == "table_1_werewolf_made_up" and len(table.rows) == 3
+    (nothing,) = table_1(TEAMS, SAMPLING)
+    assert "no league is there whose seats were drawn" in nothing.text()
+
+
+def test_table_2_has_the_opponent_first_and_marks_what_differs_from_it() -> None:
+    table = table_2(TEAMS, VARIANTS, SAMPLING)
+    assert [row[0] for row in table.rows] == ["middle", "strong (full)", "weak (negative-only)"]
+    village, wolves, average = map(value, table.rows[1][1:])
+    assert average.value == pytest.approx((village.value + wolves.value) / 2) and average.value > 65
+    assert all(isinstance(cell, Marked) for cell in table.rows[1][1:])
+    assert not any(isinstance(cell, Marked) for cell in table.rows[0])
+    # An agent with itself wins as one team what it loses as the other.
+    assert value(table.rows[0][3]).value == pytest.approx(50)
+    assert "of no agent the reward was given" in table_2(TEAMS, Variants(), SAMPLING).absent
+
+
+def test_table_5_is_of_every_agent_against_whom_most_others_met() -> None:
+    table = table_5(TEAMS, Variants(), SAMPLING)
+    assert [row[0] for row in table.rows] == ["middle", "strong", "weak"] and "against middle" in table.title
+    alone = league(4, agents=("middle",), teams=True)
+    assert table_5([alone], Variants(), SAMPLING).absent == "no agent met another one, team against team"
+
+
+def test_table_4_is_of_games_with_votes() -> None:
+    (table,) = table_4(TEAMS, SAMPLING)
+    assert table.columns[1:] == ("Avg. votes (lower is better)", "Avg. votes by people", "Win rate, %")
+    none = Matches("g", (VILLAGE, WOLVES), (match("m", "aaaaaab", True),))
+    assert table_4([none], SAMPLING)[0].absent
+
+
+def test_figures_by_number_and_by_model() -> None:
+    by_k = figure_4(TEAMS, VARIANTS, SAMPLING)
+    assert [row[:2] for row in by_k.rows] == [(1, "weak"), (2, "middle"), (3, "strong")]
+    assert by_k.picture is not None and ">3</text>" in by_k.picture
+    by_size = figure_10(TEAMS, VARIANTS, SAMPLING)
+    assert [row[0] for row in by_size.rows] == [1000, 4000] and ">4,000</text>" in str(by_size.picture)
+    by_model = figure_5(TEAMS, VARIANTS, SAMPLING)
+    assert [row[:3] for row in by_model.rows] == [
+        ("gpt-5", "middle", "middle"),
+        ("gpt-5", "weak", "middle"),
+        ("qwen3-14b", "strong", "middle"),
+    ]
+    nothing = Variants()
+    for made in (figure_4, figure_5, figure_10):
+        assert made(TEAMS, nothing, SAMPLING).absent
+        assert made([], Variants(intents={"a": 1}, instances={"a": 1}, models={"a": "m"}), SAMPLING).absent
+
+
+def test_each_model_has_its_own_opponent() -> None:
+    two = Variants(("middle", "weak"), models={"strong": "m", "weak": "m", "middle": "n"})
+    assert [two.opponent(TEAMS, agent) for agent in ("strong", "middle", "other", None)] == [
+        "weak",
+        "middle",
+        "middle",
+        "middle",
+    ]
+
+
+def test_who_does_not_play_is_named() -> None:
+    with pytest.raises(InputError, match="nobody plays who is called 'strng': did you mean 'strong'"):
+        Variants(rewards={"strng": "full"}).check({"strong", "weak"})
+    with pytest.raises(InputError, match="nobody plays"):
+        Variants(("x",)).check(())
+
+
+def test_names_of_files() -> None:
+    assert file_name("../A b") == "a_b"
+
+
+def test_a_figure_that_cannot_be_is_told() -> None:
+    met = Matches("g", (VILLAGE, WOLVES), (match("m", "wwsssss", True, drawn=False),))
+    table = table_5([met], Variants(("w",)), SAMPLING)
+    assert "it never sat there" in table.text() and isinstance(value(table.rows[1][1]), Value)

@@ -1,0 +1,75 @@
+"""All tables of the Stackelberg Speaker from corpora that scripts played."""
+
+from pathlib import Path
+
+import pytest
+
+from environments.deduction.kinds import game_called
+from environments.deduction.league.choice import LeagueChoice
+from environments.negotiation.bargaining.simulation import BargainingChoice
+from environments.negotiation.simulation import NegotiationChoice
+from environments.simulation import Simulation, write_corpus
+from environments.sotopia.simulation import SimulationChoice
+from environments.stackelberg.persuasion import Nearness
+from environments.stackelberg.report import StackelbergChoice, stackelberg_report
+from environments.stackelberg.variants import Variants
+from environments.tournament.league.seating import TEAMS
+from foundation.errors import InputError
+from foundation.intervals.resampling import Sampling
+
+SAMPLING = Sampling(resamples=200)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A corpus of each kind, two small leagues among them."""
+    game = game_called("werewolf")
+    choices: dict[str, Simulation] = {
+        "pool": LeagueChoice(game, ("random",), 8),
+        "teams": LeagueChoice(game, ("random",), 8, mode=TEAMS),
+        "bargains": BargainingChoice(("conceding", "fair"), games=10),
+        "social": SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, paired=True),
+        "negotiation": NegotiationChoice(games=1),
+    }
+    root = tmp_path_factory.mktemp("played")
+    for name, choice in choices.items():
+        write_corpus(choice, root / name)
+    return {name: root / name for name in choices}
+
+
+def test_every_table_is_there_or_says_why_not(played: dict[str, Path]) -> None:
+    places = tuple(played[name] for name in ("pool", "teams", "bargains", "social"))
+    near = (Nearness(0, "s", 1, 0.5), Nearness(1, "s", 1, 0.7))
+    report = stackelberg_report(StackelbergChoice(places, Variants(("conceding",)), instances=near), SAMPLING)
+    tables = {table.key: table for table in report.tables}
+    there = {key for key, table in tables.items() if not table.absent}
+    assert there == {"table_1_werewolf", "table_3", "table_4_werewolf", "table_6", "table_7"}
+    assert "beside conceding" in tables["table_3"].title and "seller conceding" in tables["table_7"].title
+    (row,) = tables["table_1_werewolf"].rows
+    assert row[0] == "random" and row[1].items == 40  # The league of teams is in Tables 2, 4 and 5 alone.
+    assert tables["table_4_werewolf"].rows[0][1].items == 112
+    assert "werewolf: 16 matches of 8 deals" in report.text()  # The same seed: the same deals.
+    assert all(key in tables for key in ("table_2", "table_5", "figure_4", "figure_5", "figure_10"))
+
+
+def test_hard_tasks_are_a_column_of_their_own(played: dict[str, Path]) -> None:
+    report = stackelberg_report(StackelbergChoice((played["social"],), hard=frozenset()), SAMPLING)
+    table = next(table for table in report.tables if table.key == "table_3")
+    assert table.columns == (
+        "Method",
+        "Goal, all tasks",
+        "Overall, all tasks",
+        "Goal, hard tasks",
+        "Overall, hard tasks",
+    )
+    without = stackelberg_report(StackelbergChoice((played["social"],)), SAMPLING)
+    assert "no file of hard tasks was given" in without.text()
+
+
+def test_what_these_tables_are_not_of_is_refused(played: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="holds episodes of negotiation; these tables are of"):
+        stackelberg_report(StackelbergChoice((played["negotiation"],)), SAMPLING)
+    with pytest.raises(InputError, match="nothing to report; give corpora"):
+        stackelberg_report(StackelbergChoice(()), SAMPLING)
+    with pytest.raises(InputError, match="nobody plays who is called 'rndom'"):
+        stackelberg_report(StackelbergChoice((played["pool"],), Variants(("rndom",))), SAMPLING)
