@@ -95,6 +95,10 @@ class OneNight(Deduction):
         """The card that a seat knows to have been its own last."""
         return self._last[seat - 1]
 
+    def team_at_end(self, seat: int) -> str:
+        """That of the card which lies before a seat after the night."""
+        return team_of(self._night.cards[seat - 1])
+
     @staticmethod
     def words(kind: str, aim: Aim) -> str:
         """An act as something done."""
@@ -175,7 +179,7 @@ class OneNight(Deduction):
         self._phase = END
 
     def _won(self, seat: int) -> bool:
-        return team_of(self._night.cards[seat - 1]) == winner(self._night.cards, self._killed)
+        return self.team_at_end(seat) == winner(self._night.cards, self._killed)
 
 
 def _choice(kind: str, aim: Aim) -> Choice:
