@@ -17,7 +17,7 @@ def played(kind: str, out: Path, **more):
     return matches
 
 
-@pytest.mark.parametrize("kind", ["werewolf", "onuw"])
+@pytest.mark.parametrize("kind", ["werewolf", "avalon", "onuw"])
 def test_one_team_wins_each_match(kind: str, tmp_path: Path) -> None:
     for match in played(kind, tmp_path).matches:
         assert len({seat.team for seat in match.seats if seat.won}) == 1
