@@ -83,7 +83,7 @@ def test_who_reads_what_of_the_night() -> None:
 
 
 def test_what_was_lived_through_is_read_from_what_is_known() -> None:
-    for deal in all_deals()[::293]:
+    for deal in all_deals()[::450]:
         for world in list(nights_of(deal))[::17]:
             game = at_dawn(deal, dict(zip(CHOOSING, world.choices, strict=True)))
             for seat, name in enumerate(game.agents):
@@ -156,7 +156,7 @@ def test_every_game_ends_with_one_team_s_win(seed: int, single_votes_kill: bool,
     rules = Options(rounds, single_votes_kill)
     game = played((Drawn(), Claiming()), seed, rules)
     assert len(game.steps) == game.most_steps
-    wins = [one["win"] for one in game.outcome().values()]
+    wins = [float(one["win"] or 0) for one in game.outcome().values()]
     votes = [move.act.data - 1 if move.act.data else None for move in game.steps[-1]]
     killed = dead(votes, rules)
     final = next(event.data for event in game.events if event.kind == "killed")
@@ -196,7 +196,7 @@ def test_words_are_heard_and_never_read_by_the_rules() -> None:
         "vote 3\nvote 3\n#9 vote: Player 1 voted for Player 3.",
     )
     draws = Random(5)
-    for seed in range(20):
+    for seed in range(6):
         whole = played((Claiming(), Bayesian()), seed)
         other = OneNight()
         other.reset(seed)
