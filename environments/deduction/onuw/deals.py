@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
 from typing import NamedTuple
@@ -81,13 +81,21 @@ def all_worlds() -> Iterator[World]:
         yield from nights_of(deal)
 
 
-def fitting_deals(seat: int, lived: Account) -> Iterator[Deal]:
-    """The deals in which the player of a seat can have lived through this, in the order of `all_deals`."""
-    return (
-        deal
-        for deal in all_deals()
-        if deal[seat] == lived.role and any(world.accounts[seat] == lived for world in _nights_with(deal, lived))
-    )
+def fitting_deals(seat: int, lived: Account, shown: Sequence[tuple[int, str]] = ()) -> Iterator[Deal]:
+    """The deals that a player cannot rule out, in the order of `all_deals`.
+
+    Parameters
+    ----------
+    seat, lived : int and Account
+        Who asks, and what it lived through.
+    shown : sequence of (int, str)
+        Seats whose cards at the end of the night are known to all, with these.
+    """
+
+    def fits(world: World) -> bool:
+        return world.accounts[seat] == lived and all(world.night.cards[other] == card for other, card in shown)
+
+    return (deal for deal in all_deals() if deal[seat] == lived.role and any(map(fits, _nights_with(deal, lived))))
 
 
 def _nights_with(deal: Deal, lived: Account) -> Iterator[World]:

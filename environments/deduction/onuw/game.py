@@ -49,6 +49,8 @@ from environments.deduction.onuw.rules import (
 )
 
 NIGHT, DISCUSSION, VOTING, END = "night", "discussion", "vote", "end"
+KILLED = "killed"
+"""The kind of event that tells who dies; its data are the dead, each with the card that it shows."""
 _SEATS = tuple(range(1, PLAYERS + 1))
 
 
@@ -114,8 +116,9 @@ class OneNight(Deduction):
 
     @staticmethod
     def fits(facts: Facts) -> Sequence[Deal]:
-        """The deals in which a player can have lived through what it knows of its night."""
-        return _fitting(facts.seat - 1, lived(facts), facts.phase == NIGHT)
+        """The deals in which a player can have lived through its night, and the dead end with the cards they show."""
+        shown = tuple((seat - 1, card) for event in facts.events if event.kind == KILLED for seat, card in event.data)
+        return _fitting(facts.seat - 1, lived(facts), shown, facts.phase == NIGHT)
 
     def _dealt(self, draws: Random) -> Deal:
         return draws.choice(all_deals())
@@ -175,7 +178,7 @@ class OneNight(Deduction):
         self._killed = dead(votes, self.rules)
         shown = {seat + 1: self._night.cards[seat] for seat in self._killed}
         won = winner(self._night.cards, self._killed)
-        self.tell("killed", vote_in_words(shown, won), tuple(sorted(shown.items())))
+        self.tell(KILLED, vote_in_words(shown, won), tuple(sorted(shown.items())))
         self._phase = END
 
     def _won(self, seat: int) -> bool:
@@ -206,7 +209,7 @@ _BALLOTS = {seat: {VOTE: (0, *[other for other in _SEATS if other != seat])} for
 
 
 @lru_cache(maxsize=1024)
-def _fitting(seat: int, known: Account, before_the_night: bool) -> tuple[Deal, ...]:
+def _fitting(seat: int, known: Account, shown: tuple[tuple[int, str], ...], before_the_night: bool) -> tuple[Deal, ...]:
     if before_the_night:
         return tuple(deal for deal in all_deals() if deal[seat] == known.role)
-    return tuple(fitting_deals(seat, known))
+    return tuple(fitting_deals(seat, known, shown))

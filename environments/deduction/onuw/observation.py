@@ -17,6 +17,7 @@ from environments.deduction.onuw.rules import (
     VILLAGE,
     VILLAGER,
     WEREWOLF,
+    Choice,
     Options,
 )
 
@@ -114,7 +115,9 @@ def vote_in_words(shown: Mapping[int, str], won: str) -> str:
 
 def lived(facts: Facts) -> Account:
     """What a player lived through at night, from what it knows; before the night that it did nothing."""
-    role, choice, seen = facts.role, (), ()  # type: str, tuple[int, ...], tuple[str, ...]
+    role = facts.role
+    choice: Choice = ()
+    seen: tuple[str, ...] = ()
     for event in facts.events:
         if event.to is None:
             break

@@ -127,7 +127,8 @@ def at_night(deal: Deal, choices: Mapping[str, Choice]) -> Night:
         By role of `CHOOSING` what its player chose (one of `choices_of`); roles of the centre and those left out do
         nothing.
     """
-    cards, seen = list(deal), [()] * PLAYERS  # type: list[str], list[tuple[str, ...]]
+    cards = list(deal)
+    seen: list[tuple[str, ...]] = [()] * PLAYERS
     who = {role: deal.index(role) for role in (SEER, ROBBER, INSOMNIAC)}
     looked = choices.get(SEER, ())
     if looked and who[SEER] < PLAYERS:

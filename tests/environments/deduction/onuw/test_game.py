@@ -91,6 +91,22 @@ def test_what_was_lived_through_is_read_from_what_is_known() -> None:
                 assert deal in game.facts(name).deals
 
 
+def test_the_cards_of_the_dead_rule_deals_out() -> None:
+    game = at_dawn(DEAL, NIGHT)
+    talk(game)
+    before = set(game.facts("Player 5").deals)
+    vote(game, (4, 4, 4, 2, 0))  # Player 4 shows the Werewolf
+    after = set(game.facts("Player 5").deals)
+    assert DEAL in after < before
+    expected = {
+        world.deal
+        for deal in before
+        for world in nights_of(deal)
+        if world.accounts[4] == Account("werewolf") and world.night.cards[3] == "werewolf"
+    }
+    assert after == expected
+
+
 def test_before_the_night_one_s_card_is_all_that_is_known() -> None:
     game = OneNight(ONE_ROUND, DEAL)
     facts = game.facts("Player 2")
