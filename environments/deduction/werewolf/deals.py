@@ -45,7 +45,9 @@ def possible_deals(facts: Facts) -> list[Deal]:
         elif kind in (KILLED, OUT) and data:
             alive.discard(data)
             living.append(frozenset(alive))
-            if kind == KILLED:
+        if kind == KILLED:
+            chosen = 0  # A werewolf that is out does not know whom the other chooses.
+            if data:
                 wolves[data] = False
     return [
         deal

@@ -115,7 +115,7 @@ def _done(game: Werewolf) -> tuple[list[Step], dict[int, Night]]:
 def _secret(other: Werewolf, who: str, nights: dict[int, Night], seat: int) -> Act:
     """An act of the night in the game of the other deal: its own where the seat knows it, else one that fits."""
     phase, night = other.table.phase, nights.get(other.table.day, Night({}, None, 0))
-    pack = other.deal[seat - 1] == WEREWOLF
+    pack = seat in other.table.wolves
     if who == called(seat) or (pack and phase in (PROPOSE, KILL)):
         return night.acts.get((who, phase), Act("none"))
     if phase == KILL and night.died in other.table.aims(int(who[-1])):
