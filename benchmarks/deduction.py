@@ -3,6 +3,7 @@
 And Werewolf by the rules alone at least twice as fast as TextArena's SecretMafia, by random players in the same run.
 
     taskset -c 0 python benchmarks/deduction.py [--games 300] [--textarena PYTHON]
+    python benchmarks/deduction.py --wins 600        # instead: who wins Werewolf, every script against every other
 
 Through the core: agents, observations' facts, speeches, events and all, nothing logged. Rules alone: no core, no talk.
 TextArena (0.7.4, MIT) is no dependency of ours: make an environment of its own, whose Python is named.
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -87,6 +89,19 @@ def through_the_core(kind: str, agent: str) -> Callable[[int], None]:
     return work
 
 
+def wins(village: str, werewolves: str, games: int) -> float:
+    """How often the village wins Werewolf, by agents, on the deals of the seeds from 0."""
+    game, won = game_called("werewolf"), 0
+    sides = {"village": game.roster.scripted(village), "werewolves": game.roster.scripted(werewolves)}
+    for seed in range(games):
+        environment = game.make(game.options(), None)
+        environment.reset(seed)
+        seats = zip(environment.agents, environment.deal, strict=True)
+        play(environment, {name: sides[environment.teams[role]] for name, role in seats})
+        won += environment.facts(environment.agents[0]).events[-2].data == "village"
+    return won / games
+
+
 def peer(python: str, games: int) -> float:
     """Games a second of TextArena's SecretMafia."""
     done = subprocess.run([python, "-c", PEER, str(games)], capture_output=True, text=True)
@@ -100,7 +115,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=300, help="of each agent through the core")
     parser.add_argument("--textarena", metavar="PYTHON", help="of an environment with TextArena")
+    parser.add_argument("--wins", type=int, metavar="GAMES", help="who wins Werewolf, in so many games of each pair")
     given = parser.parse_args()
+    if given.wins:
+        for village, werewolves in product(("random", "claims", "bayes"), repeat=2):
+            rate = wins(village, werewolves, given.wins)
+            tell(f"village of {village}, werewolves of {werewolves}", rate, "won by the village", games=given.wins)
+        return
     for kind in GAMES.names():
         random = a_second(given.games, through_the_core(kind, "random"))
         tell(f"{kind} through the core, random", random, "games/s", bar=CORE_A_S)

@@ -11,7 +11,7 @@ from environments.deduction.events import called
 from environments.deduction.werewolf.bayesian import Bayes
 from environments.deduction.werewolf.game import Werewolf
 from environments.deduction.werewolf.rule_based import Claims
-from environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE, WEREWOLF
+from environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE
 
 SCRIPTS = (Claims(), Bayes())
 
