@@ -69,6 +69,6 @@ def test_random_play_wins_as_often_as_it_should(options: Options) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [Options(), TABLETOP, *SMALL])
+@pytest.mark.parametrize("options", [Options(), TABLETOP, SMALL[3], SMALL[6]])
 def test_random_play_wins_as_often_as_it_should_in_200_000_games(options: Options) -> None:
     _within_three_errors(options, 200_000, 11)

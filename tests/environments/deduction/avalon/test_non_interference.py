@@ -86,7 +86,12 @@ def as_if(game: Avalon, deal: tuple[str, ...], seat: int) -> Avalon:
     """The same public course under another deal: who may have failed a quest did, as often; the own cards stay."""
     other = begun(deal, game.seed)
     for moves in game.steps:
-        other.step(_cards(moves, deal, seat) if other._stage().phase == "quest" else dict(moves))
+        phase, acts = other._stage().phase, dict(moves)
+        if phase == "quest":
+            acts = _cards(moves, deal, seat)
+        elif phase == "shot":  # A silent Assassin names whoever is next and not evil: all have seen whom.
+            acts = {moves[0].agent: Act("assassinate", "", game.events[-1].data[1])}
+        other.step(acts)
     return other
 
 
