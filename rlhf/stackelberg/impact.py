@@ -56,13 +56,13 @@ def impacts(measured: Measured, desired: int, form: Form = "printed", side: Side
     return np.clip(shifts, -RELEASED_LIMIT, RELEASED_LIMIT) if form == "released" else shifts
 
 
-def length_penalty(words: int) -> float:
+def length_penalty(words: int, free: int = FREE_WORDS, longest: int = LONGEST_WORDS) -> float:
     """What the released code adds to the reward of a speech of so many words: from 0 to -10 between 100 and 200.
 
     >>> length_penalty(100), length_penalty(150), length_penalty(400)
     (0.0, -5.0, -10.0)
     """
-    over = (words - FREE_WORDS) / (LONGEST_WORDS - FREE_WORDS)
+    over = (words - free) / (longest - free)
     return -PENALTY * min(1.0, over) if over > 0 else 0.0
 
 

@@ -84,7 +84,8 @@ class StackelbergReward:
         rewards = impacts(measured, len(instance.desired), impact.form, impact.side).tolist()
         if impact.penalised:
             pairs = zip(rewards, candidates, strict=True)
-            return [reward + length_penalty(word_count(words)) for reward, words in pairs]
+            free, longest = impact.free_words, impact.longest_words
+            return [reward + length_penalty(word_count(words), free, longest) for reward, words in pairs]
         return list(rewards)
 
 

@@ -14,7 +14,7 @@ from llm_client.settings import LLMSettings
 from rlhf.policy_settings import Device, Dtype
 from rlhf.settings import AlignSettings
 from rlhf.stackelberg.dialogues import Stages
-from rlhf.stackelberg.impact import Form, Side
+from rlhf.stackelberg.impact import FREE_WORDS, LONGEST_WORDS, Form, Side
 from rlhf.stackelberg.turns.intents import K
 from rlhf.stackelberg.turns.sources import INSTANCES
 
@@ -89,8 +89,16 @@ class ImpactSettings(Settings):
     )
     length_penalty: bool | None = Field(
         default=None,
-        description="from 0 to -10 for speeches of 100 to 200 words; none: with released alone, as published",
+        description="from 0 to -10 between free_words and longest_words; none: with released alone, as published",
     )
+    free_words: int = Field(default=FREE_WORDS, ge=0, description="words that cost nothing")
+    longest_words: int = Field(default=LONGEST_WORDS, ge=1, description="words from which on a speech costs 10")
+
+    @model_validator(mode="after")
+    def _some_room(self) -> ImpactSettings:
+        if self.longest_words <= self.free_words:
+            raise ValueError(f"longest_words {self.longest_words} is not above free_words {self.free_words}; raise it")
+        return self
 
     @property
     def penalised(self) -> bool:

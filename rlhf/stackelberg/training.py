@@ -212,10 +212,12 @@ def _claim(settings: RefineSettings) -> None:
     path = settings.output / CARD
     if path.is_file():
         try:
-            held = json.loads(path.read_text(encoding="utf-8"))
+            # What it does not say is as it was before there was a setting for it.
+            held = RefineSettings.model_validate(json.loads(path.read_text(encoding="utf-8")))
+            same = held.model_dump(mode="json", exclude={"output"}) == record
         except ValueError:
-            held = None
-        if held != record:
+            same = False
+        if not same:
             raise InputError(f"{path}: another training is there. Choose another output, or delete the folder.")
         return
     write_atomically(path, json.dumps(record, indent=1, sort_keys=True) + "\n")

@@ -14,9 +14,8 @@ from apportion.commands.parts.progress import shown_progress
 
 if TYPE_CHECKING:
     from llm_client.chosen import ChosenModel
-    from rlhf.stackelberg.turns.asking import Named
+    from rlhf.stackelberg.turns.asking import Answered, Questions
     from rlhf.stackelberg.turns.instance import Instance
-    from rlhf.stackelberg.turns.intents import IntentQuestions
     from rlhf.stackelberg.turns.sources import Turns
 
 _PATH = click.Path(path_type=Path)
@@ -35,6 +34,7 @@ MODEL_OPTIONS = (
 @click.option("--seed", type=int, default=0, show_default=True, help="Of both draws.")
 @click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Desired answers, and undesired ones.")
 @click.option("--apart", is_flag=True, help="Ask K times for one of each (Appendix C), not once for all (Figure 6).")
+@click.option("--ask-base", is_flag=True, help="Ask for what the leaders say, too, in place of the corpus' words.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @json_option()
 def instances_command(
@@ -45,6 +45,7 @@ def instances_command(
     seed: int,
     k: int,
     apart: bool,
+    ask_base: bool,
     force: bool,
     as_json: bool,
     temperature: float,
@@ -60,6 +61,7 @@ def instances_command(
     """
     from llm_client.chosen import ChosenModel
     from rlhf.stackelberg.turns import asking
+    from rlhf.stackelberg.turns.base import BaseQuestions
     from rlhf.stackelberg.turns.intents import IntentQuestions
     from rlhf.stackelberg.turns.sources import turns_of
 
@@ -71,31 +73,35 @@ def instances_command(
             raise click.UsageError("--preview and --dry-run look at what a language model is asked; give --model.")
         check_place(out, "--out", (".jsonl",), force)
         return _written(out, turns, turns.instances, (), as_json)
-    questions = IntentQuestions(chosen.llm(called, temperature), k, "apart" if apart else "together")
+    llm = chosen.llm(called, temperature)
+    asked: list[tuple[Questions, tuple[Instance, ...]]] = [
+        *([(BaseQuestions(llm), turns.instances)] if ask_base else []),
+        (IntentQuestions(llm, k, "apart" if apart else "together"), asking.unnamed(turns.instances)),
+    ]
     if preview is not None:
-        shown = asking.preview(questions, turns.instances, preview, called)
+        shown = asking.preview(asked, preview, called)
         click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
         return 0
     if dry_run:
-        priced = asking.price(questions, turns.instances, chosen, cache, called)
+        priced = asking.price(asked, chosen, cache, called)
         text = f"{turns}\n{priced.text()}\nnothing was sent (--dry-run)"
         facts = {"turns": len(turns.instances), **priced.to_json()}
         click.echo(json.dumps(facts, indent=1) if as_json else text)
         return 0
     check_place(out, "--out", (".jsonl",), force)
-    named = _named(questions, turns.instances, chosen, cache, as_json)
-    return _written(out, turns, named.instances, named.failed, as_json)
+    answered = _answered([questions for questions, _ in asked], turns.instances, chosen, cache, as_json)
+    return _written(out, turns, answered.instances, answered.failed, as_json)
 
 
-def _named(
-    questions: IntentQuestions, instances: tuple[Instance, ...], chosen: ChosenModel, cache: Path, quiet: bool
-) -> Named:
-    from rlhf.stackelberg.turns.asking import TOO_LONG, name_intents
+def _answered(
+    asked: list[Questions], instances: tuple[Instance, ...], chosen: ChosenModel, cache: Path, quiet: bool
+) -> Answered:
+    from rlhf.stackelberg.turns.asking import TOO_LONG, ask_in_turn
 
-    with chosen.asker(questions.settings, cache, option_names(), TOO_LONG) as asker:
+    with chosen.asker(asked[0].settings, cache, option_names(), TOO_LONG) as asker:
         asker.check()
-        with shown_progress("intents", "turns", quiet) as progress:
-            return name_intents(questions, instances, asker.complete, chosen.concurrency, progress)
+        with shown_progress("refine instances", "turns", quiet) as progress:
+            return ask_in_turn(asked, instances, asker.complete, chosen.concurrency, progress)
 
 
 def _written(

@@ -1,4 +1,4 @@
-"""Letting a language model name intents, and what that would take: priced, previewed, kept before they are used."""
+"""Letting a language model name intents, or say u_base itself; what that would take is priced and previewed before."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from foundation.errors import UnitError
 from llm_client.asker import Complete
@@ -15,28 +16,47 @@ from llm_client.cost.prices import find_price
 from llm_client.errors import prefixed
 from llm_client.kept.lookup import kept_replies
 from llm_client.preview import Preview
+from llm_client.request import ChatRequest
+from llm_client.settings import LLMSettings
 from rlhf.stackelberg.turns.instance import Instance
-from rlhf.stackelberg.turns.intents import IntentQuestions, every_request
 
 TOO_LONG = "Leave that turn out, or use a model with a longer context."
 
 
+class Questions(Protocol):
+    """What a model is asked about turns: `turns.intents.IntentQuestions`, `turns.base.BaseQuestions`."""
+
+    @property
+    def settings(self) -> LLMSettings:
+        """The model, and how it is asked."""
+
+    @property
+    def tokens_a_request(self) -> int:
+        """About what one reply takes."""
+
+    def requests(self, instance: Instance) -> list[ChatRequest]:
+        """What is asked about one turn."""
+
+    def ask(self, instance: Instance, complete: Complete) -> Instance:
+        """The turn with what was answered."""
+
+
 @dataclass(frozen=True)
-class Named:
-    """Turns with their intents, and those of which no reply could be used, with why."""
+class Answered:
+    """Turns with what was asked about them, and those of which no reply could be used, with why."""
 
     instances: tuple[Instance, ...]
     failed: tuple[tuple[str, str], ...]
 
 
-def name_intents(
-    questions: IntentQuestions,
+def ask_in_turn(
+    asked: Sequence[Questions],
     instances: Sequence[Instance],
     complete: Complete,
     concurrency: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Named:
-    """The intents of every turn (Eq. 1); turns that have them are not asked about again.
+) -> Answered:
+    """What is ``asked`` about every turn, one after the other.
 
     A turn of which no reply could be used is left out and told.
 
@@ -49,12 +69,13 @@ def name_intents(
     """
 
     def one(instance: Instance) -> Instance | tuple[str, str]:
-        if instance.desired:
-            return instance
+        name = instance.name
         try:
-            return questions.ask(instance, complete)
+            for questions in asked:
+                instance = questions.ask(instance, complete)
+            return instance
         except UnitError as error:
-            return instance.name, str(error)
+            return name, str(error)
 
     done: list[Instance] = []
     failed: list[tuple[str, str]] = []
@@ -68,11 +89,11 @@ def name_intents(
                 progress(len(done) + len(failed), len(instances))
         finally:
             pool.shutdown(cancel_futures=True)
-    return Named(tuple(done), tuple(failed))
+    return Answered(tuple(done), tuple(failed))
 
 
 def price(
-    questions: IntentQuestions, instances: Sequence[Instance], chosen: ChosenModel, cache: Path, called: Called
+    asked: Sequence[tuple[Questions, Sequence[Instance]]], chosen: ChosenModel, cache: Path, called: Called
 ) -> CostEstimate:
     """How many requests there are, how many have a reply already, and what the others would cost. Asks nobody.
 
@@ -81,18 +102,23 @@ def price(
     InputError
         Kept replies or a price table cannot be read.
     """
-    settings = questions.settings
-    requests = [(request, questions.tokens_a_request) for request in every_request(questions, unnamed(instances))]
+    settings = asked[0][0].settings
+    requests = [
+        (request, questions.tokens_a_request)
+        for questions, instances in asked
+        for instance in instances
+        for request in questions.requests(instance)
+    ]
     with prefixed(called("model")):
         known = find_price(settings.model, chosen.prices)
         with kept_replies(settings, cache, chosen.recorded) as find:
             return estimate(settings.model, requests, find, known)
 
 
-def preview(questions: IntentQuestions, instances: Sequence[Instance], count: int, called: Called) -> Preview:
+def preview(asked: Sequence[tuple[Questions, Sequence[Instance]]], count: int, called: Called) -> Preview:
     """The first ``count`` requests, word for word."""
-    settings = questions.settings
-    requests = every_request(questions, unnamed(instances))
+    settings = asked[0][0].settings
+    requests = [request for questions, of in asked for instance in of for request in questions.requests(instance)]
     return Preview(
         settings,
         tuple(requests[:count]),
@@ -103,6 +129,6 @@ def preview(questions: IntentQuestions, instances: Sequence[Instance], count: in
     )
 
 
-def unnamed(instances: Sequence[Instance]) -> list[Instance]:
+def unnamed(instances: Sequence[Instance]) -> tuple[Instance, ...]:
     """Those of ``instances`` whose intents nobody has named yet."""
-    return [instance for instance in instances if not instance.desired]
+    return tuple(instance for instance in instances if not instance.desired)

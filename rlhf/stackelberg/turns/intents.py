@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -72,7 +72,9 @@ class IntentQuestions:
         return 2 * TOKENS_AN_ANSWER * (self.k if self.way == "together" else 1)
 
     def ask(self, instance: Instance, complete: Complete) -> Instance:
-        """The turn with its intents; raises as `llm_client.asker.ask_until_usable`."""
+        """The turn with its intents, asked for unless it has some; raises as `llm_client.asker.ask_until_usable`."""
+        if instance.desired:
+            return instance
         count = self.k if self.way == "together" else 1
         answers = [ask_until_usable(complete, request, reader(count), ATTEMPTS) for request in self.requests(instance)]
         desired, undesired = (tuple(text for answer in answers for text in answer[kind]) for kind in (0, 1))
@@ -126,8 +128,3 @@ def _schema() -> dict[str, Any]:
         "required": ["desired", "undesired"],
         "additionalProperties": False,
     }
-
-
-def every_request(questions: IntentQuestions, instances: Sequence[Instance]) -> list[ChatRequest]:
-    """What is asked about all turns, in their order."""
-    return [request for instance in instances for request in questions.requests(instance)]

@@ -63,6 +63,10 @@ def test_released_rewards_have_the_penalty_and_printed_ones_do_not_unless_it_is_
     asked = reward_with([turn], ByWords(), settings(impact=ImpactSettings(length_penalty=True)))
     assert printed.of(turn, [words]) == plain.of(turn, [words])
     assert asked.of(turn, [words])[0] == pytest.approx(plain.of(turn, [words])[0] - 5)
+    shorter = reward_with(
+        [turn], ByWords(), settings(impact=ImpactSettings(length_penalty=True, free_words=50, longest_words=100))
+    )
+    assert shorter.of(turn, [words])[0] == pytest.approx(plain.of(turn, [words])[0] - 10)
     assert ImpactSettings(form="released").penalised and not ImpactSettings().penalised
 
 

@@ -123,6 +123,7 @@ max_retries = 0""",
         ("instances = ['a.jsonl']\n[align]\nreward = 'x'", "align.reward follows from the training itself"),
         ("instances = ['a.jsonl']\n[align]\ngroup = 7", "holds no whole number of groups"),
         ("instances = ['a.jsonl']\n[impact]\nform = 'other'", "form"),
+        ("instances = ['a.jsonl']\n[impact]\nlongest_words = 100", "is not above free_words 100"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_told(tmp_path, text, told):

@@ -3,7 +3,7 @@ import json
 from llm_client.chosen import ChosenModel
 from llm_client.request import ChatReply
 from llm_client.settings import LLMSettings
-from rlhf.stackelberg.turns.asking import name_intents, preview, price
+from rlhf.stackelberg.turns.asking import ask_in_turn, preview, price, unnamed
 from rlhf.stackelberg.turns.intents import IntentQuestions
 from tests.rlhf.stackelberg.round_table import round_table
 
@@ -19,15 +19,15 @@ def test_turns_that_have_intents_are_not_asked_about_again():
         asked.append(request.subject)
         return ChatReply(GOOD, "m")
 
-    named = name_intents(QUESTIONS, turns, complete, 2)
+    named = ask_in_turn([QUESTIONS], turns, complete, 2)
     assert len(asked) == 2 and named.failed == ()
     assert [one.desired for one in named.instances] == [turns[0].desired, ("a", "b", "c"), ("a", "b", "c")]
 
 
 def test_a_turn_without_a_usable_reply_is_left_out_and_told():
     turns = round_table(3, intents=False)
-    named = name_intents(
-        QUESTIONS, turns, lambda request: ChatReply("no" if turns[1].name in request.subject else GOOD, "m")
+    named = ask_in_turn(
+        [QUESTIONS], turns, lambda request: ChatReply("no" if turns[1].name in request.subject else GOOD, "m")
     )
     assert [one.name for one in named.instances] == [turns[0].name, turns[2].name]
     ((name, why),) = named.failed
@@ -36,8 +36,8 @@ def test_a_turn_without_a_usable_reply_is_left_out_and_told():
 
 def test_what_would_be_asked_is_counted_and_shown_without_asking(tmp_path):
     turns = (*round_table(1), *round_table(2, seed=1, intents=False))
-    priced = price(QUESTIONS, turns, ChosenModel(model="m"), tmp_path / "replies.sqlite", str)
+    priced = price([(QUESTIONS, unnamed(turns))], ChosenModel(model="m"), tmp_path / "replies.sqlite", str)
     # Both leaders read the same: equal requests count once.
     assert (priced.requests, priced.answered) == (1, 0) and not (tmp_path / "replies.sqlite").exists()
-    shown = preview(QUESTIONS, turns, 1, str)
+    shown = preview([(QUESTIONS, unnamed(turns))], 1, str)
     assert len(shown.requests) == 1 and shown.requests[0].subject.endswith(turns[1].name)
