@@ -32,8 +32,8 @@ class ChatRequest:
     replies to the same question. ``subject`` says in errors and recordings what the request is about; it is no part of
     the request's identity. The server's address is none either: a model's name is taken to mean the same model
     everywhere. ``measures`` asks for no words but for the log-probability of each token of the messages, by one of two
-    ways that servers have (`llm_client.live.prompt_probabilities`); a request without it has the key that it always
-    had.
+    ways that servers have (`llm_client.live.prompt_probabilities`), or for their vector (`llm_client.live.embeddings`);
+    a request without it has the key that it always had.
     """
 
     model: str
@@ -45,7 +45,7 @@ class ChatRequest:
     subject: str = field(default="", compare=False)
     reasoning_effort: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    measures: Literal["chat", "completions"] | None = None
+    measures: Literal["chat", "completions", "embeddings"] | None = None
 
     def document(self) -> dict[str, Any]:
         """The request as plain JSON values, in the order that its key is computed from."""

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import Any
 
+from llm_client.live.embeddings import EMBEDDINGS, embedding_options
 from llm_client.live.prompt_probabilities import measuring_options
 from llm_client.request import ChatRequest
 
@@ -47,7 +48,9 @@ class Dialect:
         # Asked for by a person, so a server that refuses them is told and not given way to.
         if request.reasoning_effort is not None:
             options["reasoning_effort"] = request.reasoning_effort
-        if request.measures is not None:
+        if request.measures == EMBEDDINGS:
+            options = embedding_options(options)
+        elif request.measures is not None:
             options = measuring_options(options, request.measures)
         return {**options, **request.extra_body}
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Variables that the SDK reads, too, and the headers that they are sent in."""
 
-CHAT, BARE = "chat/completions", "completions"
-"""Where messages go, and where a bare prompt does."""
+CHAT, BARE, VECTORS = "chat/completions", "completions", "embeddings"
+"""Where messages go, where a bare prompt does, and where vectors are asked for."""
 
 
 class Post:
@@ -50,7 +50,7 @@ class Post:
         self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
         self._transport = Transport(self._library, transport, openai.DEFAULT_CONNECTION_LIMITS)
         self._hold_body = keeper_of_bodies(settings.max_reply_bytes)
-        self._urls = {path: self._library.URL(place_of(settings.url, path)) for path in (CHAT, BARE)}
+        self._urls = {path: self._library.URL(place_of(settings.url, path)) for path in (CHAT, BARE, VECTORS)}
         named = {header: header_from(variable) for variable, header in ACCOUNT.items()}
         self._headers = self._library.Headers(
             {
@@ -106,6 +106,8 @@ class Post:
 
 def path_of(body: Mapping[str, Any]) -> str:
     """Where at the server a body goes."""
+    if "input" in body:
+        return VECTORS
     return BARE if "prompt" in body else CHAT
 
 

@@ -15,6 +15,7 @@ from llm_client.live.body import Answer
 from llm_client.live.completion import NoCompletionError, ToldError, read_answer
 from llm_client.live.connection import Connection, is_refusal, is_status, may_pass, never_arrived
 from llm_client.live.dialect import Dialect
+from llm_client.live.embeddings import EMBEDDINGS, read_embedding
 from llm_client.live.pacing.pace import Sent
 from llm_client.live.pacing.shared import SharedLimits
 from llm_client.live.post import Post
@@ -138,6 +139,8 @@ class Server:
 
     def _reader(self, request: ChatRequest) -> Callable[[Any], ChatReply] | None:
         host = self._settings.host
+        if request.measures == EMBEDDINGS:
+            return read_embedding
         return None if request.measures is None else lambda document: read_probabilities(document, request, host)
 
     async def _wait(self, error: Exception, failures: int) -> None:

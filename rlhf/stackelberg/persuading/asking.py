@@ -12,9 +12,9 @@ from foundation.files import write_atomically
 from llm_client.chosen import Called, ChosenModel
 from llm_client.request import json_line
 from rlhf.policy_settings import Placement, Window
-from rlhf.stackelberg.persuading.embedding import TextEmbedding
+from rlhf.stackelberg.persuading.embedding import ServedEmbedding, TextEmbedding
 from rlhf.stackelberg.persuading.followers import AskedFollower, Follower, LocalFollower
-from rlhf.stackelberg.persuading.table import Persuaded, persuasion
+from rlhf.stackelberg.persuading.table import Embed, Persuaded, persuasion
 from rlhf.stackelberg.refining import stages_of
 from rlhf.stackelberg.training import UNSEEN
 from rlhf.stackelberg.turns.instance import Instance, read_instances, with_intents
@@ -42,7 +42,9 @@ class Asked:
     temperature : float
         Of whoever answers.
     embedding : str
-        As `rlhf.stackelberg.persuading.embedding.TextEmbedding` has it.
+        As `rlhf.stackelberg.persuading.embedding.TextEmbedding` has it, or ``MODEL@URL`` of a server of embeddings.
+    embedding_send_to : str or None
+        Consent: the host to which answers may be sent for their vectors.
     count : int
         Turns, drawn from all.
     seed : int
@@ -57,6 +59,7 @@ class Asked:
     chosen: ChosenModel = field(default_factory=ChosenModel)
     temperature: float = 1.0
     embedding: str = "minilm"
+    embedding_send_to: str | None = None
     count: int = 500
     seed: int = 0
     called: Called = str
@@ -80,11 +83,33 @@ def persuade(asked: Asked, progress: Callable[[int, int], None] = lambda done, t
     if len(turns) > asked.count:
         turns = sorted(Random(f"{asked.seed}/persuasion").sample(turns, asked.count), key=turns.index)
     window = Window.model_validate(read_window(str(asked.refiner)))
-    with _follower(asked, turns) as follower:
-        embed = TextEmbedding(asked.embedding)
+    with _embedding(asked) as embed, _follower(asked, turns) as follower:
         found = persuasion(asked.refiner, turns, stages, follower, embed, window, asked.seed, progress)
     write_atomically(asked.refiner / FILE, "".join(json_line(line) + "\n" for line in found.lines()))
     return found
+
+
+@contextmanager
+def _embedding(asked: Asked) -> Iterator[Embed]:
+    model, at, url = asked.embedding.partition("@")
+    if not at:
+        yield TextEmbedding(model)
+        return
+    chosen = ChosenModel(
+        model=model,
+        base_url=url,
+        send_to=asked.embedding_send_to,
+        api_key_env=asked.chosen.api_key_env,
+        concurrency=asked.chosen.concurrency,
+        budget=asked.chosen.budget,
+        prices=asked.chosen.prices,
+    )
+    called = _called_of_embedding(asked.called)
+    settings = chosen.llm(called)
+    cache = asked.chosen.cache or asked.refiner / REPLIES
+    with chosen.asker(settings, cache, called, _TOO_LONG) as asker:
+        asker.check()
+        yield ServedEmbedding(settings, asker.complete)
 
 
 @contextmanager
@@ -101,3 +126,9 @@ def _follower(asked: Asked, turns: list[Instance]) -> Iterator[Follower]:
     with asked.chosen.asker(settings, cache, asked.called, _TOO_LONG) as asker:
         asker.check()
         yield AskedFollower(settings, asker.complete, asked.seed, asked.chosen.concurrency)
+
+
+def _called_of_embedding(called: Called) -> Called:
+    """What a caller calls the fields of the server of embeddings."""
+    own = {"model": "embedding", "base_url": "embedding", "send_to": "embedding_send_to"}
+    return lambda name: called(own.get(name, name))

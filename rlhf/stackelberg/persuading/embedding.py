@@ -1,11 +1,17 @@
-"""Vectors of texts: by the embedded MiniLM, or by any model by name or folder that the reward models read with."""
+"""Vectors of texts: by the embedded MiniLM, by any model that the reward models read with, or by a server."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from environments.side_by_side import mapped
 from foundation.arrays import Floats
+from foundation.errors import UnitError
+from llm_client.asker import Complete
+from llm_client.live.embeddings import EMBEDDINGS, vector_of
+from llm_client.request import ChatMessage, ChatRequest
+from llm_client.settings import LLMSettings
 
 MINILM = "minilm"
 MAX_TOKENS = 256
@@ -48,3 +54,50 @@ class TextEmbedding:
             parts.append(made[:, half:].numpy().astype(np.float64))
         stacked: Floats = np.concatenate(parts)
         return stacked
+
+
+@dataclass(frozen=True)
+class ServedEmbedding:
+    """A server's embeddings, a text a request; each vector is kept before it is used.
+
+    Parameters
+    ----------
+    settings : LLMSettings
+        The model and its server.
+    complete : callable
+        Asks it (`llm_client.asker.Asker.complete`).
+    """
+
+    settings: LLMSettings
+    complete: Complete
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Vectors [shape=(N, d)].
+
+        Raises
+        ------
+        InputError, StoppedError
+            As `llm_client.asker.Asker.complete`.
+        UnitError
+            The server failed, or gave vectors of several lengths.
+        """
+        import numpy as np
+
+        made = mapped(self._vector, list(texts), self.settings.concurrency)
+        lengths = sorted({len(vector) for vector in made})
+        if len(lengths) > 1:
+            raise UnitError(
+                f"the embeddings of {self.settings.model!r} have {lengths} numbers; they must be of one length. Name "
+                "another model."
+            )
+        stacked: Floats = np.array(made, dtype=np.float64)
+        return stacked
+
+    def _vector(self, text: str) -> list[float]:
+        request = ChatRequest(
+            self.settings.model, (ChatMessage("user", text),), measures=EMBEDDINGS, subject="the vector of an answer"
+        )
+        try:
+            return vector_of(self.complete(request))
+        except ValueError as error:
+            raise UnitError(f"{request.subject}: {error}") from None
