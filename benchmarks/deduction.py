@@ -28,6 +28,8 @@ from random import Random
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from benchmarks.measure import tell
+from environments.deduction.avalon import rules as avalon
+from environments.deduction.avalon.random_play import random_game
 from environments.deduction.kinds import GAMES, game_called
 from environments.deduction.werewolf import rules as werewolf
 from environments.play import play
@@ -65,7 +67,14 @@ def werewolf_alone(games: int) -> None:
             table.do({seat: draws.choice(table.aims(seat)) for seat in seats}, draws)
 
 
-ALONE: dict[str, Callable[[int], None]] = {"werewolf": werewolf_alone}
+def avalon_alone(games: int) -> None:
+    """Random games of Avalon without core or talk; `avalon_peer.py` has them beside AvalonBench's engine."""
+    draws, options = Random(0), avalon.Options()
+    for _ in range(games):
+        random_game(options, draws)
+
+
+ALONE: dict[str, Callable[[int], None]] = {"werewolf": werewolf_alone, "avalon": avalon_alone}
 """By game, so many of it by the rules alone."""
 
 
