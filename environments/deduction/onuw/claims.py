@@ -1,12 +1,13 @@
 """What somebody claims of its night, in words that the scripts of this game say and read; the rules read none of it.
 
-A claim may be a lie. Words that are not of this form say nothing to a script.
+A claim may be a lie. Of free words scripts read the card alone that somebody says to have been dealt ("I'm the Seer").
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from environments.deduction.onuw.deals import Account
 from environments.deduction.onuw.rules import (
@@ -15,14 +16,30 @@ from environments.deduction.onuw.rules import (
     INSOMNIAC,
     PLAYERS,
     ROBBER,
+    ROLES,
     SEER,
     TROUBLEMAKER,
     VILLAGER,
     WEREWOLF,
+    Choice,
     choices_of,
 )
 
 _CLAIM = re.compile(r"I was dealt the [^.]*\.")
+_CARD = re.compile(
+    rf"\bI(?:'m| am| was| was dealt| started as| began as) (?:the |a |an )?({'|'.join(ROLES)})\b(?!')", re.IGNORECASE
+)
+
+
+class Card(NamedTuple):
+    """A claim in free words: the card that somebody says to have been dealt; what it says of its night is not read."""
+
+    role: str
+    choice: Choice = ()
+    seen: tuple[str, ...] = ()
+
+
+Claim = Account | Card
 
 
 @lru_cache
@@ -83,15 +100,21 @@ def sentence(account: Account) -> str:
     return f"{said}; I did nothing at night."
 
 
-def claimed(seat: int, words: str) -> Account | None:
-    """The last claim in somebody's words that its player can have lived through; None: there is none.
+@lru_cache(maxsize=4096)
+def claimed(seat: int, words: str) -> Claim | None:
+    """The last claim in somebody's words that its player can have lived through; else the last card; None: neither.
 
-    >>> claimed(0, "Hello! I was dealt the Villager; I did nothing at night. Trust me.").role
-    'villager'
+    >>> claimed(0, "Hello! I was dealt the Villager; I did nothing at night. Trust me.")
+    Account(role='villager', choice=(), seen=())
+    >>> claimed(0, "I'm the seer, believe me").role
+    'seer'
     """
     known = _by_words(seat)
     claims = [known[said] for said in _CLAIM.findall(words) if said in known]
-    return claims[-1] if claims else None
+    if claims:
+        return claims[-1]
+    cards = _CARD.findall(words)
+    return Card(cards[-1].casefold()) if cards else None
 
 
 @lru_cache(maxsize=PLAYERS)

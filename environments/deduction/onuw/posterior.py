@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from environments.deduction.onuw.claims import all_accounts
+from environments.deduction.onuw.claims import Claim, all_accounts
 from environments.deduction.onuw.deals import Account, all_deals, nights_of
 from environments.deduction.onuw.rules import CENTRE, PLAYERS, WEREWOLF
 
@@ -84,21 +84,31 @@ def _living(seat: int, lived: Account) -> Worlds:
     return worlds().of(np.flatnonzero(worlds().lived[seat] == all_accounts(seat).index(lived)))
 
 
-def weighed(possible: Worlds, claims: Mapping[int, Account]) -> Floats:
+@lru_cache(maxsize=1024)
+def _column(seat: int, claim: Claim) -> Floats:
+    """By what a player lived through the probability of its claim, of a card alone that of all claims to it."""
+    accounts = all_accounts(seat)
+    if isinstance(claim, Account):
+        return likelihood(seat)[:, accounts.index(claim)]
+    mass: Floats = likelihood(seat)[:, [account.role == claim.role for account in accounts]].sum(axis=1)
+    return mass
+
+
+def weighed(possible: Worlds, claims: Mapping[int, Claim]) -> Floats:
     """The posterior weights of worlds after what is claimed; they add up to 1: shape (W,)."""
     weights: Floats = possible.prior
     for seat, claim in claims.items():
-        weights = weights * likelihood(seat)[:, all_accounts(seat).index(claim)][possible.lived[seat]]
+        weights = weights * _column(seat, claim)[possible.lived[seat]]
     total: float = weights.sum()
     return weights / total
 
 
-def wolf_at_dawn(claims: Mapping[int, Account], seat: int | None = None, lived: Account | None = None) -> Floats:
+def wolf_at_dawn(claims: Mapping[int, Claim], seat: int | None = None, lived: Account | None = None) -> Floats:
     """By seat the probability that its player has the Werewolf's card at dawn: shape (seats,).
 
     Parameters
     ----------
-    claims : mapping of int to Account
+    claims : mapping of int to Account or Card
         By seat what its player claims; a seat that claims nothing says nothing.
     seat, lived : int and Account, optional
         Who asks, and what it lived through; its own claim says nothing to itself. None: somebody who knows nothing.
@@ -111,13 +121,13 @@ def wolf_at_dawn(claims: Mapping[int, Account], seat: int | None = None, lived: 
 
 
 @lru_cache(maxsize=256)
-def _to_everybody(claims: tuple[tuple[int, Account], ...]) -> Floats:
+def _to_everybody(claims: tuple[tuple[int, Claim], ...]) -> Floats:
     found = np.bincount(worlds().wolf, weighed(worlds(), dict(claims)), minlength=PLAYERS).astype(np.float64)
     found.flags.writeable = False
     return found
 
 
-def least_suspect(seat: int, claims: Mapping[int, Account]) -> Account:
+def least_suspect(seat: int, claims: Mapping[int, Claim]) -> Account:
     """The claim of a seat by which somebody who knows nothing suspects it least, after what others claim."""
     everything, count = worlds(), len(all_accounts(seat))
     weights = weighed(everything, {other: claim for other, claim in claims.items() if other != seat})

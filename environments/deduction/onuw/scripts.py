@@ -12,20 +12,20 @@ from random import Random
 from environments.core import Act, View
 from environments.deduction.events import SPEAK, VOTE, called
 from environments.deduction.facts import Facts
-from environments.deduction.onuw.claims import claimed, sentence
+from environments.deduction.onuw.claims import Claim, claimed, sentence
 from environments.deduction.onuw.deals import Account
 from environments.deduction.onuw.observation import lived
 from environments.deduction.onuw.posterior import least_suspect, wolf_at_dawn
-from environments.deduction.onuw.rules import PLAYERS
+from environments.deduction.onuw.rules import PLAYERS, WEREWOLF
 from environments.deduction.onuw.suspicion import believable, suspicion
 from environments.deduction.scripts import aimed, drawn
 
-Claims = Mapping[int, Account]
+Claims = Mapping[int, Claim]
 
 
-def claims_in(facts: Facts) -> dict[int, Account]:
+def claims_in(facts: Facts) -> dict[int, Claim]:
     """By place of a seat (from 0) the last claim that its player has made."""
-    claims: dict[int, Account] = {}
+    claims: dict[int, Claim] = {}
     for event in facts.events:
         if event.kind == SPEAK:
             claim = claimed(event.seat - 1, event.text)
@@ -55,7 +55,9 @@ class Claiming:
         suspected = [other for other in others if points[other] >= most - 1e-9]
         if VOTE in facts.choices:
             return Act(VOTE, "", draws.choice(suspected) + 1)
-        told = claims.get(seat) or (self.lie(claims, seat, draws) if known.last == "werewolf" else known)
+        told = claims.get(seat)
+        if not isinstance(told, Account):
+            told = self.lie(claims, seat, draws) if known.last == WEREWOLF else known
         accused = f" I suspect {called(suspected[0] + 1)}." if len(suspected) == 1 else ""
         return Act(SPEAK, sentence(told) + accused)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from environments.deduction.onuw.claims import all_accounts
+from environments.deduction.onuw.claims import Claim, all_accounts
 from environments.deduction.onuw.deals import Account
 from environments.deduction.onuw.rules import CARDS, PLAYERS, ROBBER, SEER, TROUBLEMAKER, WEREWOLF
 
@@ -17,17 +17,17 @@ SURE = 100.0
 _SEEN, _CLEARED, _TWICE, _SILENT = 3.0, -1.0, 2.0, 1.0
 
 
-def suspicion(claims: Mapping[int, Account], seat: int, lived: Account) -> list[float]:
+def suspicion(claims: Mapping[int, Claim], seat: int, lived: Account) -> list[float]:
     """By seat how much its player is suspected to have the Werewolf's card at dawn.
 
     Parameters
     ----------
-    claims : mapping of int to Account
+    claims : mapping of int to Account or Card
         By seat what its player claims.
     seat, lived : int and Account
         Who suspects, and what it lived through: it believes itself alone wholly.
     """
-    told = {**claims, seat: lived}
+    told: dict[int, Claim] = {**claims, seat: lived}
     points = [0.0] * PLAYERS
     for other in range(PLAYERS):
         if other == seat:
@@ -48,7 +48,7 @@ def suspicion(claims: Mapping[int, Account], seat: int, lived: Account) -> list[
     return points
 
 
-def believable(claims: Mapping[int, Account], seat: int, draws: Random) -> Account:
+def believable(claims: Mapping[int, Claim], seat: int, draws: Random) -> Account:
     """A lie: an innocent night with a card that others have not claimed already, where there is one."""
     innocent = [account for account in all_accounts(seat) if account.last != WEREWOLF and WEREWOLF not in account.seen]
     others = {other: claim for other, claim in claims.items() if other != seat}
@@ -58,5 +58,5 @@ def believable(claims: Mapping[int, Account], seat: int, draws: Random) -> Accou
     return draws.choice([account for account in free or innocent if account.role == role])
 
 
-def _too_many(told: Mapping[int, Account], role: str) -> bool:
+def _too_many(told: Mapping[int, Claim], role: str) -> bool:
     return sum(claim.role == role for claim in told.values()) > CARDS.count(role)

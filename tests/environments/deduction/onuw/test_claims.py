@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.deduction.onuw.claims import all_accounts, claimed, sentence
+from environments.deduction.onuw.claims import Card, all_accounts, claimed, sentence
 from environments.deduction.onuw.deals import Account
 from environments.deduction.onuw.rules import PLAYERS
 
@@ -20,11 +20,10 @@ def test_every_account_is_read_as_it_is_said() -> None:
     "words",
     [
         "",
-        "I am the Seer, trust me!",
-        "I was dealt the Seer; I looked at Player 1's card: Seer.",  # nobody sees a second Seer
-        "I was dealt the Robber; I took Player 1's card and am the Villager now.",  # its own card
-        "I was dealt the Werewolf; and so on",
-        '{"claim": "I was dealt the Villager"}',
+        "I am not the Werewolf, trust me!",
+        "Player 2 says: the Seer am I",
+        "I am the Seer's friend.",
+        "vote 3",
     ],
 )
 def test_other_words_claim_nothing(words: str) -> None:
@@ -34,3 +33,18 @@ def test_other_words_claim_nothing(words: str) -> None:
 def test_the_last_claim_counts() -> None:
     words = " ".join(map(sentence, (Account("villager"), Account("troublemaker", (1, 2)))))
     assert claimed(0, words) == Account("troublemaker", (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("words", "role"),
+    [
+        ("I am the Seer, trust me!", "seer"),
+        ("i'm a villager. Who are you?".capitalize(), "villager"),
+        ("Well, I started as the robber and took something.", "robber"),
+        ("I was dealt the Seer; I looked at Player 1's card: Seer.", "seer"),  # nobody sees a second Seer
+        ("I was dealt the Robber; I took Player 1's card and am the Villager now.", "robber"),  # its own card
+        ("I am the Seer. No, I was the Insomniac.", "insomniac"),
+    ],
+)
+def test_of_free_words_the_card_is_read(words: str, role: str) -> None:
+    assert claimed(0, words) == Card(role)

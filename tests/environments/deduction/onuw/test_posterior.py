@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.deduction.onuw.claims import all_accounts
+from environments.deduction.onuw.claims import Card, Claim, all_accounts
 from environments.deduction.onuw.deals import Account, World, all_deals, nights_of
 from environments.deduction.onuw.posterior import SLIP, believes_wolf, least_suspect, likelihood, wolf_at_dawn, worlds
 from environments.deduction.onuw.rules import PLAYERS, WEREWOLF
@@ -28,15 +28,17 @@ def every(seat: int, role: str) -> list[tuple[float, tuple[Account, ...], int]]:
     return found
 
 
-def said(account: Account, claim: Account, seat: int) -> float:
+def said(account: Account, claim: Claim, seat: int) -> float:
     """The probability of a claim, told again."""
+    if isinstance(claim, Card):
+        return sum(said(account, one, seat) for one in all_accounts(seat) if one.role == claim.role)
     guilty = [one for one in all_accounts(seat) if one.last == WEREWOLF]
     if account in guilty:
         return SLIP / len(guilty) if claim in guilty else (1 - SLIP) / (len(all_accounts(seat)) - len(guilty))
     return 1 - SLIP if claim == account else SLIP / (len(all_accounts(seat)) - 1)
 
 
-def by_hand(claims: Mapping[int, Account], seat: int, lived: Account) -> list[float]:
+def by_hand(claims: Mapping[int, Claim], seat: int, lived: Account) -> list[float]:
     mass = [0.0] * PLAYERS
     for weight, accounts, wolf in every(seat, lived.role):
         if accounts[seat] != lived:
@@ -54,7 +56,8 @@ def test_the_posterior_is_bayes_rule_over_all_worlds(data: st.DataObject) -> Non
     seat = data.draw(SEATS)
     lived = data.draw(st.sampled_from(all_accounts(seat)))
     claiming = data.draw(st.sets(SEATS, max_size=3))
-    claims = {other: data.draw(st.sampled_from(all_accounts(other))) for other in claiming}
+    claims: dict[int, Claim] = {other: data.draw(st.sampled_from(all_accounts(other))) for other in claiming}
+    claims |= {other: Card(claims[other].role) for other in sorted(claiming)[:1]}
     np.testing.assert_allclose(wolf_at_dawn(claims, seat, lived), by_hand(claims, seat, lived), rtol=1e-9)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 from random import Random
@@ -27,7 +28,7 @@ from tests.environments.deduction.onuw.playing import played
 
 def standard_errors(wins: int, games: int, rate: Fraction) -> float:
     """How far a count lies from its expectation, in standard errors."""
-    return abs(wins - games * rate) / float(games * rate * (1 - rate)) ** 0.5
+    return abs(float(wins - games * rate)) / math.sqrt(games * rate * (1 - rate))
 
 
 def exact(role: str, single_votes_kill: bool) -> Fraction:

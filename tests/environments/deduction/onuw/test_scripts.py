@@ -10,7 +10,7 @@ import pytest
 from environments.agents.agent import Agent
 from environments.core import Act, View
 from environments.deduction.events import SPEAK, VOTE
-from environments.deduction.onuw.claims import claimed
+from environments.deduction.onuw.claims import Card, claimed
 from environments.deduction.onuw.deals import Account
 from environments.deduction.onuw.game import OneNight
 from environments.deduction.onuw.kind import ONUW
@@ -39,7 +39,7 @@ def test_villagers_tell_their_night_and_stick_to_it(script: Claiming) -> None:
         for seat, name in enumerate(game.agents):
             said = [event.text for event in game.events if event.kind == SPEAK and event.seat == seat + 1]
             claims = [claimed(seat, words) for words in said]
-            assert len(said) == 3 and len(set(claims)) == 1 and claims[0] is not None
+            assert len(said) == 3 and len(set(claims)) == 1 and isinstance(claims[0], Account)
             known = lived(game.facts(name))
             assert (claims[0] == known) == (known.last != WEREWOLF)
             assert claims[0].last != WEREWOLF
@@ -50,8 +50,9 @@ def test_the_last_claim_of_each_is_read_and_other_words_say_nothing() -> None:
     game.do(
         Act(SPEAK, "I was dealt the Seer; I looked at nothing. No! I was dealt the Villager; I did nothing at night.")
     )
-    talk(game, "I am the Robber, believe me.")
-    assert claims_in(game.facts("Player 3")) == {0: Account("villager")}
+    game.do(Act(SPEAK, "I am the Robber, believe me."))
+    talk(game, "Hello.")
+    assert claims_in(game.facts("Player 3")) == {0: Account("villager"), 1: Card("robber")}
 
 
 def test_the_bayesian_follows_the_card_that_was_moved() -> None:
