@@ -6,8 +6,8 @@ A claim may be a lie. Of free words scripts read the card alone that somebody sa
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from environments.deduction.onuw.deals import Account
 from environments.deduction.onuw.rules import (
@@ -31,8 +31,12 @@ _CARD = re.compile(
 )
 
 
-class Card(NamedTuple):
-    """A claim in free words: the card that somebody says to have been dealt; what it says of its night is not read."""
+@dataclass(frozen=True)
+class Card:
+    """A claim in free words: the card that somebody says to have been dealt; what it says of its night is not read.
+
+    No tuple, so that it equals no `Account` of somebody who did nothing.
+    """
 
     role: str
     choice: Choice = ()

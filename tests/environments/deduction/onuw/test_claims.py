@@ -47,4 +47,4 @@ def test_the_last_claim_counts() -> None:
     ],
 )
 def test_of_free_words_the_card_is_read(words: str, role: str) -> None:
-    assert claimed(0, words) == Card(role)
+    assert claimed(0, words) == Card(role) != Account(role)
