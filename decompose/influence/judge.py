@@ -66,7 +66,7 @@ def judge(episode: Episode, behaviour: pa.Table | None, settings: DecomposeSetti
     """
     chosen = settings.influence
     model = named_model(chosen)
-    questions = tuple(_questions(episode, chosen))
+    questions = tuple(questions_of(episode, chosen))
     try:
         measured = _measured_here(chosen, model_digest(model), questions)
     except TooLongError as error:
@@ -87,7 +87,7 @@ def judge_served(
         A turn's context is longer than the model reads, or the server failed.
     """
     chosen, shown = settings.influence, disguise(episode, None, settings.llm)
-    questions = _questions(shown.episode, chosen, shown.renaming)
+    questions = questions_of(shown.episode, chosen, shown.renaming)
     measured: list[Measured] = []
     for one in questions:
         measurer = ServedMeasurer(asker.complete, _wording(settings, episode, one.turn))
@@ -128,7 +128,7 @@ def requests_for(
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):
         shown = disguise(episode, None, settings.llm)
-        for one in _questions(shown.episode, settings.influence, shown.renaming):
+        for one in questions_of(shown.episode, settings.influence, shown.renaming):
             wording = _wording(settings, episode, one.turn)
             meta = RequestMeta(*episode.key, sample=0, turns=(one.turn,))
             asked = [wording.probe(), *(r for row in wording.requests(one.prompts, one.replies) for r in row)]
@@ -149,7 +149,7 @@ def _text_of(tokenizer: str) -> ChatText:
     return ChatText(tokenizer, load_tokenizer(tokenizer))
 
 
-def _questions(episode: Episode, chosen: InfluenceSettings, renaming: Renaming | None = None) -> list[Question]:
+def questions_of(episode: Episode, chosen: InfluenceSettings, renaming: Renaming | None = None) -> list[Question]:
     """What is measured of each target turn that was replied to; ``renaming`` is for what the corpus does not hold."""
     intents = {} if chosen.intents is None else read_intents(chosen.intents)
     if renaming is not None:
@@ -189,16 +189,16 @@ def _drawn(draw: random.Random, texts: Sequence[str], but: str, most: int) -> li
 def _judgements(
     episode: Episode, chosen: InfluenceSettings, questions: Sequence[Question], measured: Sequence[Measured]
 ) -> list[Judgement]:
-    weight = _weight(episode) if chosen.sign == "score" else 1.0
+    weight = weight_of(episode) if chosen.sign == "score" else 1.0
     found = {}
     for question, one in zip(questions, measured, strict=True):
-        moved = _moved(question, one, per_token=chosen.tokens == "mean")
-        value = moved if question.intended else weight * moved
-        found[question.turn] = Judgement(question.turn, value, _told(question, one, moved, chosen, weight))
+        far = moved(question, one, per_token=chosen.tokens == "mean")
+        value = far if question.intended else weight * far
+        found[question.turn] = Judgement(question.turn, value, _told(question, one, far, chosen, weight))
     return [found.get(turn) or Judgement(turn, None) for turn in episode.target_turns]
 
 
-def _moved(question: Question, measured: Measured, *, per_token: bool) -> float:
+def moved(question: Question, measured: Measured, *, per_token: bool) -> float:
     """How far the utterance moves the follower, beyond what stands in its place (nats)."""
     if question.intended:
         rewards = shift_of(measured, question.desired, per_token=per_token)  # Eq. 5
@@ -208,22 +208,22 @@ def _moved(question: Question, measured: Measured, *, per_token: bool) -> float:
     return float(rewards[0] - np.mean(rewards[1:]))
 
 
-def _weight(episode: Episode) -> float:
+def weight_of(episode: Episode) -> float:
     """How far the score lies above the middle of its scale, from -1 to 1; the good end is above."""
     rating = episode.rating
     return (2 * episode.score - rating.low - rating.high) / (rating.high - rating.low)
 
 
-def _told(question: Question, measured: Measured, moved: float, chosen: InfluenceSettings, weight: float) -> str:
+def _told(question: Question, measured: Measured, far: float, chosen: InfluenceSettings, weight: float) -> str:
     unit = "nats a token" if chosen.tokens == "mean" else "nats"
     beside = f"against {'silence' if chosen.against == 'silence' else f'{len(question.prompts) - 1} other utterances'}"
     if question.intended:
         counts = f"{question.desired} desired and {len(question.replies) - question.desired} undesired replies"
-        return f"moved the next speaker by {moved:+.3f} {unit} towards what was intended ({counts}), {beside}"
+        return f"moved the next speaker by {far:+.3f} {unit} towards what was intended ({counts}), {beside}"
     tokens = int(measured.tokens[0, 0])
     counts = f"{tokens} tokens, beside {len(question.replies) - 1} other replies"
     signed = "" if chosen.sign == "none" else f"; the score counts {weight:+.2f}"
-    return f"moved the reply that came by {moved:+.3f} {unit} ({counts}), {beside}{signed}"
+    return f"moved the reply that came by {far:+.3f} {unit} ({counts}), {beside}{signed}"
 
 
 def _too_long(episode: Episode, question: Question, error: TooLongError) -> UnitError:

@@ -94,11 +94,11 @@ def test_what_an_intent_is_about_is_measured_by_it_whatever_the_score(folder, tm
     row = {"session_id": "s1", "turn": 1, "desired": ["Rome!", "Milan."], "undesired": ["No.", "Bye."]}
     path.write_text(json.dumps(row))
     found = judge(EPISODE, None, settings(folder, intents=path), None)
-    from decompose.influence.judge import _questions
+    from decompose.influence.judge import questions_of
     from decompose.influence.local import load_measurer
     from decompose.influence.shift import shifts
 
-    question = _questions(EPISODE, settings(folder, intents=path).influence)[0]
+    question = questions_of(EPISODE, settings(folder, intents=path).influence)[0]
     with_, without = shifts(load_measurer(folder), question.prompts, row["desired"], row["undesired"])
     assert found[0].value == pytest.approx(with_ - without, abs=1e-4)
     assert "towards what was intended (2 desired and 2 undesired replies)" in found[0].rationale
