@@ -10,6 +10,7 @@ from typing import Any
 
 from environments.negotiation.study.results import StudiedGame, StudyResults
 from environments.negotiation.study.survey import FIGURE_4, HIGH, LOW, SURVEY
+from environments.terminal.printable import printable
 from environments.tournament.intervals import SAMPLING, Mean, mean_over_tasks
 from foundation.tables.markdown import escaped, markdown_table
 
@@ -72,7 +73,7 @@ def _mean(results: StudyResults, agent: str, value: Value) -> Mean | None:
 def as_markdown(title: str, results: StudyResults) -> str:
     """The report as a page; what people have written in words stands at its end, without saying who."""
     parts = [
-        f"# {escaped(title)}",
+        f"# {escaped(printable(title))}",
         f"People who took part: {results.took_part}, not to the end: {results.unfinished}, who did not agree to: "
         f"{results.declined}. Games: {len(results.games)}.",
         f"Each figure is a mean over people, with its {SAMPLING.confidence:.0%} interval (percentile bootstrap over "
@@ -84,7 +85,7 @@ def as_markdown(title: str, results: StudyResults) -> str:
         parts += [f"## {table.title}", markdown_table(("agent", *table.columns), cells)]
     ends = [(one.name, one.text, f"{one.low} to {one.high}") for one in SURVEY if one.scaled]
     parts += ["## The questions", markdown_table(("name", "question", "scale"), ends)]
-    comments = [(game.agent, str(words)) for game in results.games if (words := game.answers.get("comments"))]
+    comments = [(game.agent, printable(str(words))) for game in results.games if (words := game.answers.get("comments"))]
     if comments:
         parts += ["## Comments", markdown_table(("agent", "comment"), comments)]
     return "\n\n".join(parts) + "\n"

@@ -37,6 +37,13 @@ def test_what_three_people_did_and_said(tmp_path):
     )
 
 
+def test_no_control_character_reaches_the_page() -> None:
+    said = "one\x1b[2J\u202etwo\x00"
+    page = as_markdown(f"A{said}", StudyResults(("greedy",), (game("p1", (5, 5), comments=said),), 1, 0, 0))
+    assert "# Aone\\\\x1b[2J\\\\u202etwo\\\\x00" in page
+    assert page.count("u202e") == 2 and all(letter.isprintable() or letter == "\n" for letter in page)
+
+
 def game(participant, points, agreed=True, pareto=True, **answers):
     return StudiedGame(participant, "greedy", points, agreed, pareto, 4, answers)
 
