@@ -83,6 +83,21 @@ def check_path(path: Path) -> None:
         raise InputError(f"{shown!r}: cannot be looked at ({cause}). Check the path.") from None
 
 
+def make_folder(folder: Path, advice: str) -> None:
+    """Make a folder, and those it is in, where they are missing; ``advice`` is how the message ends.
+
+    Raises
+    ------
+    InputError
+        It cannot be made.
+    """
+    check_path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: the folder cannot be made ({error.strerror}). {advice}") from None
+
+
 def check_file(path: Path, called: str, advice: str) -> None:
     """Refuse a path at which there is no file; ``called`` is how the message begins, ``advice`` how it ends.
 

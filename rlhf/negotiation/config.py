@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from corpus.files.textfile import read_text
 from foundation.errors import InputError
-from foundation.files import check_path, locked
+from foundation.files import check_path, locked, make_folder
 from foundation.progress import Progress
 from foundation.settings import problems
 from rlhf.negotiation.cell import Cell, Row, check_expert
@@ -60,7 +60,8 @@ def train_negotiators(settings: NegotiatorSettings, progress: Progress) -> Train
     Raises
     ------
     InputError
-        The data cannot be used; the output is no folder, holds another training, or another process trains there.
+        The data cannot be used; the output is no folder or cannot be made, holds another training, or another process
+        trains there.
     UnansweredError
         The expert is a person, and has questions to answer.
     UnitError
@@ -72,6 +73,7 @@ def train_negotiators(settings: NegotiatorSettings, progress: Progress) -> Train
             raise InputError(
                 f"{path}: a file, where output = {str(settings.output)!r} needs a folder; choose another output."
             )
+    make_folder(settings.output, "Choose another output.")
     busy = f"{settings.output}: another process trains there. Wait for it, or choose another output."
     with locked(settings.output / ".lock", busy, InputError):
         cell = Cell(settings, material_of(settings), settings.output, progress=progress)

@@ -17,6 +17,7 @@ from foundation.files import (
     file_digest,
     is_temporary,
     locked,
+    make_folder,
     place_file,
     place_folder,
     remembered_digest,
@@ -167,3 +168,12 @@ def test_a_path_without_a_file(tmp_path):
         check_file(tmp_path, "the model", "Give a file.")
     with pytest.raises(InputError, match=r"^the model: no such file\. Give a file\.$"):
         check_file(tmp_path / "none", "the model", "Give a file.")
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    make_folder(tmp_path / "a" / "b", "")
+    make_folder(tmp_path / "a" / "b", "")
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file" / "x", Path("/proc/self/none")):
+        with pytest.raises(InputError, match=r"the folder cannot be made \(.*\)\. Try another"):
+            make_folder(place, "Try another.")

@@ -85,7 +85,9 @@ def as_markdown(title: str, results: StudyResults) -> str:
         parts += [f"## {table.title}", markdown_table(("agent", *table.columns), cells)]
     ends = [(one.name, one.text, f"{one.low} to {one.high}") for one in SURVEY if one.scaled]
     parts += ["## The questions", markdown_table(("name", "question", "scale"), ends)]
-    comments = [(game.agent, printable(str(words))) for game in results.games if (words := game.answers.get("comments"))]
+    comments = [
+        (game.agent, printable(str(words))) for game in results.games if (words := game.answers.get("comments"))
+    ]
     if comments:
         parts += ["## Comments", markdown_table(("agent", "comment"), comments)]
     return "\n\n".join(parts) + "\n"

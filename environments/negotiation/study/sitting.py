@@ -26,7 +26,7 @@ from environments.simulate import EpisodePlan, simulate
 from environments.terminal.person import Person
 from environments.terminal.screen import LineError, Screen
 from foundation.errors import InputError, StoppedError, UnitError
-from foundation.files import locked
+from foundation.files import locked, make_folder
 
 ALICE, PERSON = NAMES
 """Seat 0 is the agent's, seat 1 the person's."""
@@ -66,7 +66,7 @@ class Study:
         Raises
         ------
         InputError
-            Their folder is another study's or damaged, or they sit at another terminal.
+            Their folder is another study's or damaged or cannot be made, or they sit at another terminal.
         EOFError
             The person stops, or the input has ended.
         UnitError
@@ -75,6 +75,7 @@ class Study:
             The budget of an agent is spent.
         """
         folder = self.folder / participant
+        make_folder(folder, "Give another folder.")
         with locked(folder / ".lock", f"{participant} takes part at another terminal", InputError):
             sitting = Sitting.open(folder, participant)
             if sitting.study not in (None, self.settings.digest):

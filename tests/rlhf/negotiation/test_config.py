@@ -54,3 +54,10 @@ def test_an_output_that_is_a_file_or_in_one_is_refused(inside: str, tmp_path: Pa
     with pytest.raises(InputError, match=r"notes\.txt: a file, where output = .* choose another output"):
         train_negotiators(settings(output=tmp_path / "notes.txt" / inside), lambda done, total, text: None)
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_an_output_that_cannot_be_made_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"/proc/self/none/here: the folder cannot be made \(No such file or directory\)"
+    ):
+        train_negotiators(settings(output=Path("/proc/self/none/here")), lambda done, total, text: None)

@@ -120,6 +120,12 @@ def test_an_agent_that_fails_is_not_named_and_its_game_goes_on(tmp_path):
     assert sit(tmp_path, Participant()).ended
 
 
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"p1: the folder cannot be made .*Give another folder"):
+        sit(tmp_path / "file", Participant())
+
+
 def test_another_study_or_terminal(tmp_path):
     with pytest.raises(EOFError):
         sit(tmp_path, Participant(stop_after=0))
