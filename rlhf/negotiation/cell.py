@@ -74,7 +74,8 @@ class Cell:
     folder : Path
         Where its steps are kept.
     models : Path, optional
-        Where models of supervised learning are kept, which cells share; the folder itself without it.
+        Where models of supervised learning and first epochs of RL are kept, which cells share; the folder itself
+        without it.
 
     Raises
     ------
@@ -135,7 +136,8 @@ class Cell:
         rewards = Rewards.none(len(self.seeds))
         for epoch in range(1, self.settings.reinforce.epochs + 1):
             training = self._reinforcement(alice, bob, epoch, rewards, examples)
-            alice = without_prefix("weights", self.kept.trained(f"epoch-{epoch}-alice", training))
+            kept, name = self._kept_as(epoch)
+            alice = without_prefix("weights", kept.trained(name, training))
             rewards = training.rewards
             if self.settings.method == "acquisition":
                 new = self._asked(training.played(), alice, bob, epoch)
@@ -145,6 +147,21 @@ class Cell:
                     alice = self._again("alice-again", alice, new, epoch)
             self._measure(epoch, alice, bob)
         return alice
+
+    def _kept_as(self, epoch: int) -> tuple[Kept, str]:
+        """Where an epoch of RL is kept: the first is the same for RL and for acquisition, and cells share it."""
+        settings, pools = self.settings, self.material.contexts.pools
+        if self.models is None or epoch > 1 or settings.method == "rl+sl":
+            return self.kept, f"epoch-{epoch}-alice"
+        made_of = [
+            settings.network.model_dump(mode="json"),
+            settings.supervised.model_dump(mode="json"),
+            settings.reinforce.model_dump(mode="json", exclude={"epochs"}),
+            [pools.counts.tolist(), pools.values.tolist()],
+            "scratch" if settings.data.scratch else digest_of(self.material.own),
+            list(self.seeds),
+        ]
+        return Kept(self.models, settings.kept_every, self.progress), f"rl-{digest(made_of)[:16]}"
 
     def write_agents(self, alice: Weights) -> list[Path]:
         """Every seed's Alice as an agent (`learned`)."""

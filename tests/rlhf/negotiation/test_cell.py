@@ -18,6 +18,7 @@ from environments.negotiation.contexts import Context
 from foundation.errors import InputError, UnitError
 from rlhf.negotiation.cell import Cell
 from rlhf.negotiation.material import drawn_contexts, material_of
+from rlhf.negotiation.reinforce import ReinforceTraining
 from tests.rlhf.negotiation.small import settings
 
 
@@ -135,6 +136,29 @@ def _same(killed: Path, whole: Path) -> None:
     lines = (killed / "questions" / "answers.jsonl").read_text().splitlines()
     asked = [json.loads(line)["question"] for line in lines]
     assert len(asked) == len(set(asked))
+
+
+def test_cells_share_the_first_epoch_of_reinforcement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+    update = ReinforceTraining.update
+    monkeypatch.setattr(
+        ReinforceTraining, "update", lambda own, first, until: played.append(own.epoch) or update(own, first, until)
+    )
+
+    def rows(folder: str, method: str, models: Path | None) -> list[dict[str, Any]]:
+        played.clear()
+        chosen = settings(method=method)
+        cell = Cell(chosen, material_of(chosen), tmp_path / folder, models)
+        cell.train()
+        return [row.to_json() for row in cell.rows]
+
+    alone = {method: rows(method, method, None) for method in ("rl", "acquisition", "rl+sl")}
+    shared = tmp_path / "models"
+    assert rows("shared-rl", "rl", shared) == alone["rl"] and set(played) == {1, 2}
+    assert rows("shared-acquisition", "acquisition", shared) == alone["acquisition"] and set(played) == {2}
+    assert rows("shared-mixed", "rl+sl", shared) == alone["rl+sl"] and set(played) == {1, 2}
+    first = {row["advantage"] for row in alone["rl"] if row["epoch"] == 1}
+    assert first == {row["advantage"] for row in alone["acquisition"] if row["epoch"] == 1 and row["who"] == "alice"}
 
 
 def test_another_training_in_the_folder_is_refused(tmp_path: Path) -> None:
