@@ -42,7 +42,7 @@ from rlhf.training.metrics import Metrics
 from rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.stackelberg.round_table import DESIRED, answer_of, role_of, round_table
 
-TURNS, READ = 200, 400
+TURNS, READ = 120, 400
 """Turns of a seed's games, and those that its Measurer and the other follower have read."""
 SMALL = {"hidden": 64, "layers": 2, "vocabulary": 1000, "warmup_steps": 300, "warmup_batch": 8}
 CONFIG = """
@@ -59,7 +59,7 @@ policy = "tiny"
 batch = 32
 minibatch = 32
 micro_batch = 32
-kl_coefficient = 0.25
+kl_coefficient = 0.15
 lr = 0.0015
 max_context_tokens = 300
 max_new_tokens = 40

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.files import place_folder
 from foundation.progress import Progress
 from rlhf.policy.loading import ADAPTER
+from rlhf.stackelberg.refining import CARD
 from rlhf.training.checkpoint_folders import StepFolders
 from rlhf.training.curves_until import STEP
 
@@ -63,13 +63,13 @@ class EpochKeeper:
             shutil.copyfile(newest / name, scratch / name)
         place_folder(scratch, place)
 
-    def finish(self, beside: Callable[[Path], bool] = lambda path: True) -> list[Path]:
+    def finish(self) -> list[Path]:
         """Bring what else a policy needs beside each epoch's adapters; the folders, the first epoch's first."""
         kept = epoch_folders(self.out)
         for folder in kept:
             for pattern in _BESIDE:
                 for path in self.out.glob(pattern):
-                    if path.name != ADAPTER and beside(path):
+                    if path.name not in (ADAPTER, CARD):
                         shutil.copyfile(path, folder / path.name)
             base = self.out / "base"
             if base.is_dir() and not (folder / "base").exists():

@@ -23,12 +23,13 @@ from rlhf.settings import AlignSettings
 from rlhf.stackelberg.dialogues import prompt_episodes, warmup_episodes
 from rlhf.stackelberg.epochs import EpochKeeper, epoch_folders
 from rlhf.stackelberg.held_out import HeldOut, measured, split
+from rlhf.stackelberg.refining import CARD
 from rlhf.stackelberg.reward import StackelbergReward, counted, measurer_of, reward_with
 from rlhf.stackelberg.settings import RefineSettings, RewardSettings
 from rlhf.stackelberg.turns.instance import Instance, with_intents, write_instances
 from rlhf.stackelberg.turns.sources import turns_of
 
-CARD, LEARNED, UNSEEN, CURVE, METRICS = "refiner.json", "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
+LEARNED, UNSEEN, CURVE, METRICS = "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
 PROBABILITIES = "probabilities.sqlite"
 """The answers of a Measurer at a server: a killed training pays for none of them twice."""
 

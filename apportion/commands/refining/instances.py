@@ -35,6 +35,7 @@ MODEL_OPTIONS = (
 @click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Desired answers, and undesired ones.")
 @click.option("--apart", is_flag=True, help="Ask K times for one of each (Appendix C), not once for all (Figure 6).")
 @click.option("--ask-base", is_flag=True, help="Ask for what the leaders say, too, in place of the corpus' words.")
+@click.option("--intents", type=_PATH, metavar="FILE.jsonl", help="Write them for the method `influence`, too.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @json_option()
 def instances_command(
@@ -46,6 +47,7 @@ def instances_command(
     k: int,
     apart: bool,
     ask_base: bool,
+    intents: Path | None,
     force: bool,
     as_json: bool,
     temperature: float,
@@ -62,6 +64,7 @@ def instances_command(
     from llm_client.chosen import ChosenModel
     from rlhf.stackelberg.turns import asking
     from rlhf.stackelberg.turns.base import BaseQuestions
+    from rlhf.stackelberg.turns.instance import write_intents
     from rlhf.stackelberg.turns.intents import IntentQuestions
     from rlhf.stackelberg.turns.sources import turns_of
 
@@ -89,7 +92,11 @@ def instances_command(
         click.echo(json.dumps(facts, indent=1) if as_json else text)
         return 0
     check_place(out, "--out", (".jsonl",), force)
+    if intents is not None:
+        check_place(intents, "--intents", (".jsonl",), force)
     answered = _answered([questions for questions, _ in asked], turns.instances, chosen, cache, as_json)
+    if intents is not None:
+        write_intents(intents, answered.instances)
     return _written(out, turns, answered.instances, answered.failed, as_json)
 
 

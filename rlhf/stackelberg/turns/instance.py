@@ -84,6 +84,17 @@ def write_instances(path: Path, instances: Iterable[Instance]) -> None:
     write_atomically(path, "".join(json_line(asdict(instance)) + "\n" for instance in instances))
 
 
+def write_intents(path: Path, instances: Iterable[Instance]) -> None:
+    """Write the intents alone, as the method ``influence`` reads them: a session and turn a line."""
+    rows = []
+    for one in instances:
+        if one.desired:
+            session, _, turn = one.name.removeprefix(f"{one.game}/").rpartition("#")
+            answers = {"desired": one.desired, "undesired": one.undesired}
+            rows.append(json_line({"session_id": session, "turn": int(turn), **answers}) + "\n")
+    write_atomically(path, "".join(rows))
+
+
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """The instances in a file of `write_instances`.
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from rlhf.policy.window_file import FILE
 from rlhf.stackelberg import training as module
 from rlhf.stackelberg.epochs import epoch_folders
 from rlhf.stackelberg.persuading.asking import Asked, persuade
+from rlhf.stackelberg.refining import TrainedRefiner
 from rlhf.stackelberg.settings import RefineSettings
 from rlhf.stackelberg.training import read_settings, train_refiner
 from tests.decompose.influence.probability_server import ProbabilityServer
@@ -57,9 +59,22 @@ def test_a_trained_refiner_plays_around_any_agent(trained):
     first = next(move for moves in game.steps for move in moves if move.agent == "Alice")
     # Its window has no room for this game: the words stay as they were.
     assert first.act.text and first.act.data is not None
-    # A longer window, and other words.
-    window = json.loads((trained.folder / FILE).read_text())
-    assert window["max_new_tokens"] == 8
+    assert json.loads((trained.folder / FILE).read_text())["max_context_tokens"] == 320
+
+
+@dataclass(frozen=True)
+class Short:
+    """A view that its window has room for."""
+
+    text: str
+    number: int = 5
+
+
+def test_a_trained_refiner_says_the_same_for_the_same_step_and_needs_no_follower(trained):
+    refiner = TrainedRefiner(str(trained.folder))
+    words = [refiner.refined(Short("You are player 1."), f"Say {number}.") for number in range(4)]
+    assert words == [refiner.refined(Short("You are player 1."), f"Say {number}.") for number in range(4)]
+    assert all(words) and words != [f"Say {number}." for number in range(4)]
 
 
 def test_followers_answers_are_compared_epoch_by_epoch(trained, monkeypatch):

@@ -47,6 +47,13 @@ def test_turns_are_written_with_their_intents_and_the_next_command_is_named(tmp_
         == 'next: instances = ["named.jsonl"] in a TOML file, then apportion refine train FILE.toml'
     )
     assert {one.desired for one in read_instances(out)} == {("a", "b", "c")}
+    alone = tmp_path / "intents.jsonl"
+    code, told = run(
+        capsys, turns, "-o", tmp_path / "2.jsonl", "--model", "m", "--recorded", recorded, "--intents", alone
+    )
+    assert code == 0
+    first = json.loads(alone.read_text().splitlines()[0])
+    assert first == {"session_id": "game 0-0", "turn": 0, **GOOD}
     code, told = run(capsys, turns, "-o", out, "--model", "m", "--recorded", recorded)
     assert code == 2 and "exists. Use --force" in told
     code, told = run(capsys, turns, "-o", out, "--model", "m", "--recorded", recorded, "--force", "--json")
