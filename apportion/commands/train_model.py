@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from apportion.commands.parts.meter import Meter
 from apportion.commands.parts.options import json_option
+
+if TYPE_CHECKING:
+    from rlhf.corpus_model import CorpusModelSettings
 
 
 @click.command("train")
@@ -18,10 +22,13 @@ from apportion.commands.parts.options import json_option
 @click.option(
     "--steps", type=click.IntRange(min=1), default=600, show_default=True, help="measurer: how long it learns."
 )
+@click.option(
+    "--tokens", type=click.IntRange(128), default=512, show_default=True, help="measurer: the longest text it reads."
+)
 @click.option("--sessions", type=click.Path(path_type=Path), help="measurer: only those whose ids this file lists.")
 @json_option(quiet=True)
 def train_command(
-    name: str, folder: Path, output: Path | None, steps: int, sessions: Path | None, as_json: bool
+    name: str, folder: Path, output: Path | None, steps: int, tokens: int, sessions: Path | None, as_json: bool
 ) -> None:
     """Train a model on what is in FOLDER, and say how good it is on what it was kept from.
 
@@ -40,7 +47,9 @@ def train_command(
     if name == "intensity":
         _train_intensity(folder, output, as_json)
     else:
-        _train_measurer(folder, output, steps, sessions, as_json)
+        from rlhf.corpus_model import CorpusModelSettings
+
+        _train_measurer(folder, output, CorpusModelSettings(steps=steps, tokens=tokens), sessions, as_json)
 
 
 def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
@@ -64,16 +73,18 @@ def _train_intensity(folder: Path, output: Path, as_json: bool) -> None:
     click.echo(f'next: decompose.intensity.model = "{output}" and the method intensity in a configuration')
 
 
-def _train_measurer(folder: Path, output: Path, steps: int, sessions: Path | None, as_json: bool) -> None:
-    from rlhf.corpus_model import CorpusModelSettings, sessions_of, train_corpus_model
+def _train_measurer(
+    folder: Path, output: Path, settings: CorpusModelSettings, sessions: Path | None, as_json: bool
+) -> None:
+    from rlhf.corpus_model import sessions_of, train_corpus_model
 
     with Meter() as meter:
 
         def note(step: int, loss: float) -> None:
             if not as_json and step % 10 == 0:
-                meter.say(f"step {step} of {steps}, {loss:.3f} nats a token", step == steps)
+                meter.say(f"step {step} of {settings.steps}, {loss:.3f} nats a token", step == settings.steps)
 
-        held_out = train_corpus_model(sessions_of(folder, sessions), output, CorpusModelSettings(steps=steps), note)
+        held_out = train_corpus_model(sessions_of(folder, sessions), output, settings, note)
     if as_json:
         click.echo(json.dumps({"model": str(output), **held_out.to_json()}, indent=1, sort_keys=True))
         return

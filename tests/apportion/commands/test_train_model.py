@@ -1,0 +1,38 @@
+"""`apportion models train measurer`: how long it learns, and the longest text that it reads."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apportion.cli import main
+from rlhf import corpus_model
+from tests.behaviour.small import write_small_corpus
+
+
+def run(*arguments: str) -> int:
+    try:
+        main(["models", "train", "measurer", *arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_its_options_reach_the_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def learn(sessions, out, settings, note):
+        asked.append((len(sessions), settings))
+        note(10, 1.5)
+        return corpus_model.HeldOutText(1.5, 6.0, 100, 1, 2)
+
+    monkeypatch.setattr(corpus_model, "train_corpus_model", learn)
+    write_small_corpus(tmp_path / "corpus", sessions=3)
+    arguments = (str(tmp_path / "corpus"), "-o", str(tmp_path / "model"), "--steps", "10")
+    assert run(*arguments, "--tokens", "640", "--json") == 0
+    assert asked == [(3, corpus_model.CorpusModelSettings(steps=10, tokens=640))]
+    assert json.loads(capsys.readouterr().out)["read"] == 2
+    assert run(*arguments) == 0 and "learned from 2 sessions" in capsys.readouterr().out
+    assert run(*arguments, "--tokens", "64") == 2 and "--tokens" in capsys.readouterr().err
