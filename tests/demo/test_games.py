@@ -5,7 +5,7 @@ from environments.deduction.league.reading import read_matches
 from environments.simulators import maker_of
 from tests.behaviour.command import ROOT
 
-GAMES = ROOT / "demo" / "games"
+GAMES = ROOT / "demo" / "deduction" / "games"
 
 
 def test_the_log_says_who_won_each_game_and_each_can_be_played_on() -> None:
