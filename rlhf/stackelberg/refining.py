@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from environments.core import View
 from foundation.errors import InputError
 from llm_client.asker import Complete
-from llm_client.prompts.strict_json import check_finished
+from llm_client.prompts.strict_json import ReplyMistakeError, check_finished
 from llm_client.request import ChatRequest
 from llm_client.settings import LLMSettings
 from rlhf.policy_settings import Placement, Window
@@ -43,10 +43,12 @@ class TrainedRefiner:
     folder: str
 
     def refined(self, view: View, base: str) -> str:
-        """u_t of u_base; ``base`` as it is where the Refiner's window has no room for the situation.
+        """u_t of u_base.
 
         Raises
         ------
+        ReplyMistakeError
+            The Refiner's window has no room for the situation.
         InputError
             The folder cannot be loaded.
         UnitError
@@ -61,7 +63,9 @@ class TrainedRefiner:
         messages = speaker_messages(episode.turns, episode)
         context = DialogueContext("", 1, messages, render(messages, policy.tokenizer, reply_follows=True), "")
         if len(context.prompt) > window.max_context_tokens:
-            return base
+            raise ReplyMistakeError(
+                f"the Refiner reads {window.max_context_tokens} tokens, and the situation has {len(context.prompt)}"
+            )
         (reply,) = drawn_replies(policy, policy.model, [context], window, [view.number])
         return words_said(reply, base, stages)
 

@@ -59,9 +59,9 @@ class Refined:
         try:
             refined = act._replace(text=self.refiner.refined(view, act.text))
         except ReplyMistakeError as mistake:
-            return _unrefined(act, str(mistake))
+            return _unrefined(view, act, str(mistake))
         problem = view.problem(refined)
-        return refined if problem is None else _unrefined(act, problem)
+        return refined if problem is None else _unrefined(view, act, problem)
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,7 @@ def is_folder(of: str) -> bool:
     return bool(of) and (of.startswith((".", "/", "~")) or Path(of).expanduser().is_dir())
 
 
-def _unrefined(act: Act, mistake: str) -> Act:
-    """The act as it was, which says so where its data is free for that."""
-    return act._replace(data={UNREVISED: mistake}) if act.data is None else act
+def _unrefined(view: View, act: Act, mistake: str) -> Act:
+    """The act as it was, which says so where its data is free for that: in some games it binds."""
+    told = act._replace(data={UNREVISED: mistake})
+    return told if act.data is None and view.problem(told) is None else act

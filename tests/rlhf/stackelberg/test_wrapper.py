@@ -71,6 +71,17 @@ def test_words_that_the_rules_refuse_leave_the_speech_as_it_was():
     assert agent.act(view) == own.act(view)
 
 
+def test_a_note_that_the_rules_would_read_is_left_out():
+    game = negotiation()
+    own = ROSTER.scripted("greedy")
+    game.do(own.act(View(game, game.acting()[0])))
+    view = View(game, game.acting()[0])
+    reply = ChatReply("Analysis: I have to", "m", finish_reason="length")
+    agree = Scripted("agreeing", lambda view: Act("agree", "Deal."))
+    agent = Refined("agreeing+refiner", agree, AskedRefiner(MODEL, lambda request: reply), True)
+    assert agent.act(view) == Act("agree", "Deal.") and view.problem(agent.act(view)) is None
+
+
 def test_silence_and_acts_are_not_refined():
     game = Sotopia(next(iter(tasks())))
     view = View(game, game.agents[0])
