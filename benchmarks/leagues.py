@@ -6,7 +6,8 @@
 `bayes`: team against team on the same deals, each game: how often the Bayesian agent wins in each team against
 random play and against scripts with claims, less how often random play wins there. `chain`: 500 matches of Werewolf
 from a pool with their tables, `rrd` with its reward model and evaluation on the first 60, a small measurer, and
-`savoir` and `influence` on two games of each kind (demo/deduction/games). JSON lines.
+`savoir` and `influence` on two games of each kind (demo/deduction/games), and the recorded intents of 60 turns. JSON
+lines.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from foundation.intervals.resampling import Sampling
 
 LIMIT_S = 360
 KINDS = ("werewolf", "avalon", "onuw")
+INTENTS = ROOT / "demo" / "stackelberg"
+RECORDED = ("--model", "claude", "--recorded", str(INTENTS / "intents.jsonl"))
 MEASURER = ("--steps", "20", "--tokens", "2048")
 OURS, THEIRS, AGAINST = "bayes", "random", ("random", "claims")
 
@@ -85,6 +88,7 @@ def chain(work: Path) -> None:
         ("run", str(work / "league.toml")),
         ("models", "train", "measurer", str(work / "league"), "-o", str(work / "measurer"), *MEASURER),
         ("decompose", str(work / "six.toml")),
+        ("refine", "instances", str(INTENTS / "turns.jsonl"), "-o", str(work / "turns.jsonl"), *RECORDED),
     )
     began, cpu = time.perf_counter(), 0.0
     for command in commands:
