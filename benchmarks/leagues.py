@@ -6,8 +6,8 @@
 `bayes`: team against team on the same deals, each game: how often the Bayesian agent wins in each team against
 random play and against scripts with claims, less how often random play wins there. `chain`: 500 matches of Werewolf
 from a pool with their tables, `rrd` with its reward model and evaluation on the first 60, a small measurer, and
-`savoir` and `influence` on two games of each kind (demo/deduction/games), and the recorded intents of 60 turns. JSON
-lines.
+`savoir`, `influence` and `llm` (recorded) on two games of each kind (demo/deduction/games), and the recorded intents
+of 60 turns. JSON lines.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def chain(work: Path) -> None:
     for name in ("league.toml", "six.toml"):
         shutil.copy(ROOT / "demo" / "deduction" / "games" / name, work)
     shutil.copytree(ROOT / "demo" / "deduction" / "games" / "six", work / "six")
+    shutil.copy(ROOT / "demo" / "deduction" / "games" / "six.jsonl", work)
     commands = (
         ("tournament", "werewolf", str(work / "league"), "--agents", "random,claims,bayes", "--matches", "500"),
         ("tables", "stackelberg", str(work / "league"), "-o", str(work / "report")),
