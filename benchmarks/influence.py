@@ -75,8 +75,6 @@ REPLY = (
     "I would rather vote for player one.",
     "I have nothing to say about player three.",
 )
-CONTEXT_TURNS = 12
-"""What the follower reads: a model of a corpus reads 512 tokens."""
 VARIANTS = {
     "influence": Variant(),
     "influence, no sign": Variant(signed=False),
@@ -128,7 +126,7 @@ def by_token(model: LlamaForCausalLM, ids: tuple[int, ...], start: int) -> float
     return float(sum(logs))
 
 
-def agreement(source: Path, model: str, read: Path, most: int) -> None:
+def agreement(source: Path, model: str, read: Path, most: int, context_turns: int) -> None:
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     known = set(read.read_text(encoding="utf-8").split("\n"))
     sessions = [one for one in corpus.iter_sessions() if one.session_id not in known][:most]
@@ -139,7 +137,7 @@ def agreement(source: Path, model: str, read: Path, most: int) -> None:
     started = time.perf_counter()
     found: dict[str, Floats] = {}
     for against in ("silence", "others"):
-        chosen = InfluenceSettings(context_turns=CONTEXT_TURNS, against=against)
+        chosen = InfluenceSettings(context_turns=context_turns, against=against)
         asked = [questions_of(episode, chosen) for episode in episodes]
         measured = [
             measurer.measure_all([(one.prompts, one.replies) for one in some]) if some else [] for some in asked
@@ -187,9 +185,10 @@ if __name__ == "__main__":
     beside.add_argument("source", type=Path)
     beside.add_argument("--model", required=True)
     beside.add_argument("--read", type=Path, required=True)
-    beside.add_argument("--most", type=int, default=10**9)
+    beside.add_argument("--most", type=int, default=10**9, help="sessions")
+    beside.add_argument("--context-turns", type=int, default=12, help="what the follower reads")
     given = parser.parse_args()
     if given.claim == "sharing":
         sharing()
     else:
-        agreement(given.source, given.model, given.read, given.most)
+        agreement(given.source, given.model, given.read, given.most, given.context_turns)
