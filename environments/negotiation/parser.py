@@ -180,6 +180,8 @@ class _Reading:
             self._give_rest()
         elif token in _NEGATION:
             self._negate(token, after)
+        elif token == "everything" and before in ("to", "with"):
+            pass  # "I agree to everything": what was said, and no items.
         else:
             self._count(token, after)
 

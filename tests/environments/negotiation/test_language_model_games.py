@@ -56,7 +56,8 @@ def test_games_of_a_model_are_paid_for_once_and_become_sessions(tmp_path: Path) 
         assert len(server.requests) == asked
     corpus = Corpus.open(tmp_path / "one")
     texts = [row["text"] for row in corpus.tables["utterances"].to_pylist()]
-    assert "Agree to everything! [Deal.]" in texts
+    assert "Agree to everything! [Let's end it here.]" in texts, "words that say another act than was done"
+    assert "Agree to everything!" in texts, "words that say the act"
     assert any(text.startswith("Well, ") for text in texts)
     assert any("base@m and greedy~@m" in row["source"] for row in corpus.tables["sessions"].to_pylist())
 

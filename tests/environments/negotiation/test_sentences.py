@@ -80,3 +80,9 @@ def test_acts_without_a_split_have_words_too() -> None:
         "Deal.", "No, I can't accept that.", "Let's end it here.",
     }  # fmt: skip
     assert sentence(INSIST, (1, 3, 1), 1) == "I still want nothing; you get 1 book, 3 hats and 1 ball."
+
+
+@pytest.mark.parametrize("text", ["I agree to everything.", "yes to everything", "I'm fine with everything you said"])
+def test_who_agrees_to_everything_asks_for_nothing(text):
+    assert parse(text, (1, 3, 1), standing=30) == Parsed("agree")
+    assert parse("I want everything", (1, 3, 1), standing=30) == Parsed("propose", 41)
