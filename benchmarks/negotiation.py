@@ -28,6 +28,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from benchmarks.negotiation_kept import KeptFigures, data_of, key_of
+from benchmarks.negotiation_kept import KeptFigures, data_of, key_of, told
 from foundation.files import locked, write_atomically
 from rlhf.negotiation.cell import Cell
 from rlhf.negotiation.data.human import read_human
@@ -175,7 +176,7 @@ def run_group(name: str, choice: Choice, group: tuple[int, ...]) -> Rows:
         print(f"\r{name}: {text} {done}/{total}   ", end="", file=sys.stderr)
         if len(cell.rows) > len(rows):
             rows[:] = [{"cell": name, **row.to_json()} for row in cell.rows]
-            file.add(rows, key, choice.data_key, _told(choice.changed))
+            file.add(rows, key, choice.data_key, told(choice.changed))
 
     cell = Cell(settings, material_of(settings), settings.output, choice.out / "models", progress=keep)
     cell.train()
@@ -187,10 +188,6 @@ def run_group(name: str, choice: Choice, group: tuple[int, ...]) -> Rows:
 
 def _epochs(settings: NegotiatorSettings) -> int:
     return 0 if settings.method == "sl" else settings.reinforce.epochs
-
-
-def _told(changed: dict[str, Any]) -> str:
-    return " ".join(f"{group}.{name}={value}" for group, own in sorted(changed.items()) for name, value in own.items())
 
 
 def kept_rows(names: Iterable[str], choice: Choice) -> Rows:
@@ -217,8 +214,17 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 def by_seed(rows: Rows, cell: str, metric: str, epoch: int | None = None, who: str = "alice") -> dict[int, float]:
     """A metric of each seed of a cell, after an epoch, the last without one."""
     own = [row for row in rows if row["cell"] == cell and row["who"] == who and row[metric] is not None]
-    last = max((row["epoch"] for row in own), default=0) if epoch is None else epoch
+    last = last_epoch(rows, cell) if epoch is None else epoch
     return {row["seed"]: float(row[metric]) for row in own if row["epoch"] == last}
+
+
+def last_epoch(rows: Rows, cell: str) -> int:
+    """The last epoch that all seeds of a cell have behind them; -1: there are none of it."""
+    last: dict[int, int] = {}
+    for row in rows:
+        if row["cell"] == cell:
+            last[row["seed"]] = max(row["epoch"], last.get(row["seed"], -1))
+    return min(last.values(), default=-1)
 
 
 def _shown(metric: str, found: tuple[float, float]) -> str:
@@ -230,24 +236,28 @@ def _shown(metric: str, found: tuple[float, float]) -> str:
 def table(rows: Rows, cells: Iterable[str], who: str = "alice") -> str:
     """Markdown: a cell a line, the figures after its last epoch."""
     metrics = (*SHOWN, *OTHERS)
-    lines = [f"| cell | seeds | {' | '.join(metrics)} |", f"|---|---|{'---|' * len(metrics)}"]
+    lines = [f"| cell | epochs | seeds | {' | '.join(metrics)} |", f"|---|---|---|{'---|' * len(metrics)}"]
     for cell in cells:
         found = {metric: list(by_seed(rows, cell, metric, who=who).values()) for metric in metrics}
         if found["advantage"]:
             texts = [_shown(metric, interval(values)) if values else "–" for metric, values in found.items()]
-            lines.append(f"| {cell} | {len(found['advantage'])} | {' | '.join(texts)} |")
+            lines.append(f"| {cell} | {last_epoch(rows, cell)} | {len(found['advantage'])} | {' | '.join(texts)} |")
     return "\n".join(lines)
 
 
 def compared(rows: Rows, one: str, other: str, metric: str) -> str:
-    """One cell less another, seed by seed, with its interval, and what that says."""
-    first, second = by_seed(rows, one, metric), by_seed(rows, other, metric)
+    """One cell less another, seed by seed after as many epochs (SL has none), with its interval, and what it says."""
+    learning = [cell for cell in (one, other) if CELLS.get(cell, {}).get("method") != "sl"]
+    epoch = min((last_epoch(rows, cell) for cell in learning), default=0)
+    first, second = (by_seed(rows, cell, metric, epoch if cell in learning else 0) for cell in (one, other))
     both = sorted(first.keys() & second.keys())
     if len(both) < 2:
         return f"{metric}, {one} less {other}: {len(both)} seeds in common; no interval"
+    if not epoch:
+        return f"{metric}, {one} less {other}: one of them has no epoch behind it; not compared"
     mean, half = interval([first[seed] - second[seed] for seed in both])
     says = "more" if mean - half > 0 else "less" if mean + half < 0 else "not told apart"
-    return f"{metric}, {one} less {other}: {_shown(metric, (mean, half))} ({len(both)} seeds): {says}"
+    return f"{metric}, {one} less {other}: {_shown(metric, (mean, half))} ({len(both)} seeds, epoch {epoch}): {says}"
 
 
 def report(rows: Rows) -> str:
@@ -357,11 +367,11 @@ def main() -> None:
     if unknown := [figure for figure in figures if figure not in FIGURES]:
         parser.error(f"--figures {unknown[0]}: of {', '.join(FIGURES)}")
     names = options.cells.split(",") if options.cells else [cell for figure in figures for cell in FIGURES[figure]]
+    names = list(dict.fromkeys(names))
     if unknown := [name for name in names if name not in CELLS]:
         parser.error(f"--cells {unknown[0]}: of {', '.join(CELLS)}")
     seeds, more = seeds_from(options.seeds), changed(options.changed)
     choice = Choice(options.data, options.out, seeds, more, options.kept, max(1, options.together))
-    names = list(dict.fromkeys(names))
     if options.tables:
         print(report(kept_rows(names, choice)))
         return
@@ -371,13 +381,12 @@ def main() -> None:
 
 
 def study(names: Sequence[str], figures: Sequence[str], choice: Choice) -> None:
-    """Train all cells for some seeds after the other, tell results after each, and draw the figures at the end."""
+    """Train all cells for some seeds after the other, tell results after each, and draw the figures."""
     rows: Rows = []
-    for group in choice.groups:
-        for name in names:
-            rows += run_group(name, choice, group)
-            write_atomically(choice.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-            write_atomically(choice.out / "tables.md", report(rows))
+    for group, name in product(choice.groups, names):
+        rows += run_group(name, choice, group)
+        write_atomically(choice.out / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        write_atomically(choice.out / "tables.md", report(rows))
     for figure in figures:
         if figure != "anchors":
             draw(rows, figure, choice.out / f"figure-{figure}.png")

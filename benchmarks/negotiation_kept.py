@@ -38,6 +38,11 @@ def key_of(settings: NegotiatorSettings, data: str) -> str:
     return digest([VERSION, data, chosen])[:16]
 
 
+def told(changed: dict[str, Any]) -> str:
+    """Changed settings as a person writes them."""
+    return " ".join(f"{group}.{name}={value}" for group, own in sorted(changed.items()) for name, value in own.items())
+
+
 class KeptFigures:
     """The lines of one file.
 

@@ -14,6 +14,7 @@ from benchmarks.negotiation import (
     changed,
     compared,
     kept_rows,
+    last_epoch,
     main,
     report,
     run,
@@ -52,7 +53,20 @@ def test_a_comparison_is_paired_by_seed() -> None:
         for cell, more in (("a", 2.0), ("b", 0.0))
         for seed in range(3)
     ]
-    assert compared(rows, "a", "b", "advantage") == "advantage, a less b: 2.00 ± 0.00 (3 seeds): more"
+    assert compared(rows, "a", "b", "advantage") == "advantage, a less b: 2.00 ± 0.00 (3 seeds, epoch 1): more"
+
+
+def test_cells_that_are_not_as_far_are_compared_as_far_as_both_are() -> None:
+    def row(cell: str, epoch: int, seed: int, advantage: float) -> dict[str, Any]:
+        return {"cell": cell, "seed": seed, "epoch": epoch, "who": "alice", "advantage": advantage}
+
+    rows = [row("a", epoch, seed, 10.0 * epoch + seed) for epoch in range(3) for seed in range(2)]
+    rows += [row("b", 0, seed, 0.0) for seed in range(2)]
+    assert compared(rows, "a", "b", "advantage").endswith("one of them has no epoch behind it; not compared")
+    rows += [row("b", 1, 0, 0.0)]
+    assert last_epoch(rows, "b") == 0 and last_epoch(rows, "a") == 2 and last_epoch(rows, "c") == -1
+    rows += [row("b", 1, 1, 1.0)]
+    assert compared(rows, "a", "b", "advantage") == "advantage, a less b: 10.00 ± 0.00 (2 seeds, epoch 1): more"
 
 
 def test_two_studies_do_not_write_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +116,7 @@ def test_what_is_kept_is_not_trained_again_and_other_settings_are(
     assert trained[2:] == [(0,)] and [row["epoch"] for row in longer] == [0, 1, 2]
     assert longer[1]["advantage"] == pytest.approx(figures[0, 1], abs=1e-6), "how many epochs follow decides nothing"
     assert [row["epoch"] for row in run("rl+sl-0.5", chosen("one", (0,)))] == [0, 1], "kept of the longer one"
-    assert "| rl+sl-0.5 | 4 |" in report(kept_rows(["rl+sl-0.5"], chosen("one", (0, 1, 2, 3))))
+    assert "| rl+sl-0.5 | 1 | 4 |" in report(kept_rows(["rl+sl-0.5"], chosen("one", (0, 1, 2, 3))))
 
 
 def test_a_seed_has_the_same_figures_in_any_company(tmp_path: Path) -> None:
@@ -143,4 +157,6 @@ def test_reinforcement_has_more_advantage_than_supervision(tmp_path: Path) -> No
     rows += run("ours-0.5", choice)
     supervised, reinforced = (by_seed(rows, cell, "advantage") for cell in ("anchor-sl", "anchor-rl"))
     assert all(reinforced[seed] > supervised[seed] for seed in range(3))
-    assert "## Figure 3" in report(rows) and "(3 seeds): more" in compared(rows, "anchor-rl", "anchor-sl", "advantage")
+    assert "## Figure 3" in report(rows) and "(3 seeds, epoch 1): more" in compared(
+        rows, "anchor-rl", "anchor-sl", "advantage"
+    )
