@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ SPEAK, VOTE = "speak", "vote"
 Aim = Any
 """What an act is aimed at: None, the number of a seat (0: nobody), or several numbers, sorted, as a tuple."""
 _NUMBER = re.compile(r"\d{1,3}")
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and a symbol by their category, of which nothing is to be seen."""
 Deal = tuple[str, ...]
 """Who has which role: the roles by seat, and what lies in no seat behind them."""
 
@@ -96,6 +99,18 @@ def done(event: Event, seat: int) -> str:
     return f"{'You' if event.seat == seat else called(event.seat)} {event.text}."
 
 
+def first_seen(text: str) -> str:
+    r"""The first letter or sign of a text that a reader sees, as it looks; "" where there is none.
+
+    White space, control characters, and marks that join, turn or fill are not seen; a wide bracket is a bracket.
+
+    >>> first_seen("\u200b[voted"), first_seen("\uff3bvoted"), first_seen(" \u2060\x00")
+    ('[', '[', '')
+    """
+    seen = (one for one in text if unicodedata.category(one)[0] not in "CZM" and one not in _FILLERS)
+    return unicodedata.normalize("NFKC", next(seen, ""))
+
+
 def utterance(event: Event) -> str:
     """A public event as an utterance of a corpus: a speech by its words, any other act in brackets.
 
@@ -107,7 +122,7 @@ def utterance(event: Event) -> str:
     if not event.seat:
         return event.text
     if event.kind == SPEAK:
-        return f"[said] {event.text}" if event.text.startswith("[") else event.text
+        return f"[said] {event.text}" if first_seen(event.text) == "[" else event.text
     return f"[{event.text}]"
 
 

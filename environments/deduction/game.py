@@ -42,6 +42,7 @@ from environments.deduction.events import (
     aim_of,
     called,
     done,
+    first_seen,
     is_one_of,
     numbers_in,
     utterance,
@@ -272,7 +273,7 @@ class Deduction(Environment):
         stage, step = self._stage(), len(self.steps)
         if self._queue:
             words = act.text.strip()[:MOST_WORDS].rstrip() if act.kind == SPEAK else ""
-            kind, text = (SPEAK, words) if words else (SILENT, "said nothing")
+            kind, text = (SPEAK, words) if first_seen(words) else (SILENT, "said nothing")
             return Event(stage, kind, seat, text, None, None, step), None
         default = self._default(seat)
         kind, aim = (act.kind, aim_of(act.data)) if act.kind != SILENT else default or (SILENT, None)

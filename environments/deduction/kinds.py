@@ -54,7 +54,8 @@ class GameKind:
         InputError
             No such option, one twice, or a value that it cannot have.
         """
-        names = [field.name for field in fields(self.options)]
+        defaults = {field.name: field.default for field in fields(self.options)}
+        names = list(defaults)
         values: dict[str, Any] = {}
         for text in given:
             name, equals, value = text.partition("=")
@@ -66,7 +67,9 @@ class GameKind:
                 raise InputError(f"{called('rules')} {name!r}: {hint}")
             if name in values:
                 raise InputError(f"{called('rules')} {name}: given twice; give it once")
-            values[name] = value.strip().split(",") if "," in value else value.strip()
+            # One alone is a list, too, where several can be given.
+            several = isinstance(defaults[name], tuple) or "," in value
+            values[name] = [one.strip() for one in value.split(",")] if several else value.strip()
         return self._options(values, called("rules"))
 
     def about(self, options: Any, deal: Deal | None = None) -> dict[str, Any]:

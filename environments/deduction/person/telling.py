@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from environments.terminal.telling import Told
 
 NOTHING = "nothing"
 """The command of the silent act."""
+_ONE = re.compile(r"[^\d-]*\d{1,3}\D*")
+"""One number and any words: the first of several, or what stands behind a sign, may not be what was meant."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,15 @@ class DeductionTelling:
         Raises
         ------
         LineError
-            There are none.
+            There are none; or where one is needed several, or a sign before it.
         """
         facts = _facts(view)
         if act.kind == SPEAK:
             return act
         aims = facts.choices.get(act.kind, ())
         data = numbers_in(act.text, tuple(aim for aim in aims if aim != 0)) if aims else None
-        if aims and not data and data != 0:
+        several = bool(aims) and _words(act.kind, facts) == "NUMBER" and not _ONE.fullmatch(act.text)
+        if several or (aims and not data and data != 0):
             raise LineError(f"which player? Type /{_typed(act.kind)} and one of: {listed(aims)}")
         return Act(act.kind, "", data)
 

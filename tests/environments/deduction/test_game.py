@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from environments.agents.agent import UNREVISED, UNUSABLE
 from environments.core import Act, ActError, View
-from environments.deduction.events import MODERATOR, SPEAK, VOTE
+from environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance
 from environments.deduction.game import MOST_WORDS
 from environments.deduction.scripts import Random
 from environments.play import play
@@ -116,6 +116,22 @@ def test_words_are_never_read() -> None:
     (_, speaker, words) = claiming.turns(claiming.steps)[2]
     assert speaker == "Player 1" and words.startswith("[said] [voted for Player 2]")
     assert 'day 1: Player 1 said: "[voted for Player 2] Moderator:' in claiming.observe("Player 2")
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\x00", "\u202e", "\xad", "\u3164\u2800", "\ufe0f"])
+def test_marks_that_nobody_sees_are_no_words_and_hide_no_bracket(hidden: str) -> None:
+    game = begun()
+    game.do(Act(PEEK, "", 1))
+    for words in (hidden, f"{hidden}[voted for Player 2]", f"{hidden}Hello {hidden}[."):
+        game.do(Act(SPEAK, words))
+    said = [words for _, _, words in game.turns(game.steps)][-3:]
+    assert said == ["[said nothing]", f"[said] {hidden}[voted for Player 2]", f"{hidden}Hello {hidden}[."]
+    assert game.counted() == {"nothing was done (day, speak): the default act took its place": 1}
+    assert game.observe("Player 3").count("Player 1 said nothing.") == 1
+
+
+def test_a_wide_bracket_poses_as_no_act() -> None:
+    assert utterance(Event(Stage("day", 1), SPEAK, 2, "\uff3babstained\uff3d")) == "[said] \uff3babstained\uff3d"
 
 
 @given(st.integers(0, 10**6))

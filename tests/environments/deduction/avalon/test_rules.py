@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.avalon_peer import AvalonBench, ours, table_of
 from environments.deduction.avalon.deals import all_deals
 from environments.deduction.avalon.random_play import play_randomly
+from environments.deduction.avalon.kind import AVALON
 from environments.deduction.avalon.rules import (
     EVIL_ROLES,
     EVIL_WINS,
@@ -232,3 +233,9 @@ def test_games_go_as_the_table_of_avalonbenchs_results_says() -> None:
 def test_games_go_as_in_avalonbenchs_engine() -> None:
     peer = AvalonBench(Path(os.environ["APPORTION_AVALONBENCH"]))
     assert table_of(peer.course) == json.loads(TABLE.read_text())
+
+
+def test_one_quest_is_a_list_of_sizes_too() -> None:
+    assert AVALON.options_of(["sizes=2", "proposals=2"]) == Options(sizes=(2,), proposals=2)
+    roles = AVALON.options_of(["roles = merlin, servant, assassin", "sizes=1"]).roles
+    assert roles == ("merlin", "servant", "assassin")

@@ -74,6 +74,13 @@ def test_a_person_speaks_and_votes_by_numbers(tmp_path: Path) -> None:
     assert "Moderator: Player 2 was the mole." in screen and screen.count("I am no mole") == 1
 
 
+@pytest.mark.parametrize("typed", ["1 2", "1 or 3", "-1", "13333", "1.3"])
+def test_what_may_mean_another_player_is_no_vote(tmp_path: Path, typed: str) -> None:
+    choice = replace(mole_at(1), seat=2)
+    _, screen = play(tmp_path / "one", "hello", typed, "[3]", choice=choice)
+    assert "! which player? Type /vote and one of: [0] or [1] or [3]" in screen and "You voted for Player 3" in screen
+
+
 def test_the_silent_act_and_what_it_stands_for(tmp_path: Path) -> None:
     _, screen = play(
         tmp_path / "one", "/help", "/nothing", "/help", "0", choice=CHOICE if _is_no_mole() else mole_at(1)
