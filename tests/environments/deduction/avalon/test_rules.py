@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from benchmarks.avalon_peer import AvalonBench, ours, table_of
 from environments.deduction.avalon.deals import all_deals
-from environments.deduction.avalon.random_play import play_randomly
 from environments.deduction.avalon.kind import AVALON
+from environments.deduction.avalon.random_play import play_randomly
 from environments.deduction.avalon.rules import (
     EVIL_ROLES,
     EVIL_WINS,
