@@ -112,7 +112,7 @@ class OneNight(Deduction):
 
     def role_in_words(self, seat: int) -> str:
         """The card that a seat was dealt, and what it is for."""
-        return role_in_words(self.deal[seat - 1])
+        return role_in_words(seat, self.deal[seat - 1])
 
     @staticmethod
     def fits(facts: Facts) -> Sequence[Deal]:

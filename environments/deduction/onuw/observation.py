@@ -64,10 +64,10 @@ def rules_in_words(options: Options) -> str:
     )
 
 
-def role_in_words(role: str) -> str:
-    """The card that one was dealt, and what it is for."""
+def role_in_words(seat: int, role: str) -> str:
+    """Who one is, the card that one was dealt, and what it is for."""
     team = "" if role == WEREWOLF else " You are on the village's team, as long as you do not have the Werewolf's card."
-    return f"You were dealt the {role.title()}.{team} {_OWN[role]}"
+    return f"You are {called(seat)}. You were dealt the {role.title()}.{team} {_OWN[role]}"
 
 
 def act_in_words(kind: str, aim: Aim) -> str:

@@ -57,6 +57,14 @@ def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) ->
     assert again.rows == report.rows
 
 
+@pytest.mark.parametrize("kind", GAMES.names())
+def test_every_player_is_told_which_one_it_is(kind: str) -> None:
+    game = game_called(kind).make(game_called(kind).options(), None)
+    game.reset(1)
+    for name in game.agents:
+        assert {one for one in game.agents if f"You are {one}" in game.observe(name)} == {name}
+
+
 def test_everybody_sits_as_often_as_another() -> None:
     for number in range(50):
         sitting = seated(("a", "b", "c"), 7, Random(number))
