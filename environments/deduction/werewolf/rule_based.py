@@ -29,7 +29,10 @@ NAMED = 1.0
 
 
 class Claims:
-    """Believes a seer whom nobody contradicts, suspects whoever suspects innocents, and tells what it claims to know.
+    """Believes what a seer says, suspects whoever suspects innocents, and tells what it claims to know.
+
+    It believes a seer the less, the more there are; that somebody alone claims to be it speaks neither for nor against
+    that one, who may be voted for where nobody else is suspected more.
 
     A seer tells what it saw once it has seen a werewolf, from the second day, or when somebody else claims to be it. A
     werewolf that a seer has named claims to be the seer itself, and names the other.
