@@ -208,10 +208,12 @@ def _reward(settings: RefineSettings, instances: Sequence[Instance]) -> Stackelb
 
 
 def _claim(settings: RefineSettings) -> None:
-    """Write what the training is; raises InputError where the folder holds another one."""
+    """Write what the training is; raises InputError where the folder holds another one that has begun to learn."""
     record = settings.model_dump(mode="json", exclude={"output"})
     path = settings.output / CARD
-    if path.is_file():
+    # Before there are checkpoints nothing is lost: a mistake in a first file can be corrected.
+    begun = (settings.output / "checkpoints").exists() or (settings.output / METRICS).exists()
+    if path.is_file() and begun:
         try:
             # What it does not say is as it was before there was a setting for it.
             held = RefineSettings.model_validate(json.loads(path.read_text(encoding="utf-8")))

@@ -97,6 +97,17 @@ def test_another_training_in_the_same_folder_is_refused(trained):
         train_refiner(settings.model_copy(update={"seed": 1}))
 
 
+def test_a_mistake_in_the_first_file_can_be_corrected_in_the_same_folder(tmp_path):
+    path = training(tmp_path)
+    right = path.read_text()
+    path.write_text(right.replace('model = "measurer"', 'model = "./nowhere"'))
+    with pytest.raises(InputError, match="no such folder"):
+        train_refiner(read_settings(path))
+    assert (tmp_path / "refiner" / "refiner.json").is_file()
+    path.write_text(right)
+    assert train_refiner(read_settings(path)).turns == 4
+
+
 class Indifferent:
     """Every answer is as likely after whatever was said."""
 
