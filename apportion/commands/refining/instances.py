@@ -74,6 +74,8 @@ def instances_command(
     if not chosen.asks:
         if preview is not None or dry_run:
             raise click.UsageError("--preview and --dry-run look at what a language model is asked; give --model.")
+        if intents is not None:
+            raise click.UsageError("--intents writes what a language model names; give --model.")
         check_place(out, "--out", (".jsonl",), force)
         return _written(out, turns, turns.instances, (), as_json)
     llm = chosen.llm(called, temperature)

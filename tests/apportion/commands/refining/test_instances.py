@@ -65,6 +65,9 @@ def test_without_a_model_the_turns_are_written_alone(tmp_path, turns, capsys):
     assert code == 0 and "3 turns, 0 with intents" in told and "--model MODEL" in told.splitlines()[-1]
     code, told = run(capsys, turns, "-o", tmp_path / "other.jsonl", "--dry-run")
     assert code == 2 and "give --model" in told
+    code, told = run(capsys, turns, "-o", tmp_path / "other.jsonl", "--intents", tmp_path / "intents.jsonl")
+    assert code == 2 and "--intents writes what a language model names; give --model" in told
+    assert not (tmp_path / "other.jsonl").exists()
 
 
 def test_what_would_be_asked_is_priced_and_shown_and_nothing_is_sent(tmp_path, turns, capsys):
