@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from apportion.commands.parts.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
 from apportion.commands.parts.places import check_place
@@ -76,6 +77,7 @@ def instances_command(
             raise click.UsageError("--preview and --dry-run look at what a language model is asked; give --model.")
         if intents is not None:
             raise click.UsageError("--intents writes what a language model names; give --model.")
+        _check_unasked()
         check_place(out, "--out", (".jsonl",), force)
         return _written(out, turns, turns.instances, (), as_json)
     llm = chosen.llm(called, temperature)
@@ -100,6 +102,14 @@ def instances_command(
     if intents is not None:
         write_intents(intents, answered.instances)
     return _written(out, turns, answered.instances, answered.failed, as_json)
+
+
+def _check_unasked() -> None:
+    """Raise a usage error where an option says how a language model is asked, and none is."""
+    context = click.get_current_context()
+    for name, option in (("ask_base", "--ask-base"), ("apart", "--apart"), ("k", "-k")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} is about what a language model is asked; give --model.")
 
 
 def _answered(

@@ -67,6 +67,9 @@ def test_without_a_model_the_turns_are_written_alone(tmp_path, turns, capsys):
     assert code == 2 and "give --model" in told
     code, told = run(capsys, turns, "-o", tmp_path / "other.jsonl", "--intents", tmp_path / "intents.jsonl")
     assert code == 2 and "--intents writes what a language model names; give --model" in told
+    for options in (["--ask-base"], ["--apart"], ["-k", "3"]):
+        code, told = run(capsys, turns, "-o", tmp_path / "other.jsonl", *options)
+        assert code == 2 and f"{options[0]} is about what a language model is asked; give --model" in told
     assert not (tmp_path / "other.jsonl").exists()
 
 
