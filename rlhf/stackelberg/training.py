@@ -6,7 +6,7 @@ import json
 import math
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from corpus.files.textfile import read_text
 from corpus.schema import SPLITS
 from foundation.errors import InputError
-from foundation.files import check_path, locked, write_atomically
+from foundation.files import check_path, digest, locked, write_atomically
 from foundation.progress import Progress, silent
 from foundation.settings import problems
 from rlhf.policy.loading import Policy
@@ -32,6 +32,9 @@ from rlhf.stackelberg.turns.sources import turns_of
 LEARNED, UNSEEN, CURVE, METRICS = "learned.jsonl", "held_out.jsonl", "curve.json", "metrics.json"
 PROBABILITIES = "probabilities.sqlite"
 """The answers of a Measurer at a server: a killed training pays for none of them twice."""
+
+TURNS = "turns"
+"""In the card: the digest of all turns, learned from and held out; a card without one is of before there was any."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def train_refiner(
             raise InputError(f"{path}: a file, where output = {str(out)!r} needs a folder; choose another output.")
     busy = f"{out}: another process trains there. Wait for it, or choose another output."
     with locked(out / ".lock", busy, InputError):
-        _claim(settings)
+        _claim(settings, digest([asdict(one) for one in (*learned, *unseen)]))
         write_instances(out / LEARNED, learned)
         if unseen:
             write_instances(out / UNSEEN, unseen)
@@ -207,8 +210,8 @@ def _reward(settings: RefineSettings, instances: Sequence[Instance]) -> Stackelb
     return reward_with(instances, measurer_of(settings.measurer, settings.output / PROBABILITIES), rewards)
 
 
-def _claim(settings: RefineSettings) -> None:
-    """Write what the training is; raises InputError where the folder holds another one that has begun to learn."""
+def _claim(settings: RefineSettings, turns: str) -> None:
+    """Write what the training is, with the digest of its turns; raises InputError where another has begun to learn."""
     record = settings.model_dump(mode="json", exclude={"output"})
     path = settings.output / CARD
     # Before there are checkpoints nothing is lost: a mistake in a first file can be corrected.
@@ -216,14 +219,22 @@ def _claim(settings: RefineSettings) -> None:
     if path.is_file() and begun:
         try:
             # What it does not say is as it was before there was a setting for it.
-            held = RefineSettings.model_validate(json.loads(path.read_text(encoding="utf-8")))
+            card = json.loads(path.read_text(encoding="utf-8"))
+            known = card.pop(TURNS, turns)
+            held = RefineSettings.model_validate(card)
             same = held.model_dump(mode="json", exclude={"output"}) == record
-        except ValueError:
+        except (ValueError, AttributeError, TypeError):
             same = False
         if not same:
             raise InputError(f"{path}: another training is there. Choose another output, or delete the folder.")
+        if known != turns:
+            raise InputError(
+                f"{path}: the training there began with other turns than {', '.join(map(str, settings.instances))} "
+                f"holds now; those are in {LEARNED} and {UNSEEN} beside it. Bring the file back, or choose another "
+                "output."
+            )
         return
-    write_atomically(path, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    write_atomically(path, json.dumps({**record, TURNS: turns}, indent=1, sort_keys=True) + "\n")
 
 
 def _anchored(model: str, here: Path) -> str:

@@ -97,6 +97,30 @@ def test_another_training_in_the_same_folder_is_refused(trained):
         train_refiner(settings.model_copy(update={"seed": 1}))
 
 
+def test_a_training_whose_turns_have_changed_is_not_gone_on_with(trained):
+    path = trained.folder.parent / "turns.jsonl"
+    kept, was = path.read_text(), (trained.folder / "learned.jsonl").read_bytes()
+    try:
+        path.write_text(kept.replace("I vote for player 3.", "I vote for player 4."))
+        with pytest.raises(InputError, match="began with other turns than"):
+            train_refiner(read_settings(trained.folder.parent / "refine.toml"))
+    finally:
+        path.write_text(kept)
+    assert (trained.folder / "learned.jsonl").read_bytes() == was
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "7"])
+def test_a_damaged_card_is_no_training_to_go_on_with(trained, text):
+    card = trained.folder / "refiner.json"
+    kept = card.read_text()
+    try:
+        card.write_text(text)
+        with pytest.raises(InputError, match="another training is there"):
+            train_refiner(read_settings(trained.folder.parent / "refine.toml"))
+    finally:
+        card.write_text(kept)
+
+
 def test_a_mistake_in_the_first_file_can_be_corrected_in_the_same_folder(tmp_path):
     path = training(tmp_path)
     right = path.read_text()
