@@ -94,7 +94,7 @@ def test_a_score_of_the_environment_is_told_without_a_rater(name, rating):
     assert prompt == load_prompt("quality" if name == "default" else name)
     text = "".join(message.content for message in prompt.messages(episode))
     assert "environment" not in text and "SYSTEM" in text
-    if rating == "profit":
+    if rating == "profit" and name != "blind":
         assert 'how "SYSTEM" was rated on "profit"' in text
 
 

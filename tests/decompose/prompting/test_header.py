@@ -37,7 +37,8 @@ def test_a_file_of_the_user_s_own_is_a_prompt(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "null"), [("default", "mean"), ("quality", "mean"), ("paper", "zero"), ("attribution", "never")]
+    ("name", "null"),
+    [("blind", "mean"), ("default", "mean"), ("quality", "mean"), ("paper", "zero"), ("attribution", "never")],
 )
 def test_what_null_means_is_a_part_of_each_prompt_and_of_its_other_wording(name, null):
     assert load_prompt(name).null == null

@@ -1,0 +1,145 @@
+"""What a real language model's judgements of real dialogues agree with, beside `reaction`, on the same 60 sessions.
+
+Run: python benchmarks/language_model_rows.py ../shared/data [--corpus SGD]
+
+Replies are recorded ones (`benchmarks/judged/`: request key and values, no text of a dialogue; the first line says
+whose they are), to the prompts `default`, which shows the session's score, and `blind`, which does not. The 60 sessions
+of each corpus are drawn by a hash of their ids; whoever answered saw no label. `reaction` is taught by the scores of
+the other four of five folds of the whole corpus, as in `benchmarks/reaction.py`. Within-session Spearman with the mean
+human turn rating over the sessions with at least 4 labelled turns whose labels differ; 95 % intervals by session. A mix
+is the mean of both after each was standardised within its dialogue: nothing about it was chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+# A file beside this one is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.measure import tell
+from benchmarks.reaction import out_of_fold, peers
+from corpus.corpus import Corpus
+from corpus.importers import conture, uss
+from corpus.session import Session
+from decompose.judging.requests import session_requests
+from decompose.methods import METHODS
+from decompose.prompting.reply import parse_reply
+from decompose.reactions.read import arrange, read_session
+from decompose.settings import DecomposeSettings, ReactionSettings
+from evaluation.figures.agreement import within_session
+from evaluation.ground.held_out import HeldOut
+from evaluation.ground.turn_labels import read_labels
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
+from llm_client.kept.recorded import RecordedReplies
+from llm_client.request import ChatRequest
+
+JUDGED = Path(__file__).resolve().parent / "judged"
+CORPORA = {
+    "SGD": (uss.import_corpus, "uss/SGD.txt.gz", uss.NAME),
+    "ReDial": (uss.import_corpus, "uss/ReDial.txt.gz", uss.NAME),
+    "ConTurE": (conture.import_corpus, "conture/data.json.gz", "overall"),
+}
+PROMPTS = ("default", "blind")
+COUNT = 60
+
+
+def chosen(session_ids: Sequence[str]) -> list[str]:
+    """The ids of the sessions that are judged, by a hash, so that nobody has chosen them."""
+    ranked = sorted(session_ids, key=lambda session_id: hashlib.sha256(f"rows{session_id}".encode()).digest())
+    return sorted(ranked[:COUNT])
+
+
+def request(session: Session, name: str, prompt: str) -> tuple[ChatRequest, tuple[int, ...]]:
+    """What is asked about a session in the words of a prompt, and for which turns."""
+    plain = DecomposeSettings()
+    llm = plain.llm.model_copy(update={"model": "claude", "prompt": prompt})
+    settings = plain.model_copy(update={"llm": llm})
+    ((asked, meta),) = session_requests(METHODS["llm"], session, name, None, settings)
+    return asked, meta.turns
+
+
+def judged(session: Session, name: str, prompt: str, replies: RecordedReplies) -> Floats:
+    """The recorded value of each target turn, null as the mean of its dialogue [shape=(T,)]."""
+    asked, turns = request(session, name, prompt)
+    reply = replies.find(asked)
+    if reply is None:
+        raise SystemExit(f"session {session.session_id}, {prompt}: no recorded reply. Its prompt has changed.")
+    values = np.array([np.nan if a.value is None else a.value for a in parse_reply(reply.text, turns, -5, 5)])
+    return np.where(np.isfinite(values), values, np.nanmean(values) if np.isfinite(values).any() else 0.0)
+
+
+def mixed(one: Floats, other: Floats, sizes: Sequence[int]) -> Floats:
+    """The mean of two sources, each standardised within its dialogue (a constant one is 0)."""
+    at = np.cumsum(sizes)[:-1]
+    return sum((np.concatenate([_standard(part) for part in np.split(values, at)]) for values in (one, other)), 0.0) / 2
+
+
+def _standard(values: Floats) -> Floats:
+    spread = float(values.std())
+    return (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
+
+
+def sources(corpus: Corpus, name: str, replies: RecordedReplies) -> tuple[HeldOut, Mapping[str, Floats]]:
+    """The judged sessions, and the value of each of their target turns by every source."""
+    sessions, settings = {session.session_id: session for session in corpus.iter_sessions()}, ReactionSettings()
+    table = pa.concat_tables([read_session(session, name, settings) for session in sessions.values()])
+    reactions = arrange(table, [episode for session in sessions.values() for episode in session.episodes(name)])
+    wanted = set(chosen(list(sessions)))
+    held = HeldOut.of([episode for episode in reactions.episodes if episode.session_id in wanted])
+    ends = np.cumsum([len(episode.target_turns) for episode in reactions.episodes])
+    places = {
+        episode.session_id: slice(end - len(episode.target_turns), end)
+        for episode, end in zip(reactions.episodes, ends, strict=True)
+    }
+    local = {"reaction": out_of_fold(reactions, settings), **peers(reactions)}
+    found = {
+        source: np.concatenate([values[places[episode.session_id]] for episode in held.episodes])
+        for source, values in local.items()
+    }
+    for prompt in PROMPTS:
+        own = [judged(sessions[episode.session_id], name, prompt, replies) for episode in held.episodes]
+        found[f"llm, {prompt}"] = np.concatenate(own)
+        found[f"llm, {prompt} + reaction"] = mixed(found[f"llm, {prompt}"], found["reaction"], [len(o) for o in own])
+    return held, found
+
+
+def main(data: Path, only: str | None) -> None:
+    """Print the rows of each corpus."""
+    for corpus_name, (read, file, rating) in CORPORA.items():
+        if only not in (None, corpus_name):
+            continue
+        corpus = Corpus.of(data, read(data / file, {}).tables)
+        held, found = sources(corpus, rating, RecordedReplies(JUDGED / f"{corpus_name}.jsonl"))
+        how = EvaluationSettings()
+        labels = read_labels(corpus.turn_labels, held, how)
+
+        def agreement(values: Floats, held: HeldOut = held, labels=labels, how=how) -> Sampled:  # type: ignore[no-untyped-def]
+            return within_session(held, values[None], labels, how)
+
+        ours = agreement(found["llm, blind"])
+        for source, values in found.items():
+            told, less = (
+                estimate(one, 0.95) for one in (agreement(values), paired_difference(agreement(values), ours))
+            )
+            tell(
+                f"{corpus_name}: within-session Spearman, {source}", told.value, "rho", interval=[told.low, told.high],
+                sessions=told.sessions, more_than_blind_by=[less.value, less.low, less.high], recorded="llm" in source,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--corpus", choices=tuple(CORPORA))
+    given = parser.parse_args()
+    main(given.data, given.corpus)

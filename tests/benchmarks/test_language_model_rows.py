@@ -1,0 +1,58 @@
+"""The recorded judgements of real dialogues: whole, without a word of the dialogues, and found by today's requests."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import language_model_rows as rows
+from corpus.corpus import Corpus
+from llm_client.kept.recorded import RecordedReplies, read_header
+from tests.shared import shared
+
+
+@pytest.mark.parametrize("name", sorted(rows.CORPORA))
+def test_120_replies_hold_values_and_nothing_else(name: str) -> None:
+    path = rows.JUDGED / f"{name}.jsonl"
+    header = read_header(path)
+    assert (header.model, header.date) == ("Claude (Anthropic)", "2026-11-23")
+    entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    assert len({entry["key"] for entry in entries}) == len(entries) == 2 * rows.COUNT
+    for entry in entries:
+        for turn in json.loads(entry["reply"])["turns"]:
+            assert set(turn) == {"turn", "value", "evidence"} and turn["evidence"] is None
+            assert turn["value"] is None or -5 <= turn["value"] <= 5
+
+
+def test_today_s_requests_find_them() -> None:
+    read, file, rating = rows.CORPORA["ConTurE"]
+    path = shared(f"data/{file}")
+    corpus = Corpus.of(path.parent, read(path, {}).tables)
+    sessions = {session.session_id: session for session in corpus.iter_sessions()}
+    replies = RecordedReplies(rows.JUDGED / "ConTurE.jsonl")
+    for session_id in rows.chosen(list(sessions)):
+        for prompt in rows.PROMPTS:
+            values = rows.judged(sessions[session_id], rating, prompt, replies)
+            _, turns = rows.request(sessions[session_id], rating, prompt)
+            assert np.isfinite(values).all() and len(values) == len(turns)
+
+
+def test_a_session_without_a_reply_is_named(tmp_path) -> None:
+    from tests.decompose.sessions import session
+
+    path = tmp_path / "none.jsonl"
+    path.write_text((rows.JUDGED / "SGD.jsonl").read_text(encoding="utf-8").splitlines()[0] + "\n")
+    with pytest.raises(SystemExit, match=r"session .*, blind: no recorded reply"):
+        rows.judged(session(), "satisfaction", "blind", RecordedReplies(path))
+
+
+def test_a_mix_is_the_mean_of_what_each_says_within_a_dialogue() -> None:
+    one, other = np.array([1.0, 3.0, 5.0, 5.0]), np.array([0.0, 0.0, 2.0, 4.0])
+    np.testing.assert_allclose(rows.mixed(one, other, [2, 2]), [-0.5, 0.5, -0.5, 0.5])
+
+
+def test_the_sessions_are_drawn_by_their_ids_alone() -> None:
+    ids = [f"s{n}" for n in range(100)]
+    assert rows.chosen(ids) == rows.chosen(ids[::-1]) and len(set(rows.chosen(ids))) == rows.COUNT
