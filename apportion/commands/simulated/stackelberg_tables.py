@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from apportion.commands.parts.options import json_option, option_names, with_options
-from apportion.commands.simulated.tables import RATED_OPTIONS, hard_tasks_in
+from apportion.commands.simulated.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
 
 _FILE = click.Path(path_type=Path)
 VARIANT_OPTIONS = (
@@ -67,10 +66,7 @@ def tables_stackelberg_command(
         option_names(),
     )
     made = stackelberg_report(choice, Sampling(bootstrap, seed))
-    written = made.write(out) if out is not None else []
-    click.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False) if as_json else made.text())
-    if written and not as_json:
-        click.echo(f"\nwrote {len(written)} files: {out}/report.md holds all tables")
+    tell_tables(made, out, as_json)
 
 
 def _variants(against: tuple[str, ...], **given: tuple[str, ...]) -> Any:

@@ -11,6 +11,7 @@ import click
 from apportion.commands.parts.options import json_option, option_names, with_options
 
 if TYPE_CHECKING:
+    from environments.reporting.report import Report
     from environments.sotopia.reports.scored import TaskId
 
 RATED_OPTIONS = (
@@ -60,6 +61,11 @@ def tables_sotopia_command(
 
     rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
     made = report(rated, Sampling(bootstrap, seed), None if hard is None else hard_tasks_in(hard))
+    tell_tables(made, out, as_json)
+
+
+def tell_tables(made: Report, out: Path | None, as_json: bool) -> None:
+    """Write a report's tables to the folder ``out``, if there is one, and print them."""
     written = made.write(out) if out is not None else []
     click.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False) if as_json else made.text())
     if written and not as_json:

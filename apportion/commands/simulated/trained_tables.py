@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.parts.options import json_option, option_names, with_options
-from apportion.commands.simulated.tables import RATED_OPTIONS, hard_tasks_in
+from apportion.commands.simulated.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
 
 
 @click.command("savoir")
@@ -46,10 +46,7 @@ def tables_savoir_command(
     rated = read_rated(ReportChoice(corpora, judge, (), humans, option_names()))
     compared = Compared(None if hard is None else hard_tasks_in(hard), partner, dict(map(_size, sizes)))
     made = trained_report(rated, compared, Sampling(bootstrap, seed))
-    written = made.write(out) if out is not None else []
-    click.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False) if as_json else made.text())
-    if written and not as_json:
-        click.echo(f"\nwrote {len(written)} files: {out}/report.md holds all tables")
+    tell_tables(made, out, as_json)
 
 
 def _size(given: str) -> tuple[str, int]:
