@@ -1,4 +1,4 @@
-"""ESConv (emotional support conversations): the release's JSON array or the Hugging Face split's JSON Lines."""
+"""ESConv (emotional support conversations): the release's JSON arrays or the Hugging Face split's JSON Lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from corpus.rows import CorpusRows, LeftOut, NewCorpus
 from foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
-ROLES = {"usr": SEEKER, "seeker": SEEKER, "sys": SUPPORTER, "supporter": SUPPORTER}
+ROLES = {
+    **{"usr": SEEKER, "seeker": SEEKER, "sys": SUPPORTER, "supporter": SUPPORTER},
+    # FailedESConv.json: the seeker is the "speaker".
+    **{"speaker": SEEKER, "listener": SUPPORTER},
+}
 SCALE = (1.0, 5.0)
 NAMES = {"empathy": True, "relevance": True, "initial_emotion_intensity": False, "final_emotion_intensity": False}
 """The seeker's answers, and whether a high value is the good end: an intense bad feeling is not."""
@@ -58,7 +62,7 @@ def _dialogues(path: Path) -> list[Item]:
     dialogues = json_items(path)
     if not any("dialog" in item.found for item in dialogues):
         raise InputError(
-            f'{path}: not ESConv: no object has a "dialog". Use ESConv.json or a split of it.{first_fault(dialogues)}'
+            f'{path}: not ESConv: no object has a "dialog". Use ESConv.json, FailedESConv.json or a split.{first_fault(dialogues)}'
         )
     return dialogues
 

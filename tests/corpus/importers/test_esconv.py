@@ -20,6 +20,16 @@ RELEASE = {
     ],
 }
 
+FAILED = {  # made up, in the layout of FailedESConv.json
+    "survey_score": {"seeker": {"initial_emotion_intensity": "5", "empathy": "2"}, "supporter": {"relevance": "4"}},
+    "dialog": [
+        {"speaker": "speaker", "annotation": {}, "content": "Anybody there?\n"},
+        {"speaker": "listener", "annotation": {"strategy": "Other"}, "content": "hello"},
+        {"speaker": "listener", "annotation": {"strategy": "Questions"}, "content": "how is it going"},
+        {"speaker": "speaker", "annotation": {"feedback": "1"}, "content": "I lost my job"},
+    ],
+}
+
 
 def test_the_jsonl_of_the_split(tmp_path):
     (tmp_path / "t.jsonl").write_text(json.dumps(HF) + "\n")
@@ -39,6 +49,20 @@ def test_the_release_with_feedback(tmp_path):
     (label,) = imported.tables["turn_labels"].to_pylist()
     assert (label["session_id"], label["turn"], label["name"], label["value"]) == ("esconv-0001", 1, "feedback", 4.0)
     assert "1 turn labels come before any supporter turn and were dropped" in imported.notes
+
+
+def test_the_failed_dialogues_name_their_sides_otherwise(tmp_path):
+    (tmp_path / "FailedESConv.json").write_text(json.dumps([FAILED]))
+    imported = import_corpus(tmp_path / "FailedESConv.json", {})
+    assert imported.left_out == ()
+    assert imported.tables["utterances"].column("speaker").to_pylist() == ["seeker", "supporter", "supporter", "seeker"]
+    ratings = imported.tables["ratings"].to_pylist()
+    assert [(row["rater"], row["target"], row["name"], row["score"]) for row in ratings] == [
+        ("seeker", "supporter", "empathy", 2.0),
+        ("seeker", "supporter", "initial_emotion_intensity", 5.0),
+    ]
+    (label,) = imported.tables["turn_labels"].to_pylist()
+    assert (label["turn"], label["name"], label["value"]) == (2, "feedback", 1.0)
 
 
 def test_no_survey_at_all(tmp_path):
