@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
-from corpus.session import Episode
+from corpus.session import Episode, EpisodeKey
 from corpus.splitting.episodes import SplitEpisodes
 from decompose.reactions.pooled_ridge import PooledRidge, fit, pooled
 from decompose.reactions.read import Reactions, arrange
@@ -41,7 +41,8 @@ class ReactionModel:
     """What was learned: how a reaction is standardised, and what it is worth.
 
     ``late`` is the power by which later turns weigh more in the session's score; ``losses`` the leave-one-out error of
-    each power that was tried, in squared units of the score.
+    each power that was tried, in squared units of the score; ``left_out`` foretells each training episode's score by
+    what all others taught.
     """
 
     centre: Floats
@@ -49,6 +50,7 @@ class ReactionModel:
     ridge: PooledRidge
     late: float
     losses: tuple[float, ...]
+    left_out: Mapping[EpisodeKey, float]
 
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn in units of the score [shape=(N,)]."""
@@ -134,7 +136,8 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
     fitted = [fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.late]
     losses = tuple(model.loss for model in fitted)
     best = int(np.argmin(losses))
-    return ReactionModel(centre, scale, fitted[best], settings.late[best], losses)
+    left_out = {reactions.episodes[i].key: float(of) for i, of in zip(training, fitted[best].left_out, strict=True)}
+    return ReactionModel(centre, scale, fitted[best], settings.late[best], losses, left_out)
 
 
 def _features(reactions: Reactions) -> Floats:

@@ -15,12 +15,17 @@ PENALTIES = 10.0 ** np.arange(-2, 4.1, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class PooledRidge:
-    """A turn with features x is worth ``(x - mean) @ weights``; ``loss`` is the mean leave-one-out squared error."""
+    """A turn with features x is worth ``(x - mean) @ weights``.
+
+    ``left_out`` [shape=(S,)] foretells each session's score by the ridge of all others, and ``loss`` is the mean of its
+    squared errors.
+    """
 
     weights: Floats
     mean: Floats
     penalty: float
     loss: float
+    left_out: Floats
 
     def values(self, features: Floats) -> Floats:
         """The value of each turn, in units of the score [shape=(N, F) -> (N,)]."""
@@ -53,15 +58,18 @@ def fit(features: Floats, scores: Floats) -> PooledRidge:
     power = singular**2
     scale = float(power.mean()) if power.size else 0.0
     if len(scores) < 3 or np.ptp(scores) == 0 or scale <= 1e-12:
-        return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), float(np.mean(centred**2)))
+        others = scores - centred * len(scores) / max(1, len(scores) - 1)
+        return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), float(np.mean(centred**2)), others)
     along = left.T @ centred
-    best: tuple[float, float] | None = None
+    best: tuple[float, float, Floats] | None = None
     for penalty in PENALTIES * scale:
         shrink = power / (power + penalty)
         leverage = 1 / len(scores) + np.square(left) @ shrink
-        loss = float(np.mean(np.square((centred - left @ (shrink * along)) / (1 - leverage))))
+        missed = (centred - left @ (shrink * along)) / (1 - leverage)
+        loss = float(np.mean(np.square(missed)))
         if best is None or loss < best[0]:
-            best = (loss, float(penalty))
+            best = (loss, float(penalty), missed)
     assert best is not None
-    weights: Floats = right.T @ (singular / (power + best[1]) * along)
-    return PooledRidge(weights, mean, best[1], best[0])
+    loss, penalty, missed = best
+    weights: Floats = right.T @ (singular / (power + penalty) * along)
+    return PooledRidge(weights, mean, penalty, loss, scores - missed)

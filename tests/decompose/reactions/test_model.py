@@ -20,7 +20,7 @@ from decompose.methods import find_method
 from decompose.projection import project
 from decompose.reactions.cues import CUES
 from decompose.reactions.model import learn
-from decompose.reactions.read import Reactions
+from decompose.reactions.read import Reactions, arrange
 from decompose.settings import DecomposeSettings, ReactionSettings
 from foundation.errors import UnitError
 from tests.reward_model.tiny import episode, ignore, small, splits_of
@@ -59,6 +59,17 @@ def table_of(episodes: list[Episode], felt: list[float]) -> pa.Table:
             "replied": pa.array(replied),
         }
     )
+
+
+def test_each_training_score_is_foretold_by_what_the_others_taught() -> None:
+    episodes, felt = reacted(60)
+    reactions = arrange(table_of(episodes, felt), episodes)
+    taught = frozenset(e.session_id for e in episodes[:40])
+    model = learn(reactions, taught, ReactionSettings())
+    assert {key[0] for key in model.left_out} == taught
+    scores = np.array([e.score for e in episodes if e.key in model.left_out])
+    missed = scores - [model.left_out[e.key] for e in episodes if e.key in model.left_out]
+    assert np.mean(missed**2) == pytest.approx(min(model.losses))
 
 
 def fit(

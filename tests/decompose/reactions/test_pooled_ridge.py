@@ -15,15 +15,21 @@ def test_pooling_is_a_weighted_mean_within_each_session() -> None:
 def test_the_leave_one_out_error_is_that_of_leaving_each_out() -> None:
     x, y = RNG.normal(size=(12, 4)), RNG.normal(size=12)
     model = fit(x, y)
-    errors = []
+    foretold = []
     for i in range(12):
         rest = np.delete(np.arange(12), i)
         mean, score = x[rest].mean(axis=0), y[rest].mean()
         # Leaving one out moves the mean too; its penalty stays.
         z = x[rest] - mean
         w = np.linalg.solve(z.T @ z + model.penalty * np.eye(4), z.T @ (y[rest] - score))
-        errors.append((y[i] - score - (x[i] - mean) @ w) ** 2)
-    assert model.loss == pytest.approx(np.mean(errors), rel=1e-9)
+        foretold.append(score + (x[i] - mean) @ w)
+    np.testing.assert_allclose(model.left_out, foretold)
+    assert model.loss == pytest.approx(np.mean(np.square(y - foretold)), rel=1e-9)
+
+
+def test_without_anything_to_learn_from_the_others_mean_foretells_a_score() -> None:
+    found = fit(np.zeros((4, 2)), np.array([1.0, 2.0, 3.0, 6.0]))
+    np.testing.assert_allclose(found.left_out, [11 / 3, 10 / 3, 3.0, 2.0])
 
 
 def test_the_weights_solve_the_ridge_regression_and_the_penalty_is_on_the_grid() -> None:
