@@ -1,6 +1,6 @@
 """What the rater's replies tell of the turns before them, and what many scores tell of the replies.
 
 From the ground up: `cues` (tone, thanks, refusal, repetition, as numbers), `behaviour` (the face and voice during a
-reply), `read` (every reply as numbers), `pooled_ridge` (the regression), `model` (its values for a corpus), `blend`
-(those and a language model's judgements).
+reply), `read` (every reply as numbers), `pooled_ridge` (the regression), `prior` (what was learnt as a file that
+travels), `model` (its values for a corpus), `blend` (those and a language model's judgements).
 """
