@@ -16,9 +16,13 @@ from foundation.errors import InputError, UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
 ROLES = {
-    **{"usr": SEEKER, "seeker": SEEKER, "sys": SUPPORTER, "supporter": SUPPORTER},
+    "usr": SEEKER,
+    "seeker": SEEKER,
+    "sys": SUPPORTER,
+    "supporter": SUPPORTER,
     # FailedESConv.json: the seeker is the "speaker".
-    **{"speaker": SEEKER, "listener": SUPPORTER},
+    "speaker": SEEKER,
+    "listener": SUPPORTER,
 }
 SCALE = (1.0, 5.0)
 NAMES = {"empathy": True, "relevance": True, "initial_emotion_intensity": False, "final_emotion_intensity": False}
@@ -62,7 +66,8 @@ def _dialogues(path: Path) -> list[Item]:
     dialogues = json_items(path)
     if not any("dialog" in item.found for item in dialogues):
         raise InputError(
-            f'{path}: not ESConv: no object has a "dialog". Use ESConv.json, FailedESConv.json or a split.{first_fault(dialogues)}'
+            f'{path}: not ESConv: no object has a "dialog". Use ESConv.json, FailedESConv.json or a split.'
+            f"{first_fault(dialogues)}"
         )
     return dialogues
 
