@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 PARALLEL := -n $(JOBS) --dist worksteal
 
-.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel lint setup clean
+.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser lint setup clean
 
 demo: mesh
 	$(BIN)/apportion demo
@@ -29,6 +29,13 @@ test-deepspeed: .venv-deepspeed/.ready
 # The wheel by itself: built, installed in an empty environment outside of this folder, the demo run there.
 test-wheel: $(VENV)/.ready
 	$(BIN)/python -m pytest -m wheel tests/test_wheel.py
+
+# Pages in a real browser. Chromium is installed where that may be done; where it is not, the tests say that they are skipped.
+test-browser: $(VENV)/.ready
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || test -n "$$CHROMIUM" || \
+	  { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "no Chromium, and this user may not install one: the tests in a browser are skipped"
+	$(BIN)/python -m pytest -m browser -rs tests/viewer/browser
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

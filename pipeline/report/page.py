@@ -105,7 +105,7 @@ def render_report(inputs: ReportInputs) -> str:
     rewards = REWARDS.arrow.empty_table() if inputs.rewards is None else inputs.rewards
     methods: list[str] = sorted(pc.unique(rewards["method"]).to_pylist())
     colours = {method: colour_class(method) for method in methods}
-    style = _source("page.css")
+    style = _source("tokens.css") + _source("page.css")
     values = {
         "style": style,
         "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),

@@ -21,7 +21,7 @@ from pipeline.engine.engine import Engine
 from pipeline.engine.facts import package_versions, quarantine_rows
 from pipeline.engine.stage import Unit
 from pipeline.engine.store import Artifact
-from pipeline.results.run_folder import session_file_name
+from pipeline.results.run_folder import corpus_place, session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -74,8 +74,9 @@ def publish(engine: Engine) -> dict[str, int]:
 
 
 def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[str, Any]:
-    """What `run.json` holds: no clock, no path, no machine name, so that equal runs give equal files."""
+    """What `run.json` holds: no clock, no machine name, no path but the corpus's, so that equal runs are equal."""
     return {
+        "corpus": corpus_place(engine.corpus.root, engine.config.output),
         "config": shown_config(engine.config),
         "versions": package_versions(),
         "threads": engine.config.run.threads,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,23 +57,57 @@ def open_run(source: Path, corpus: Path | None) -> RunFolder:
     Raises
     ------
     InputError
-        No such file or folder, a folder that is no run's, a run folder without ``corpus``, a run that has not been
-        made yet, a corpus whose utterances are not those of the run.
+        No such file or folder, a folder that is no run's, a run of an older version without ``corpus``, a run that
+        has not been made yet, a corpus whose utterances are not those of the run.
     """
     if source.is_dir():
-        if corpus is None:
-            raise InputError(
-                f"{source}: a run folder does not say where its corpus is. Add --corpus FOLDER, or name the run's "
-                "configuration (TOML) in its place."
-            )
         folder = source
     else:
         config = load_config(source)
         folder, corpus = config.output, corpus or config.corpus
-    record = _record(folder)
-    opened = Corpus.open(corpus)
-    _check_same(record, folder, opened.root)
+    record = read_record(folder)
+    opened = Corpus.open(corpus or recorded_corpus(record, folder))
+    check_same(record, folder, opened.root)
     return RunFolder(folder, opened, float(record["config"]["features"]["reply_max_s"]))
+
+
+def corpus_place(corpus: Path, folder: Path) -> str:
+    """Where a run's corpus is, for ``run.json``: relative to the run's ``folder``, so that both can be moved together.
+
+    A corpus that shares no folder with the run but the root is told by its whole path.
+
+    >>> corpus_place(Path("/data/calls/corpus"), Path("/data/calls/runs/first"))
+    '../../corpus'
+    >>> corpus_place(Path("/srv/corpus"), Path("/home/ann/run"))
+    '/srv/corpus'
+    """
+    corpus, folder = corpus.absolute(), folder.absolute()
+    if len(Path(os.path.commonpath((corpus, folder))).parts) < 2:
+        return corpus.as_posix()
+    return Path(os.path.relpath(corpus, folder)).as_posix()
+
+
+def recorded_corpus(record: Mapping[str, Any], folder: Path) -> Path:
+    """Where ``run.json`` says that the corpus is.
+
+    Raises
+    ------
+    InputError
+        A run of an older version, which does not say it; no folder at that place.
+    """
+    place = record.get("corpus")
+    if not isinstance(place, str) or not place:
+        raise InputError(
+            f"{folder}: this run was made by an older version, which does not say where its corpus is. Add --corpus "
+            "FOLDER, or name the run's configuration (TOML) in its place."
+        )
+    corpus = folder / place
+    if not corpus.is_dir():
+        raise InputError(
+            f"{folder / 'run.json'}: its corpus was at {corpus.absolute()}, where there is no folder now. Say where "
+            "it is with --corpus FOLDER."
+        )
+    return corpus
 
 
 class Written(Protocol):
@@ -109,7 +145,14 @@ def session_file_name(session_id: str) -> str:
     return name if len(name) <= 100 else f"{name[:60]}-{digest(session_id)[:16]}"
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def read_record(folder: Path) -> dict[str, Any]:
+    """What ``run.json`` of a run's folder holds.
+
+    Raises
+    ------
+    InputError
+        No such file, one that cannot be read, one that is no record of a run.
+    """
     path = folder / "run.json"
     try:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -128,8 +171,11 @@ def _record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def _check_same(record: dict[str, Any], folder: Path, root: Path) -> None:
-    """Turn numbers of other utterances would put behaviour beside words that it does not belong to."""
+def check_same(record: Mapping[str, Any], folder: Path, root: Path) -> None:
+    """Raise InputError where a corpus is not the one that a run was made from.
+
+    Turn numbers of other utterances would put behaviour beside words that it does not belong to.
+    """
     for name in UTTERANCE_TABLES:
         path = root / name
         if path.is_file() and record["inputs"].get(name) != file_digest(path):

@@ -1,5 +1,6 @@
 """Opening a finished run: what is refused, and why; how its sessions' files are called."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from corpus.corpus import Corpus
 from foundation.errors import InputError
-from pipeline.results.run_folder import RunFolder, open_run, session_file_name
+from pipeline.results.run_folder import RunFolder, corpus_place, open_run, session_file_name
 from tests.pipeline.results.measured_run import write_measured_run
 
 
@@ -59,8 +60,30 @@ def test_what_is_no_run_is_refused(folder):
     with pytest.raises(InputError, match=r"no such file"):
         opened(folder, "none.toml")
     (folder / "run").mkdir()
-    with pytest.raises(InputError, match=r"--corpus FOLDER"):
+    with pytest.raises(InputError, match=r"nothing has been run into this folder"):
         open_run(folder / "run", None)
+
+
+def test_the_record_says_where_the_corpus_is_and_another_goes_before_it(folder):
+    path = folder / "run" / "run.json"
+    record = json.loads(path.read_text())
+    with pytest.raises(InputError, match=r"older version, which does not say .* Add --corpus FOLDER"):
+        open_run(folder / "run", None)
+    assert open_run(folder / "run", folder / "corpus").corpus.root == folder / "corpus"
+    path.write_text(json.dumps({**record, "corpus": corpus_place(folder / "corpus", folder / "run")}))
+    assert open_run(folder / "run", None).corpus.session_ids() == opened(folder).corpus.session_ids()
+    (folder / "corpus").rename(folder / "elsewhere")
+    with pytest.raises(InputError, match=r"its corpus was at .*corpus, where there is no folder now"):
+        open_run(folder / "run", None)
+    assert open_run(folder / "run", folder / "elsewhere").corpus.root == folder / "elsewhere"
+
+
+def test_run_and_corpus_can_be_moved_together(folder):
+    path = folder / "run" / "run.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "corpus": corpus_place(folder / "corpus", folder / "run")}))
+    shutil.move(folder, folder.with_name("moved"))
+    assert open_run(folder.with_name("moved") / "run", None).corpus.session_ids()
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", ".", "..", "con/..", "x" * 300, "nul\0"])

@@ -1,0 +1,1 @@
+"""Commands of the viewer: `view` (a run in the browser)."""

@@ -1,0 +1,25 @@
+"""One small run for all tests that only look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `view` is not installed")
+
+from tests.viewer.runs import Served, served, write_viewed_run
+
+
+@pytest.fixture(scope="session")
+def viewed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run (`write_viewed_run`). Not to be changed: tests that change one make their own."""
+    return write_viewed_run(tmp_path_factory.mktemp("viewed"))
+
+
+@pytest.fixture(scope="session")
+def server(viewed_run: Path) -> Iterator[Served]:
+    """A server of ``viewed_run``."""
+    with served(viewed_run) as running:
+        yield running

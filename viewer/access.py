@@ -1,0 +1,202 @@
+"""Who may ask the viewer for what: token, cookie, Host, Origin, size of a request; and what its pages may load.
+
+Recordings of people are behind these addresses. A page of another site may send requests here from the same browser,
+and a name of another site may be made to point here: so a request has to name this host, come from no other origin and
+bring the cookie that the token was exchanged for.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BODY = 1 << 20
+"""Bytes of a request that are read: a label is a few hundred."""
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; media-src 'self' blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1">{head}
+<link rel="icon" href="data:,"><title>{title} · apportion</title></head>
+<body><main><h1>{title}</h1>{text}</main></body></html>"""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a request has to bring.
+
+    Parameters
+    ----------
+    hosts : frozenset of str
+        Names that this machine is called by in a Host header, without the port, in small letters.
+    port : int
+        In the cookie's name, since cookies are not kept apart by port.
+    remote : bool
+        Whether an address in figures may be any: another machine calls this one by the address it knows. A rebound name
+        is no address in figures.
+    token : str
+        What the URL brings once; ``pass_`` is what the cookie brings from then on.
+    """
+
+    hosts: frozenset[str]
+    port: int
+    remote: bool = False
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    pass_: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name."""
+        return f"apportion-{self.port}"
+
+    def is_host(self, host: str) -> bool:
+        """Whether a Host header names this server."""
+        try:
+            parts = urlsplit(f"//{host}")
+            name, _ = (parts.hostname or ""), parts.port
+        except ValueError:
+            return False
+        if parts.netloc != host or "@" in host:
+            return False
+        return name in self.hosts or (self.remote and _is_address(name))
+
+    def has_pass(self, cookies: str) -> bool:
+        """Whether a Cookie header holds what the token was exchanged for."""
+        try:
+            morsel = SimpleCookie(cookies).get(self.cookie)
+        except CookieError:
+            return False
+        return morsel is not None and _same(morsel.value, self.pass_)
+
+
+class Guard:
+    """The application behind `Access`: refuses, exchanges the token, limits what is read, adds the headers."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self.app, self.access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An ASGI request."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # There is nothing to talk to by WebSocket.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        sender = _with_headers(send)
+        refused = self._refused(scope) or self._entered(scope)
+        if refused is not None:
+            await refused(scope, receive, sender)
+            return
+        await self.app(scope, _Limited(receive), sender)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if len(headers.getlist("host")) != 1 or not self.access.is_host(host):
+            return PlainTextResponse("This viewer is not called by that name.\n", 421)
+        origins = headers.getlist("origin")
+        if any(origin not in (f"http://{host}", f"https://{host}") for origin in origins):
+            return PlainTextResponse("Another site's page may not ask this viewer.\n", 403)
+        if scope["method"] not in SAFE_METHODS and not origins:
+            return PlainTextResponse("A change has to come from a page of this viewer (no Origin).\n", 403)
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or int(length) > MOST_BODY:
+            return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
+        return None
+
+    def _entered(self, scope: Scope) -> Response | None:
+        """None for one who is in; else the way in, or what to do."""
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if "token" in query:
+            given = query.pop("token")
+            if len(given) != 1 or not _same(given[0], self.access.token):
+                return _page("Wrong token", "<p>This is not the viewer that was started last.</p>" + ADVICE, 403)
+            return self._let_in(urlencode(query, doseq=True))
+        if self.access.has_pass("; ".join(Headers(scope=scope).getlist("cookie"))):
+            return None
+        return _page("A token is needed", AGAIN + ADVICE, 403)
+
+    def _let_in(self, query: str) -> Response:
+        """The cookie, and on to the same address without the token.
+
+        A redirect (303) would be followed as part of a navigation that another page or a file may have begun, and then
+        a strict cookie is not sent; a refresh begins at this page.
+        """
+        on = f'<meta http-equiv="refresh" content="0; url=?{_escaped(query)}">'
+        response = _page("Opening", f'<p><a href="?{_escaped(query)}">Go on</a></p>', 200, on)
+        response.set_cookie(self.access.cookie, self.access.pass_, httponly=True, samesite="strict", path="/")
+        return response
+
+
+ADVICE = "<p>Open the address that <code>apportion view</code> has printed: its token lets this browser in.</p>"
+AGAIN = '<p>A link from another page led here? <a href="">Open it again</a>.</p>'
+
+
+class TooLargeError(Exception):
+    """More than `MOST_BODY` came, whatever the header said."""
+
+
+class _Limited:
+    """A request's body, read up to the limit."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive, self.read = receive, 0
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.read += len(message.get("body", b""))
+        if self.read > MOST_BODY:
+            raise TooLargeError
+        return message
+
+
+def _with_headers(send: Send) -> Send:
+    async def sender(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return sender
+
+
+def _page(title: str, text: str, status: int, head: str = "") -> HTMLResponse:
+    return HTMLResponse(PAGE.format(title=title, text=text, head=head), status)
+
+
+def _escaped(query: str) -> str:
+    """A query as `urlencode` writes it holds one character that HTML minds."""
+    return query.replace("&", "&amp;")
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

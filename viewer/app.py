@@ -1,0 +1,68 @@
+"""The viewer's application: its pages, its static files, what is said where something is missing or fails."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from foundation.errors import ApportionError
+from viewer.access import MOST_BODY, Access, Guard, TooLargeError
+from viewer.pages import session, sessions
+from viewer.pages.links import Links
+from viewer.pages.render import render
+from viewer.reading.run import ServedRun
+
+ROUTERS: tuple[APIRouter, ...] = (sessions.router, session.router)
+TITLES = {404: "Not found", 405: "Not possible", 503: "The run cannot be read"}
+
+
+def create_app(run: ServedRun, access: Access) -> ASGIApp:
+    """The pages of a run behind a guard.
+
+    Parameters
+    ----------
+    run : ServedRun
+        Pages find it as ``request.app.state.run``.
+    access : Access
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.run = run
+    tokens = files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+
+    @app.get("/static/tokens.css")
+    def _tokens() -> Response:
+        return Response(tokens, media_type="text/css")
+
+    app.mount("/static", StaticFiles(packages=[("viewer", "static")]))
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(ApportionError, _run_error)
+    app.add_exception_handler(TooLargeError, _too_large)
+    return Guard(app, access)
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _message(request, error.status_code, str(error.detail))
+
+
+def _run_error(request: Request, error: Exception) -> Response:
+    return _message(request, 503, str(error))
+
+
+def _too_large(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
+
+
+def _message(request: Request, status: int, text: str) -> Response:
+    """A page that says what is wrong, in the viewer's frame."""
+    title = TITLES.get(status, "This cannot be done")
+    here = request.url.path.lstrip("/")
+    values = {"title": title, "text": text}
+    return HTMLResponse(render(request.app.state.run, Links(here), "message.html", **values), status)

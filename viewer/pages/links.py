@@ -1,0 +1,64 @@
+"""Every address of the viewer, made in one place: on the server and in a static bundle.
+
+To add a page NAME:
+
+1. ``viewer/shown/NAME.py``: its view model, frozen dataclasses made of what ``viewer/reading/`` gives.
+2. ``viewer/templates/NAME.html``: ``{% extends "base.html" %}``, blocks ``title``, ``main`` and, for scripts and style
+   sheets of its own, ``head``. Addresses come from ``links`` alone: ``links.page("NAME", sort="score")``,
+   ``links.session(slug, turn=3)``, ``links.static("NAME.js")``. No inline script, no ``style`` attribute.
+3. ``viewer/pages/NAME.py``: ``html(run, links, ...) -> str`` by `viewer.pages.render.render`, and a ``router`` whose
+   function is a line: ``return page(request, "NAME", html, ...)``. A bundle calls ``html`` with other links.
+4. The router in ``viewer/app.py: ROUTERS``; a line in ``NAVIGATION`` below where the page stands in the bar at the top.
+5. ``tests/viewer/pages/test_NAME.py``; what needs a browser in ``tests/viewer/browser/test_NAME.py``
+   (fixture ``page_of``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+NAVIGATION: tuple[tuple[str, str], ...] = (("index", "Sessions"),)
+"""Pages in the bar at the top: name and title."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Addresses seen from the page ``here``: relative, so that they hold behind a proxy and on a disk.
+
+    Parameters
+    ----------
+    here : str
+        The page's own place, such as ``index`` or ``session/s01``.
+    bundled : bool
+        Whether the pages are files of a static folder.
+
+    >>> Links("session/s01").page("index", sort="score"), Links("index").session("s01", turn=3)
+    ('../?sort=score', 'session/s01#turn-3')
+    >>> Links("session/s01", bundled=True).page("compare"), Links("index", bundled=True).page("index")
+    ('../compare.html', 'index.html')
+    """
+
+    here: str
+    bundled: bool = False
+
+    @property
+    def up(self) -> str:
+        """From the page's folder to the viewer's own: empty, or ``../`` as often as needed."""
+        return "../" * self.here.count("/")
+
+    def page(self, name: str, **query: object) -> str:
+        """A page by its name; values of ``query`` that are empty or None are left out."""
+        own = "" if name == "index" else name
+        place = f"{name}.html" if self.bundled else own
+        address = f"{self.up}{place}" or "./"
+        asked = urlencode({key: value for key, value in query.items() if value not in (None, "", False)})
+        return f"{address}?{asked}" if asked else address
+
+    def session(self, slug: str, turn: int | None = None, **query: object) -> str:
+        """A session's page, at a turn of it where one is given; ``t`` in ``query`` is a second."""
+        return self.page(f"session/{slug}", **query) + ("" if turn is None else f"#turn-{turn}")
+
+    def static(self, name: str) -> str:
+        """A file of ``viewer/static/``, or ``tokens.css``."""
+        return f"{self.up}static/{name}"

@@ -1,0 +1,66 @@
+"""Templates to HTML: everything is escaped, and every page gets the same frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jinja2
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from pipeline.report.text import clean, number, plain, seconds, signed
+from viewer.pages.links import NAVIGATION, Links
+from viewer.reading.run import ServedRun
+
+NAME, TEXT = 120, 20_000
+"""Most characters of a name and of a text that a page shows."""
+
+
+def render(run: ServedRun, links: Links, template: str, **values: Any) -> str:
+    """A page as text.
+
+    Parameters
+    ----------
+    run : ServedRun
+    links : Links
+        Of the page itself.
+    template : str
+        A file of ``viewer/templates/``.
+    values
+        What the template shows; the frame's own are ``links``, ``navigation``, ``run_title`` and ``notice``.
+    """
+    frame = {"links": links, "navigation": NAVIGATION, "run_title": clean(run.place.title, NAME), "notice": run.notice}
+    return environment().get_template(template).render(frame | values)
+
+
+def page(request: Request, here: str, html: Callable[..., str], *arguments: Any) -> HTMLResponse:
+    """The answer to a request for a page: ``html(run, links, *arguments)``."""
+    run: ServedRun = request.app.state.run
+    run.look()
+    return HTMLResponse(html(run, Links(here), *arguments))
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Jinja as all pages use it: escaping always on, a name that is missing is an error."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("viewer"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "clean": _cleaned,
+        "number": number,
+        "plain": plain,
+        "signed": signed,
+        "seconds": seconds,
+    }
+    return made
+
+
+def _cleaned(text: object, limit: int = TEXT) -> str:
+    return clean(str(text), limit)

@@ -1,0 +1,39 @@
+"""The list of sessions: the viewer's first page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse
+
+from viewer.pages.links import Links
+from viewer.pages.render import page, render
+from viewer.reading.listing import PAGE
+from viewer.reading.listing import Query as ListQuery
+from viewer.reading.run import ServedRun
+from viewer.shown.list_view import COLUMNS, list_view
+
+router = APIRouter()
+MOST_TEXT = 500
+
+
+def html(run: ServedRun, links: Links, query: ListQuery) -> str:
+    """The page of the list that ``query`` asks for."""
+    view = list_view(run.index, query, PAGE)
+    return render(run, links, "sessions.html", view=view, columns=COLUMNS)
+
+
+@router.get("/")
+def sessions_page(
+    request: Request,
+    q: Annotated[str, Query(max_length=MOST_TEXT)] = "",
+    method: str = "",
+    split: str = "",
+    only: str = "",
+    sort: str = "session",
+    down: bool = False,
+    page_number: Annotated[int, Query(alias="page", ge=1, le=10**6)] = 1,
+) -> HTMLResponse:
+    """``GET /``: the list."""
+    return page(request, "index", html, ListQuery(q, method, split, only, sort, down, page_number))

@@ -1,0 +1,99 @@
+"""The index of a run's sessions: one SQLite file that is made once, replaced whole, and never changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from features.model_files.cache import cache_folder
+from foundation.errors import InputError
+from foundation.files import digest
+from viewer.reading.place import RunPlace
+
+VERSION = 1
+"""Another number makes every index anew."""
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE, slug TEXT NOT NULL UNIQUE, split TEXT, source TEXT,
+  language TEXT, turns INTEGER NOT NULL, duration_s REAL, speakers TEXT NOT NULL, quarantined INTEGER NOT NULL
+);
+CREATE TABLE episodes (
+  id INTEGER PRIMARY KEY, session INTEGER NOT NULL, rater TEXT, target TEXT, name TEXT, score REAL, low REAL, high REAL,
+  targets INTEGER NOT NULL, disagreement REAL, warnings TEXT NOT NULL, alarms INTEGER NOT NULL
+);
+CREATE TABLE standings (
+  episode INTEGER NOT NULL, method TEXT NOT NULL, total REAL, residual REAL, lowest_turn INTEGER, lowest REAL,
+  lowest_text TEXT, spark TEXT NOT NULL, PRIMARY KEY (episode, method)
+) WITHOUT ROWID;
+CREATE TABLE packed (
+  session INTEGER NOT NULL, name TEXT NOT NULL, columns BLOB NOT NULL, PRIMARY KEY (session, name)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5 (name, speakers, said, content='', tokenize = 'unicode61 remove_diacritics 2');
+"""
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index file: opened anew for each use, so that a newer one in its place is seen."""
+
+    path: Path
+
+    @contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A connection that only reads; nothing beside the file is made, so that a read-only folder is enough."""
+        # Percent-encoded by as_uri, so that no name of a folder is read as a parameter. It is never written to.
+        opened = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        with closing(opened) as connection:
+            connection.row_factory = sqlite3.Row
+            yield connection
+
+    def fact(self, name: str) -> str | None:
+        """What the index says of the run as a whole, None where it does not or is no index."""
+        try:
+            with self.connect() as connection:
+                row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        except sqlite3.Error:
+            return None
+        return None if row is None else str(row[0])
+
+    def is_of(self, fingerprint: str) -> bool:
+        """Whether it was made of files in that state by this version."""
+        return self.path.is_file() and self.fact("fingerprint") == stamp(fingerprint)
+
+
+def stamp(fingerprint: str) -> str:
+    """A fingerprint with the version of the index's tables."""
+    return f"{VERSION}:{fingerprint}"
+
+
+def index_path(place: RunPlace) -> Path:
+    """Where a run's index lies: in the run's folder, or in the cache of this user where that cannot be written to.
+
+    Raises
+    ------
+    InputError
+        Neither can be written to.
+    """
+    beside = place.folder / "viewer"
+    for folder in (beside, cache_folder() / "viewer" / digest(str(place.folder))[:24]):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder / "sessions.sqlite"
+        except OSError:
+            continue
+    raise InputError(
+        f"{beside}: the index of the sessions can be written neither there nor into {cache_folder()}. Make one of them "
+        "writable, or set APPORTION_CACHE to a folder of yours."
+    )
+
+
+def scratch_path(path: Path) -> Path:
+    """Where a process makes an index before it takes its place."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -1,0 +1,160 @@
+"""Sessions of an index, sorted, filtered and searched, a page at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from viewer.reading.index import Index
+from viewer.reading.packing import unpack
+from viewer.reading.words import plain_terms, query_of
+
+PAGE = 50
+SORTS = {
+    "session": "sessions.session_id",
+    "score": "episodes.score",
+    "length": "sessions.turns",
+    "split": "sessions.split",
+    "sum": "standings.total",
+    "residual": "abs(standings.residual)",
+    "disagreement": "episodes.disagreement",
+    "lowest": "standings.lowest",
+    "warnings": "episodes.alarms",
+}
+"""What a list can be sorted by, and how the database calls it."""
+SAME = (
+    "session_id", "slug", "split", "turns", "duration_s", "rater", "target", "name", "score", "low", "high",
+    "disagreement", "total", "residual", "lowest_turn", "lowest", "lowest_text",
+)  # fmt: skip
+"""Fields of a row that the database has as they are."""
+AROUND = 60
+"""Characters of an excerpt before the word that was searched for."""
+EXCERPT = 170
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of a list; anything unknown is as if it were not given."""
+
+    text: str = ""
+    method: str = ""
+    split: str = ""
+    only: str = ""
+    """``warned``: only sessions with a warning; else all."""
+    sort: str = "session"
+    down: bool = False
+    page: int = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One episode in a list; None where the run says nothing.
+
+    ``spark`` are the chosen method's rewards in the order of the turns; ``excerpt`` is the turn in which something that
+    was searched for stands: its number, its speaker and a part of its text.
+    """
+
+    session_id: str
+    slug: str
+    split: str | None
+    turns: int
+    duration_s: float | None
+    rater: str | None
+    target: str | None
+    name: str | None
+    score: float | None
+    low: float | None
+    high: float | None
+    disagreement: float | None
+    warnings: tuple[str, ...]
+    total: float | None
+    residual: float | None
+    lowest_turn: int | None
+    lowest: float | None
+    lowest_text: str | None
+    spark: tuple[float, ...]
+    excerpt: tuple[int, str, str] | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of a list: its rows, how many there are in all, and which page of how many it is."""
+
+    rows: tuple[Row, ...]
+    found: int
+    page: int
+    pages: int
+
+
+def listing(index: Index, query: Query) -> Listing:
+    """The page of sessions that ``query`` asks for.
+
+    Ties are in the order of session ids; what has no value comes last, whichever way it is sorted.
+    """
+    where, values = _where(query)
+    order = SORTS.get(query.sort, SORTS["session"])
+    way = "DESC" if query.down else "ASC"
+    tables = (
+        "FROM episodes JOIN sessions ON sessions.id = episodes.session "
+        "LEFT JOIN standings ON standings.episode = episodes.id AND standings.method = ? "
+    )
+    with index.connect() as connection:
+        count = f"SELECT count(*) FROM episodes JOIN sessions ON sessions.id = episodes.session {where}"
+        found = int(connection.execute(count, values).fetchone()[0])
+        pages = max(1, -(-found // PAGE))
+        page = min(max(1, query.page), pages)
+        rows = connection.execute(
+            f"SELECT * {tables} {where} ORDER BY {order} IS NULL, {order} {way}, episodes.id LIMIT ? OFFSET ?",
+            (query.method, *values, PAGE, PAGE * (page - 1)),
+        ).fetchall()
+        terms = plain_terms(query.text) if query_of(query.text) else []
+        shown = tuple(_row(row, _excerpt(connection, row["session"], terms)) for row in rows)
+    return Listing(shown, found, page, pages)
+
+
+def splits_of(index: Index) -> list[str]:
+    """The splits that sessions of the index are in."""
+    with index.connect() as connection:
+        rows = connection.execute("SELECT DISTINCT split FROM sessions WHERE split IS NOT NULL ORDER BY split")
+        return [row[0] for row in rows]
+
+
+def _where(query: Query) -> tuple[str, list[Any]]:
+    conditions: list[str] = []
+    values: list[Any] = []
+    if query.text.strip():
+        asked = query_of(query.text)
+        conditions.append("0" if asked is None else "sessions.id IN (SELECT rowid FROM words WHERE words MATCH ?)")
+        values += [] if asked is None else [asked]
+    if query.split:
+        conditions.append("sessions.split = ?")
+        values.append(query.split)
+    if query.only == "warned":
+        conditions.append("episodes.alarms > 0")
+    return ("WHERE " + " AND ".join(conditions) if conditions else ""), values
+
+
+def _row(row: Any, excerpt: tuple[int, str, str] | None) -> Row:
+    spark = tuple(json.loads(row["spark"])) if row["spark"] else ()
+    return Row(
+        **{name: row[name] for name in SAME}, warnings=tuple(json.loads(row["warnings"])), spark=spark, excerpt=excerpt
+    )
+
+
+def _excerpt(connection: Any, session: int, terms: Sequence[str]) -> tuple[int, str, str] | None:
+    """The first turn in which one of ``terms`` stands, cut around it."""
+    if not terms:
+        return None
+    blob = connection.execute(
+        "SELECT columns FROM packed WHERE session = ? AND name = 'session'", (session,)
+    ).fetchone()
+    for turn, speaker, text, *_ in unpack(blob[0])[0]["turns"]:
+        folded = text.casefold()
+        place = min((at for term in terms if (at := folded.find(term)) >= 0), default=None)
+        if place is not None:
+            start = max(0, min(place - AROUND, len(text) - EXCERPT))
+            part = text[start : start + EXCERPT]
+            return turn, speaker, ("…" if start else "") + part + ("…" if start + EXCERPT < len(text) else "")
+    return None

@@ -1,0 +1,59 @@
+"""Figures of one episode that a list can be sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation.arrays import Floats
+
+MOST_TURNS = 2000
+"""Target turns whose pairs are compared; of longer dialogues evenly chosen ones."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One method's rewards of one episode in short.
+
+    ``total`` is their sum, ``lowest`` the smallest reward and ``lowest_turn`` its turn.
+    """
+
+    total: float
+    lowest_turn: int
+    lowest: float
+
+
+def standing(rewards: Mapping[int, float]) -> Standing:
+    """The standing of one method's rewards, turn to reward; the first of several lowest turns is named."""
+    turn = min(rewards, key=lambda t: (rewards[t], t))
+    return Standing(float(np.sum(list(rewards.values()))), turn, rewards[turn])
+
+
+def disagreement(rows: Sequence[Floats]) -> float | None:
+    """How often two methods order two turns of a dialogue the other way round: 0 always alike, 1 always reversed.
+
+    Parameters
+    ----------
+    rows : sequence of arrays
+        M methods' rewards of the same T turns [shape=(T,)], NaN where a method says nothing. Ties order nothing.
+
+    Returns
+    -------
+    float or None
+        Over all pairs of turns and of methods that both order; None where there are none.
+    """
+    if len(rows) < 2:
+        return None
+    values = np.stack(rows)
+    if values.shape[1] > MOST_TURNS:
+        values = values[:, np.linspace(0, values.shape[1] - 1, MOST_TURNS).astype(np.int64)]
+    discordant = compared = 0.0
+    for turn in range(values.shape[1] - 1):
+        order = values[:, turn + 1 :] - values[:, turn : turn + 1]
+        above, below = (order > 0).sum(axis=0), (order < 0).sum(axis=0)
+        ordering = above + below
+        discordant += float((above * below).sum())
+        compared += float((ordering * (ordering - 1) / 2).sum())
+    return discordant / compared if compared else None

@@ -1,0 +1,80 @@
+"""A run that is looked at: its folder, its record, its corpus, and whether any of them has changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from foundation.files import check_path, digest
+from pipeline.config import load_config
+from pipeline.results.run_folder import check_same, read_record, recorded_corpus
+
+RUN_FILES = ("*.parquet", "*.json", "projections/*.json")
+"""Files of a run folder that the index is made of, or that a page reads."""
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """Where a run is. ``corpus`` is the folder of its corpus; both are absolute."""
+
+    folder: Path
+    corpus: Path
+
+    @property
+    def title(self) -> str:
+        """The run's name, as a person knows it: its folder's."""
+        return self.folder.name
+
+    def record(self) -> dict[str, Any]:
+        """What ``run.json`` holds now; raises InputError as `read_record` does."""
+        return read_record(self.folder)
+
+    def fingerprint(self) -> str:
+        """What changes when a file of the run or of its corpus does: sha256 of their names, sizes and times.
+
+        Raises
+        ------
+        InputError
+            The run's folder or its record is gone.
+        """
+        if not (self.folder / "run.json").is_file():
+            raise InputError(f"{self.folder}: the run is no longer there. Put it back, or end the viewer with Ctrl-C.")
+        files = {path for pattern in RUN_FILES for path in self.folder.glob(pattern)}
+        files |= {path for pattern in ("*.parquet", "*.jsonl") for path in self.corpus.glob(pattern)}
+        return digest([str(self.corpus), *(_state(path) for path in sorted(files))])
+
+
+def open_place(source: Path, corpus: Path | None = None) -> RunPlace:
+    """The run in the folder ``source``, or the one of the configuration ``source``; ``corpus`` goes before its own.
+
+    Raises
+    ------
+    InputError
+        No such file or folder, a folder that is no run's, a run of an older version without ``corpus``, a corpus that
+        is gone or whose utterances are not those of the run, a run of no sessions.
+    """
+    check_path(source)
+    folder = source
+    if source.is_file():
+        config = load_config(source)
+        folder, corpus = config.output, corpus or config.corpus
+    if not folder.exists():
+        raise InputError(f"{folder}: no such folder. Name a run folder, or the configuration (TOML) of a finished run.")
+    record = read_record(folder)
+    place = corpus or recorded_corpus(record, folder)
+    if not place.is_dir():
+        raise InputError(f"{place}: no such folder. Name the corpus that the run was made from.")
+    check_same(record, folder, place)
+    if not record.get("sessions"):
+        raise InputError(f"{folder}: an empty run: it has no sessions, so there is nothing to look at.")
+    return RunPlace(folder.absolute(), place.absolute())
+
+
+def _state(path: Path) -> list[str | int]:
+    try:
+        status = path.stat()
+    except OSError:  # Replaced this moment: another state, which the next look sees whole.
+        return [str(path), -1, -1]
+    return [str(path), status.st_size, status.st_mtime_ns]

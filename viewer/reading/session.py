@@ -1,0 +1,74 @@
+"""One session as a run left it: its dialogue and all rows of the run's tables that are its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from corpus.session import Background, Media, Rating, Session, Turn
+from viewer.reading.index import Index
+from viewer.reading.packing import unpack
+
+Rows = tuple[dict[str, Any], ...]
+"""Rows of a table (its columns: docs/tables.md) without ``session_id``."""
+
+
+@dataclass(frozen=True, eq=False)
+class SessionTables:
+    """A session and the rows of the run's tables about it, each empty where the run has none.
+
+    ``rewards`` has a row a target turn, method and seed; ``scores`` the same of reward models; ``samples`` a row a
+    turn, method and sample; ``labels`` are the corpus's own ``turn_labels``. Frames are in files of their own
+    (`pipeline.results.run_folder.session_file_name`). ``before`` and ``after`` are the slugs of the sessions beside it.
+    """
+
+    session: Session
+    slug: str
+    split: str | None
+    rewards: Rows
+    scores: Rows
+    samples: Rows
+    descriptors: Rows
+    utterance_features: Rows
+    labels: Rows
+    quarantine: Rows
+    before: str | None
+    after: str | None
+
+
+def read_session(index: Index, slug: str) -> SessionTables | None:
+    """The session that an address names, None where the run has no such session."""
+    with index.connect() as connection:
+        row = connection.execute("SELECT id, slug, split FROM sessions WHERE slug = ?", (slug,)).fetchone()
+        if row is None:
+            return None
+        blobs = connection.execute("SELECT name, columns FROM packed WHERE session = ?", (row["id"],))
+        tables = {name: tuple(unpack(blob)) for name, blob in blobs}
+        beside = dict(
+            connection.execute(
+                "SELECT id, slug FROM sessions WHERE id IN (?, ?)", (row["id"] - 1, row["id"] + 1)
+            ).fetchall()
+        )
+    names = ("rewards", "scores", "samples", "descriptors", "utterance_features", "quarantine")
+    return SessionTables(
+        session=_session(tables["session"][0]),
+        slug=row["slug"],
+        split=row["split"],
+        labels=tables.get("turn_labels", ()),
+        before=beside.get(row["id"] - 1),
+        after=beside.get(row["id"] + 1),
+        **{name: tables.get(name, ()) for name in names},
+    )
+
+
+def _session(parts: dict[str, Any]) -> Session:
+    return Session(
+        session_id=parts["session_id"],
+        turns=tuple(Turn(*values) for values in parts["turns"]),
+        ratings=tuple(Rating(*values) for values in parts["ratings"]),
+        media=tuple(Media(*values) for values in parts["media"]),
+        source=parts["source"],
+        duration_s=parts["duration_s"],
+        language=parts["language"],
+        backgrounds=tuple(Background(*values) for values in parts["backgrounds"]),
+    )

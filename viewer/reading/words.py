@@ -1,0 +1,53 @@
+"""Text as it is indexed, and what a person types as a query of SQLite's FTS5."""
+
+from __future__ import annotations
+
+import re
+
+_IDEOGRAPHS = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+_PART = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
+_WORD = re.compile(r"\w")
+
+
+def searchable(text: str) -> str:
+    """Text as it is indexed: characters of scripts without spaces stand alone, so that parts of them are found.
+
+    >>> searchable("退货 now")
+    '退  货  now'
+    """
+    return _IDEOGRAPHS.sub(r"\1 ", text).strip() if text.isascii() else _IDEOGRAPHS.sub(r" \1 ", text).strip()
+
+
+def query_of(text: str) -> str | None:
+    """A query of FTS5 for what a person types, None where nothing of it can be searched for.
+
+    All words have to be there; "words in quotes" as they stand; -word must not be there; the last word may go on.
+    Nothing a person types is read as FTS5's own language.
+
+    >>> query_of('refund "not happy" -invoice tra')
+    '"refund" "not happy" "tra" * NOT "invoice"'
+    >>> query_of("-only") is None
+    True
+    """
+    wanted: list[tuple[str, bool]] = []
+    unwanted: list[str] = []
+    for minus, quoted, word in _PART.findall(text):
+        term = searchable(quoted or word).replace('"', " ").replace("\0", " ")
+        if not _WORD.search(term):
+            continue
+        if minus:
+            unwanted.append(f'"{term}"')
+        else:
+            wanted.append((f'"{term}"', bool(word)))
+    if not wanted:
+        return None
+    last, goes_on = wanted[-1]
+    # What is still being typed is found by its beginning.
+    terms = [term for term, _ in wanted[:-1]] + [f"{last} *" if goes_on and not text[-1:].isspace() else last]
+    return " ".join(terms) + "".join(f" NOT {term}" for term in unwanted)
+
+
+def plain_terms(text: str) -> list[str]:
+    """The words and phrases that a query looks for, casefolded: what an excerpt is chosen by."""
+    parts = ((minus, (quoted or word).casefold().strip()) for minus, quoted, word in _PART.findall(text))
+    return [term for minus, term in parts if not minus and _WORD.search(term)]

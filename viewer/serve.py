@@ -1,0 +1,142 @@
+"""Serves a run: a free port, the address with its token, the browser, until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import os
+import socket
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+
+import uvicorn
+
+from foundation.errors import InputError
+from viewer.access import Access
+from viewer.app import create_app
+from viewer.reading.place import RunPlace
+from viewer.reading.run import serve_run
+
+PORT = 8617
+TRIED = 20
+"""Ports from `PORT` on that are tried where none was asked for."""
+LOOPBACK = "127.0.0.1"
+
+
+def serve(place: RunPlace, host: str, port: int | None, browser: bool, say: Callable[[str], None]) -> None:
+    """Serve the pages of a run until this process is told to end.
+
+    Parameters
+    ----------
+    place : RunPlace
+    host : str
+        The address or name to listen at.
+    port : int or None
+        None takes the first free one from `PORT` on.
+    browser : bool
+        Whether to open one.
+    say : function
+        Is given each line that a person should read.
+
+    Raises
+    ------
+    InputError
+        The port is taken, the host is none of this machine, the run cannot be indexed.
+    """
+    with listening(host, port) as listener:
+        say(f"reading {place.folder} (its index is made once, beside the run)")
+        run = serve_run(place)
+        taken = int(listener.getsockname()[1])
+        access = Access(frozenset(own_names(host)), taken, remote=not is_loopback(host))
+        address = f"http://{_written(host)}:{taken}/?token={access.token}"
+        say(f"open {address}")
+        say("Ctrl-C ends the viewer.")
+        config = uvicorn.Config(
+            create_app(run, access), log_level="warning", access_log=False, server_header=False,
+            timeout_graceful_shutdown=2,
+        )  # fmt: skip
+        with _opened(address) if browser else contextlib.nullcontext(), contextlib.suppress(KeyboardInterrupt):
+            try:
+                uvicorn.Server(config).run(sockets=[listener])
+            finally:
+                run.close()
+
+
+@contextmanager
+def listening(host: str, port: int | None) -> Iterator[socket.socket]:
+    """A socket that listens at ``host`` and ``port``; see `serve`."""
+    wanted = range(PORT, PORT + TRIED) if port is None else (port,)
+    for number in wanted:
+        try:
+            family, _, _, _, place = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
+            listener = socket.socket(family)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(place)
+            listener.listen(128)
+        except socket.gaierror as error:
+            raise InputError(
+                f"--host {host}: no address of that name ({error.strerror}). Leave it out for {LOOPBACK}."
+            ) from None
+        except PermissionError:
+            raise InputError(f"--port {number}: this user may not take it. Choose one above 1023.") from None
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise InputError(f"--host {host}: {error.strerror}. It has to be an address of this machine.") from None
+            continue
+        with listener:
+            yield listener
+        return
+    raise InputError(
+        f"port {port} is taken. Choose another with --port, or leave --port out for a free one."
+        if port is not None
+        else f"ports {wanted[0]} to {wanted[-1]} are taken. Choose another with --port."
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def own_names(host: str) -> set[str]:
+    """What a Host header may call this server, in small letters."""
+    names = {host.lower(), "localhost", LOOPBACK, "::1"}
+    return names if is_loopback(host) else names | {socket.gethostname().lower(), socket.getfqdn().lower()}
+
+
+def _written(host: str) -> str:
+    """A host in an address that can be opened: one that listens everywhere is called by its name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return socket.gethostname()
+    return f"[{host}]" if address.version == 6 else host
+
+
+@contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """Open a browser at ``address`` by a file that only this user can read: arguments of processes all can read."""
+    handle, name = tempfile.mkstemp(prefix="apportion-view-", suffix=".html")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">')
+
+    def open_it() -> None:
+        with contextlib.suppress(webbrowser.Error, OSError):
+            webbrowser.open(Path(name).as_uri())
+
+    threading.Timer(0.5, open_it).start()
+    try:
+        yield
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,46 @@
+"""Small pictures that stand in a line of text (inline SVG; colours come from classes of the style sheet)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+SPARK_HEIGHT = 12.0
+"""From the middle line to the edge."""
+METER_WIDTH = 44
+
+
+def spark(values: Sequence[float], colour: str, label: str) -> Markup:
+    """A session's rewards, one bar a turn, up from or down from the middle line; the largest reaches the edge.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Rewards [shape=(T,)].
+    colour : str
+        The method's class (`pipeline.report.bars.colour_class`).
+    label : str
+        What a screen reader says instead of the picture.
+    """
+    scale = max((abs(value) for value in values), default=0.0) or 1.0
+    bars = "".join(
+        f"M{4 * i} {SPARK_HEIGHT:g}h3v{-value / scale * SPARK_HEIGHT:.1f}h-3z" for i, value in enumerate(values)
+    )
+    width = max(4 * len(values) - 1, 3)
+    return Markup(
+        '<svg class="spark {}" viewBox="0 0 {} {}" width="{}" height="{}" preserveAspectRatio="none" role="img" '
+        'aria-label="{}"><path class="zero" d="M0 {}h{}"/><path d="{}"/></svg>'
+    ).format(
+        colour, width, f"{2 * SPARK_HEIGHT:g}", min(width, 150), f"{2 * SPARK_HEIGHT:g}", label, f"{SPARK_HEIGHT:g}",
+        width, bars,
+    )  # fmt: skip
+
+
+def meter(score: float, low: float, high: float) -> Markup:
+    """Where a score lies on its scale; decoration beside the written number."""
+    share = min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
+    return Markup(
+        '<svg class="meter" viewBox="0 0 {} 6" width="{}" height="6" aria-hidden="true">'
+        '<rect class="track" width="{}" height="6" rx="3"/><rect class="fill" width="{}" height="6" rx="3"/></svg>'
+    ).format(METER_WIDTH, METER_WIDTH, METER_WIDTH, f"{max(6.0, share * METER_WIDTH):.1f}")

@@ -1,0 +1,137 @@
+"""The list of sessions as it is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from foundation.tables.numbers import NO_FIGURE
+from pipeline.report.bars import colour_class
+from pipeline.report.text import clean, number, plain, seconds, signed
+from viewer.reading.index import Index
+from viewer.reading.listing import Listing, Query, Row, listing, splits_of
+from viewer.shown.drawings import meter, spark
+
+NAME, LINE = 80, 200
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in `viewer.reading.listing.SORTS`, its title, what it says; ``down``: large ones first."""
+
+    key: str
+    title: str
+    says: str
+    down: bool = False
+
+
+COLUMNS = (
+    Column("session", "Session", "The session's id, and who rated whom"),
+    Column("score", "Score", "The score that its rewards share out; larger is better"),
+    Column("sum", "Turn rewards", "One bar a turn of the chosen method; sorted by their sum"),
+    Column("lowest", "Lowest turn", "The turn with the smallest reward by the chosen method"),
+    Column("disagreement", "Disagreement", "Pairs of turns that two methods put the other way round", down=True),
+    Column(
+        "residual", "Sum residual", "What was missing from the score in the sum of the method's own values", down=True
+    ),
+    Column("length", "Turns", "Turns of all speakers, and the session's length", down=True),
+    Column("split", "Split", "What the session was used for"),
+    Column("warnings", "Warnings", "What failed, was skipped or is missing", down=True),
+)
+
+
+@dataclass(frozen=True)
+class RowView:
+    """One line of the list; empty strings where there is nothing to show."""
+
+    session_id: str
+    slug: str
+    rated: str
+    score: str
+    score_meter: Markup
+    spark: Markup
+    total: str
+    lowest: str
+    lowest_turn: int | None
+    lowest_text: str
+    disagreement: str
+    residual: str
+    turns: int
+    duration: str
+    split: str
+    warnings: tuple[str, ...]
+    excerpt: tuple[int, str, str] | None
+
+
+@dataclass(frozen=True)
+class ListView:
+    """A page of the list, and what it can be narrowed by."""
+
+    query: Query
+    rows: tuple[RowView, ...]
+    found: int
+    first: int
+    page: int
+    pages: int
+    sessions: int
+    methods: tuple[str, ...]
+    colour: str
+    splits: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def list_view(index: Index, query: Query, page_rows: int) -> ListView:
+    """What a query gives, as it is shown; ``page_rows`` are the rows of a full page."""
+    methods = tuple(json.loads(index.fact("methods") or "[]"))
+    method = query.method if query.method in methods else index.fact("method") or ""
+    query = Query(**{**query.__dict__, "method": method})
+    result: Listing = listing(index, query)
+    colour = colour_class(method)
+    return ListView(
+        query=query,
+        rows=tuple(_row(row, colour, clean(method, NAME)) for row in result.rows),
+        found=result.found,
+        first=page_rows * (result.page - 1) + 1,
+        page=result.page,
+        pages=result.pages,
+        sessions=int(index.fact("sessions") or 0),
+        methods=methods,
+        colour=colour,
+        splits=tuple(splits_of(index)),
+        warnings=tuple(clean(text, 1000) for text in json.loads(index.fact("warnings") or "[]")),
+        notes=tuple(clean(text, 1000) for text in json.loads(index.fact("notes") or "[]")),
+    )
+
+
+def _row(row: Row, colour: str, method: str) -> RowView:
+    scored = row.score is not None and row.low is not None and row.high is not None
+    label = f"{method}: {len(row.spark)} turns, sum {number(row.total)}" if row.spark else ""
+    excerpt = row.excerpt and (row.excerpt[0], clean(row.excerpt[1], NAME), clean(row.excerpt[2], LINE))
+    return RowView(
+        session_id=clean(row.session_id, NAME),
+        slug=row.slug,
+        rated=_rated(row),
+        score=plain(row.score) if row.score is not None else "",
+        score_meter=meter(row.score, row.low, row.high) if scored else Markup(""),  # type: ignore[arg-type]
+        spark=spark(row.spark, colour, label) if row.spark else Markup(""),
+        total=signed(row.total) if row.total is not None else "",
+        lowest=signed(row.lowest) if row.lowest is not None else "",
+        lowest_turn=row.lowest_turn,
+        lowest_text=clean(row.lowest_text or "", LINE),
+        disagreement=f"{row.disagreement:.0%}" if row.disagreement is not None else NO_FIGURE,
+        residual=signed(row.residual) if row.residual is not None else NO_FIGURE,
+        turns=row.turns,
+        duration=seconds(row.duration_s),
+        split=clean(row.split or "", NAME),
+        warnings=tuple(clean(text, LINE) for text in row.warnings),
+        excerpt=excerpt or None,
+    )
+
+
+def _rated(row: Row) -> str:
+    if row.rater is None or row.target is None:
+        return ""
+    return f"{clean(row.rater, NAME)} → {clean(row.target, NAME)}"
