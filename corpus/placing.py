@@ -190,12 +190,13 @@ def _bring(files: Mapping[str, Path], media: pa.Table, out: Path) -> pa.Table:
             paths[name] = place.relative_to(root).as_posix()
         else:
             paths[name] = name
-            _link_or_copy(place, root / name)
+            link_or_copy(place, root / name)
     named = [paths[path] for path in media.column("path").to_pylist()]
     return media.set_column(media.schema.get_field_index("path"), media.schema.field("path"), pa.array(named))
 
 
-def _link_or_copy(file: Path, place: Path) -> None:
+def link_or_copy(file: Path, place: Path) -> None:
+    """Let ``place`` name the file, too: by a hard link, by a copy where that cannot be; OSError where neither can."""
     if place.exists() and place.samefile(file):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
