@@ -37,6 +37,7 @@ from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tournament as tournament_commands
 from apportion.commands.simulated import trained_tables as trained_commands
 from apportion.commands.simulated.task_sets import tasks as tasks_commands
+from apportion.commands.viewing import labels as label_commands
 from apportion.commands.viewing import view as view_commands
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
@@ -89,6 +90,7 @@ cli.add_section(
     "With what came of it",
     (
         view_commands.view_command,
+        label_commands.labels_group,
         score_commands.score_command,
         generate_commands.generate_command,
         compare_commands.compare_command,

@@ -20,7 +20,7 @@ def made(tmp_path):
 
 
 def answered(tasks, value, kind="choices", who=1, **more):
-    """An export of Label Studio in which one person gave every task the same answer; written by hand as its docs say."""
+    """An export of Label Studio, written by hand as its docs say: one person gave every task the same answer."""
     answer = {"choices": {"choices": [f"{value:g}"]}, "rating": {"rating": value}, "number": {"number": value}}[kind]
     result = [
         {"id": "r1", "from_name": "label", "to_name": "dialogue", "type": kind, "origin": "manual", "value": answer}
@@ -156,14 +156,14 @@ def test_two_answers_and_an_answer_of_another_kind_are_refused(made, tmp_path):
     with pytest.raises(InputError, match="2 answers in one annotation"):
         read_answers(written(tmp_path, export), made, LANDING)
     results[:] = [{**results[0], "type": "taxonomy"}]
-    with pytest.raises(InputError, match="of the type 'taxonomy'. Allowed are choices, rating, number"):
+    with pytest.raises(InputError, match=r"of the type 'taxonomy'. Allowed are choices, rating, number"):
         read_answers(written(tmp_path, export), made, LANDING)
 
 
 def test_what_cannot_be_exported_is_said(made):
     with pytest.raises(InputError, match="no session 's9'"):
         export_tasks(made, LANDING, None, ("s9",), None)
-    with pytest.raises(InputError, match="no rating 'satisfactoin'; did you mean 'satisfaction'"):
+    with pytest.raises(InputError, match=r"no rating 'satisfactoin'; did you mean 'satisfaction'"):
         export_tasks(made, LANDING, "satisfactoin", (), None)
 
 

@@ -73,7 +73,7 @@ def test_labels_of_the_corpus_stay_and_another_value_needs_to_be_asked_for(made,
         ("s0", 3, "computed:x", "worth", 0.5, 0.0, 1.0),
     )  # fmt: skip
     path = overlay(tmp_path / "eve.jsonl", label(value=4.0))
-    with pytest.raises(InputError, match="session 's0', turn 1, annotator 'eve', label 'landing': 2 in .* and 4 in"):
+    with pytest.raises(InputError, match=r"session 's0', turn 1, annotator 'eve', label 'landing': 2 in .* and 4 in"):
         merge([path], mine, tmp_path / "out")
     report = merge([path], mine, tmp_path / "out", replace=True)
     assert labels_in(tmp_path / "out") == {("s0", 1, "eve"): 4.0, ("s0", 1, None): 9.0, ("s0", 3, "computed:x"): 0.5}
@@ -112,9 +112,9 @@ def test_foreign_sessions_turns_and_words_are_refused_by_name(made, tmp_path):
 
 
 def test_no_file_no_labels_and_the_corpus_itself_are_refused(made, tmp_path):
-    with pytest.raises(InputError, match="no such file. The viewer's label page says"):
+    with pytest.raises(InputError, match=r"no such file. The viewer's label page says"):
         merge([tmp_path / "gone"], made, tmp_path / "out")
-    with pytest.raises(InputError, match="no labels. Give some"):
+    with pytest.raises(InputError, match=r"no labels. Give some"):
         merge([overlay(tmp_path / "none")], made, tmp_path / "out")
     with pytest.raises(InputError, match="is not written over"):
         merge([overlay(tmp_path / "a", label())], made, made.root)
@@ -153,5 +153,5 @@ def test_a_folder_that_cannot_take_the_recordings_is_said(made, tmp_path, monkey
     rows = [("s0", "bob", "audio", "a.wav", None, None)]
     media = pa.table([list(column) for column in zip(*rows, strict=True)], schema=MEDIA.arrow)
     monkeypatch.setattr("viewer.labels.merge.link_or_copy", full)
-    with pytest.raises(InputError, match="cannot be brought there \\(No space left"):
+    with pytest.raises(InputError, match=r"cannot be brought there \(No space left"):
         merge([overlay(tmp_path / "a", label())], Corpus.of(made.root, {**made.tables, "media": media}), tmp_path / "o")

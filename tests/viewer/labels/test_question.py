@@ -77,5 +77,5 @@ def test_the_question_that_is_meant_is_found_or_asked_for():
     assert chosen_question({"landing": LANDING}) is LANDING
     assert chosen_question({"landing": LANDING, "x": question_on("thumbs", "x")}, "landing") is LANDING
     assert chosen_question({}, scale="1 to 5").answers == LANDING.answers
-    with pytest.raises(InputError, match="labels called landing.*Give a scale"):
+    with pytest.raises(InputError, match=r"labels called landing.*Give a scale"):
         chosen_question({"landing": LANDING}, "tone")
