@@ -24,8 +24,8 @@ SUFFIX = ".labels.jsonl"
 def overlay_beside(run: Path) -> Path:
     """Where a run's labels are kept: beside its folder, since a run can be made again and labels cannot.
 
-    >>> str(overlay_beside(Path("runs/demo")))
-    'runs/demo.labels.jsonl'
+    >>> str(overlay_beside(Path("/data/runs/demo")))
+    '/data/runs/demo.labels.jsonl'
     """
     run = run.absolute()
     return run.with_name(run.name + SUFFIX)
