@@ -1,0 +1,79 @@
+"""All systems on all criteria against a base, corrected for how many comparisons that makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evaluation.people.alpha import Level, krippendorff_alpha
+from evaluation.people.answers import Answers
+from evaluation.people.holm import holm
+from evaluation.people.paired import McNemar, item_bootstrap, mcnemar
+from evaluation.people.two_way import MeanOfAnswers, mean_of_answers
+from foundation.errors import InputError
+from foundation.intervals.resampling import Sampling
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One system less the base on one criterion.
+
+    ``p_holm`` is corrected over all comparisons of the table; ``bootstrap`` draws items alone; ``marks`` is None where
+    answers are ratings.
+    """
+
+    criterion: str
+    system: str
+    difference: MeanOfAnswers
+    p_holm: float | None
+    bootstrap: tuple[float, float] | tuple[None, None]
+    marks: McNemar | None
+
+
+def compare_to(base: str, criteria: Mapping[str, Answers], sampling: Sampling | None = None) -> tuple[Compared, ...]:
+    """Every other system less ``base`` on every criterion, in the answers that judge both.
+
+    Parameters
+    ----------
+    criteria : mapping of str to Answers
+    sampling : Sampling, optional
+        Of the bootstrap beside; its confidence is that of both intervals.
+
+    Raises
+    ------
+    InputError
+        A criterion without the base, or without any answer that judges the base and a system.
+    """
+    how = sampling or Sampling()
+    found = []
+    for criterion, answers in criteria.items():
+        of_base = answers.values[:, answers.place(base)]
+        for place, system in enumerate(answers.systems):
+            if system == base:
+                continue
+            values = answers.values[:, place]
+            difference = mean_of_answers(values - of_base, answers.items, answers.annotators, how.confidence)
+            if difference is None:
+                raise InputError(
+                    f"criterion {criterion!r}: no answer judges both {system!r} and the base {base!r}. Leave the "
+                    "system out, or name another base."
+                )
+            marks = mcnemar(values, of_base) if _are_marks(answers) else None
+            bootstrap = item_bootstrap(values - of_base, answers.items, how)
+            found.append(Compared(criterion, system, difference, None, bootstrap, marks))
+    corrected = holm([np.nan if one.difference.p is None else one.difference.p for one in found])
+    return tuple(
+        replace(one, p_holm=float(p) if np.isfinite(p) else None) for one, p in zip(found, corrected, strict=True)
+    )
+
+
+def alphas(criteria: Mapping[str, Answers], level: Level = "nominal") -> dict[str, float | None]:
+    """Krippendorff's alpha of each criterion, a unit being one system's response on one item."""
+    return {name: krippendorff_alpha(answers.by_unit(), level) for name, answers in criteria.items()}
+
+
+def _are_marks(answers: Answers) -> bool:
+    known = answers.values[np.isfinite(answers.values)]
+    return bool(np.isin(known, (0.0, 1.0)).all())

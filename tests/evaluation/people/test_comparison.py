@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from evaluation.people.answers import Answers
+from evaluation.people.comparison import alphas, compare_to
+from evaluation.people.holm import holm
+from foundation.errors import InputError
+
+
+def marked(shares: list[float], seed: int, items: int = 60, people: int = 15) -> Answers:
+    rng = np.random.default_rng(seed)
+    item = np.repeat(np.arange(items), 3)
+    person = np.concatenate([rng.permutation(people)[:3] for _ in range(items)])
+    values = (rng.random((3 * items, len(shares))) < shares).astype(float)
+    return Answers(tuple(f"s{place}" for place in range(len(shares))), item, person, values)
+
+
+def test_every_other_system_on_every_criterion_is_corrected_together():
+    criteria = {"social": marked([0.2, 0.6, 0.2], 0), "fluency": marked([0.9, 0.9, 0.5], 1)}
+    found = compare_to("s0", criteria)
+    assert [(one.criterion, one.system) for one in found] == [
+        ("social", "s1"), ("social", "s2"), ("fluency", "s1"), ("fluency", "s2"),
+    ]  # fmt: skip
+    assert [one.p_holm for one in found] == holm([one.difference.p for one in found]).tolist()
+    told = [one.p_holm < 0.05 for one in found]
+    assert told == [True, False, False, True]
+    assert found[0].marks.p < 0.001 and found[0].bootstrap[0] > 0
+
+
+def test_ratings_have_no_marks():
+    ratings = marked([0.5, 0.5], 0)
+    five = Answers(ratings.systems, ratings.items, ratings.annotators, ratings.values * 4 + 1)
+    assert compare_to("s0", {"kind": five})[0].marks is None
+
+
+def test_an_answer_that_judges_no_two():
+    answers = marked([0.5, 0.5], 0)
+    answers.values[:, 1] = np.nan
+    with pytest.raises(InputError, match="criterion 'kind': no answer judges both 's1' and the base 's0'"):
+        compare_to("s0", {"kind": answers})
+
+
+def test_alpha_of_each_criterion():
+    agreed = Answers(("a",), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([[1.0], [1.0], [0.0], [0.0]]))
+    assert alphas({"one": agreed, "noise": marked([0.5, 0.5], 3)})["one"] == 1.0
+    assert abs(alphas({"noise": marked([0.5, 0.5], 3)})["noise"]) < 0.2
+
+
+@pytest.mark.slow
+def test_without_any_effect_corrected_stars_are_rarely_false():
+    false = sum(
+        any(
+            one.p_holm < 0.05
+            for one in compare_to("s0", {"a": marked([0.3] * 4, seed), "b": marked([0.1] * 4, seed + 999)})
+        )
+        for seed in range(200)
+    )
+    assert false <= 17  # 5 % of 200 and two standard errors
