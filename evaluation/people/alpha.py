@@ -31,7 +31,7 @@ def krippendorff_alpha(ratings: Floats, level: Level = "nominal") -> float | Non
         same value, so that there is nothing that could differ.
 
     >>> round(krippendorff_alpha(np.array([[1, 1], [0, 0], [1, 0], [1, np.nan]])), 4)
-    0.4
+    0.4444
     """
     known = np.isfinite(ratings)
     paired = known & (known.sum(axis=1, keepdims=True) > 1)
