@@ -166,7 +166,7 @@ def of_fold(
         direct = found.rewards(scores_known=False)
         scores["direct"] = turn_values(found.history_windows, "reward", direct, method, seed)
     elif METHODS[method].kind == "fit":
-        judged, _ = fit_decomposer(method, lessons, how, _quiet)
+        judged = fit_decomposer(method, lessons, how, _quiet).judgements
     else:
         judged = material.judged[method]
     rewards, projection = project(judged, episodes, "relative", METHODS[method])

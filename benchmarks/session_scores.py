@@ -103,7 +103,7 @@ def predictions(method: str, seed: int, material: Material, held: HeldOut) -> tu
         judged = material.uniform
         if METHODS[method].kind == "fit":
             lessons = Lessons(episodes, material.embeddings, reactions=material.reactions)
-            judged, _ = fit_decomposer(method, lessons, HowToLearn(settings, model, seed), _quiet)
+            judged = fit_decomposer(method, lessons, HowToLearn(settings, model, seed), _quiet).judgements
         rewards, projection = project(judged, episodes, "relative", METHODS[method])
         with tempfile.TemporaryDirectory() as folder:
             scores, _ = train_reward_model(

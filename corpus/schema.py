@@ -191,6 +191,20 @@ HISTORIES = _table(
     (),
 )
 """All of a run's ``history`` tables."""
+SOURCES = _table(
+    "sources",
+    {
+        "method": TEXT,
+        "seed": WHOLE,
+        "source": TEXT,
+        **dict.fromkeys(("weight", "low", "high", "explained", "explained_low", "explained_high"), REAL),
+        "sessions": WHOLE,
+        "reason": TEXT,
+    },
+    ("method", "seed", "source"),
+    (),
+)
+"""What each source weighs in a mix, and why; ``explained`` is R^2 of left-out training scores."""
 QUARANTINE = _table(
     "quarantine",
     dict.fromkeys(("stage", "session_id", "unit", "status", "cause", "evidence"), TEXT),
@@ -210,6 +224,7 @@ RUN_TABLES = (
     AUDIT,
     HISTORY,
     HISTORIES,
+    SOURCES,
     QUARANTINE,
 )
 """What a run writes, into its folder or into its store."""

@@ -45,6 +45,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     mixed = {part: settings_identity(METHODS[name], settings) for part, name in parts.items()}
     section = settings.section_of(method)
     values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
+    if section is settings.mix:  # What it is made of here; what methods have judged counts where it is read.
+        mixed["reaction"] = settings_identity(METHODS["reaction"], settings)
     if section is settings.savoir:  # Who plays on and scores counts where a session is opened.
         values = {name: value for name, value in values.items() if name not in settings.savoir.NOT_IN_KEY}
     if section is settings.intensity:  # A model counts by what it is, not by where it lies.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
@@ -45,7 +45,9 @@ class Method:
     configured, and ``settings`` the class of a part that is not one of ours, a
     `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
-    what the local method has judged in the same run, which has to be configured beside it. ``recurrent`` says that
+    what the local method has judged in the same run, which has to be configured beside it. ``mixes`` says that it
+    weighs sources by what they foretell of scores: its global and its local part, or all of ``decompose.mix`` that the
+    run has. ``recurrent`` says that
     its network reads a dialogue's turns one after the other, so that it is no reward model of single turns.
     ``measures`` says that it asks how probable words are, which no batch answers and no audit changes. ``version`` goes
     up when the code gives other values for the same settings: it and the name, not the place of the code, decide
@@ -81,6 +83,7 @@ class Method:
     local: str | None = None
     uses_judgements: bool = False
     recurrent: bool = False
+    mixes: bool = False
     measures: bool = False
     version: int = 1
 
@@ -115,6 +118,10 @@ class Method:
     def is_objective(self) -> bool:
         """Whether it is an objective for the training loop, on which a reward model can be trained directly."""
         return self.kind == "fit" and not (self.uses_reactions or self.uses_judgements)
+
+    def lacks(self, names: Collection[str]) -> str | None:
+        """The method whose judgements it reads and that is not among ``names``; None for none."""
+        return self.local if self.uses_judgements and self.local is not None and self.local not in names else None
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -298,13 +305,24 @@ _OURS = (
         "reaction-llm",
         "fit",
         "Reactions blended with a language model's judgements",
-        "decompose.reactions.blend:blend",
+        "decompose.sources.mixing:mix",
         uses_reactions=True,
         section="blend",
         whole="reaction",
         local="llm",
         uses_judgements=True,
-        version=2,
+        mixes=True,
+        version=3,
+    ),
+    Method(
+        "mix",
+        "fit",
+        "All sources, each as far as it foretells scores",
+        "decompose.sources.mixing:mix",
+        uses_reactions=True,
+        section="mix",
+        uses_judgements=True,
+        mixes=True,
     ),
 )
 

@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from decompose.influence_settings import InfluenceSettings
 from decompose.methods import METHODS, Method, section_classes, unknown_method
+from decompose.mix_settings import BlendSettings, MixSettings
 from decompose.presets import PRESETS
 from decompose.savoir_settings import SavoirSettings
 from foundation.errors import InputError
@@ -175,17 +176,6 @@ class ReactionSettings(Settings):
     """What decides how reactions are put together: the key of what is read of them is made of all other fields."""
 
 
-class BlendSettings(Settings):
-    """How reactions and a language model's judgements are put together."""
-
-    weight: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="what the judgements weigh, the rest is the reactions'; none lets the training scores decide",
-    )
-
-
 class AuditSettings(Settings):
     """Asking a language model the same in several ways, to see whether its order of the turns holds."""
 
@@ -224,7 +214,7 @@ class DecomposeSettings(PresetSettings):
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
         "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
-        "ircr-va, rudder-va, reaction, reaction-llm; sentiment-raw, sentiment-utterance-raw, affect-raw and "
+        "ircr-va, rudder-va, reaction, reaction-llm, mix; sentiment-raw, sentiment-utterance-raw, affect-raw and "
         "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
@@ -257,6 +247,7 @@ class DecomposeSettings(PresetSettings):
     geli: GELISettings = GELISettings()
     reaction: ReactionSettings = ReactionSettings()
     blend: BlendSettings = BlendSettings()
+    mix: MixSettings = MixSettings()
     audit: AuditSettings = AuditSettings()
 
     @property
@@ -322,8 +313,8 @@ class DecomposeSettings(PresetSettings):
         if problems:
             raise ValueError(" ".join(problems))
         for name in names:
-            if METHODS[name].uses_judgements and METHODS[name].local not in names:
-                raise ValueError(f"{name} reads what {METHODS[name].local} has judged; add {METHODS[name].local}")
+            if lacking := METHODS[name].lacks(names):
+                raise ValueError(f"{name} reads what {lacking} has judged; add {lacking}")
         return names
 
     @model_validator(mode="after")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from decompose.identity import configured
 from decompose.learning.learned import learned
 from decompose.learning.lessons import HowToLearn, Lessons
+from decompose.learning.mixed import mixed
 from decompose.methods import Method, find_method
 from decompose.reactions.model import Fitted
 from foundation.errors import UnitError
@@ -44,8 +44,8 @@ def fit_decomposer(
         No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
-    if declared.uses_judgements:
-        return _blended(declared, lessons, how, _from_reactions(find_method(declared.whole or ""), lessons, how))
+    if declared.mixes:
+        return mixed(declared, lessons, how)
     if declared.uses_reactions:
         return _from_reactions(declared, lessons, how)
     found = learned(declared, lessons, how, progress, state)
@@ -64,16 +64,3 @@ def _from_reactions(method: Method, lessons: Lessons, how: HowToLearn) -> Fitted
     fit = method.resolve()
     fitted: Fitted = fit(method.name, lessons.episodes, lessons.reactions, section, how.seed, lessons.features)
     return fitted
-
-
-def _blended(method: Method, lessons: Lessons, how: HowToLearn, reactions: Fitted) -> Fitted:
-    """A closed fit and its history, put together with what its local method has judged."""
-    if lessons.judgements is None:
-        raise UnitError(
-            f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
-        )
-    section = how.settings.section_of(method)
-    blend = method.resolve()
-    null = configured(find_method(method.local or ""), how.settings).null
-    blended: Fitted = blend(method.name, lessons.episodes, reactions, lessons.judgements, section, how.seed, null)
-    return blended

@@ -184,6 +184,25 @@ def prompt_for(name: str, rating_name: str, *, has_rater: bool = True) -> Prompt
     return load_prompt(_wordings().get(rating_name, name if has_rater else WITHOUT_RATER))
 
 
+def tells_quality(rating_name: str) -> bool:
+    """Whether a rating of this name tells how good the utterances were, and not how anybody felt."""
+    return "quality" in rating_name.lower() or _wordings().get(rating_name) == WITHOUT_RATER
+
+
+def shows_score(name: str, episode: Episode) -> bool:
+    """Whether the prompt ``name`` tells the model which score was given: with another score it has other words.
+
+    Raises
+    ------
+    InputError
+        As `load_prompt`.
+    """
+    prompt = prompt_for(name, episode.rating.name, has_rater=episode.has_rater)
+    rating = episode.rating
+    other = replace(rating, score=rating.high if rating.score == rating.low else rating.low)
+    return prompt.messages(episode) != prompt.messages(replace(episode, rating=other))
+
+
 def _wordings() -> dict[str, str]:
     return tomllib.loads((FOLDER / "shared" / "wordings.toml").read_text(encoding="utf-8"))
 

@@ -2,5 +2,5 @@
 
 From the ground up: `cues` (tone, thanks, refusal, repetition, as numbers), `behaviour` (the face and voice during a
 reply), `read` (every reply as numbers), `pooled_ridge` (the regression), `prior` (what was learnt as a file that
-travels), `model` (its values for a corpus), `blend` (those and a language model's judgements).
+travels), `model` (its values for a corpus).
 """

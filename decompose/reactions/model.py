@@ -29,11 +29,13 @@ FIRST = 0.1
 class Fitted(NamedTuple):
     """What a fit on a corpus gives.
 
-    ``judgements`` (REWARDS schema) have ``raw_reward``; ``history`` (HISTORY schema) a metric's value at each step.
+    ``judgements`` (REWARDS schema) have ``raw_reward``; ``history`` (HISTORY schema) a metric's value at each step;
+    ``sources`` (SOURCES schema) what a mix gave each of its sources.
     """
 
     judgements: pa.Table
     history: pa.Table
+    sources: pa.Table | None = None
 
 
 @dataclass(frozen=True, eq=False)

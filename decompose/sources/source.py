@@ -53,7 +53,7 @@ class Source:
 def turn_opinions(table: pa.Table, episodes: Sequence[Episode], null: Null | None = None) -> dict[EpisodeKey, Floats]:
     """``raw_reward`` of a table (schema REWARDS) by target turn [shape=(T,)], of the episodes that the table holds.
 
-    A null is NaN; with ``null`` it counts as zero, or as the mean of its dialogue's (0 where all are null).
+    A null is NaN; with ``null`` it counts as zero, or as the mean of its dialogue's (NaN where all are null).
     """
     places = row_places(table)
     values = [math.nan if value is None else float(value) for value in table.column("raw_reward").to_pylist()]
@@ -65,4 +65,5 @@ def turn_opinions(table: pa.Table, episodes: Sequence[Episode], null: Null | Non
     }
     if null is None:
         return found
-    return {key: filled(of, np.zeros(len(of), np.int64), null) for key, of in found.items()}
+    silent = {key for key, of in found.items() if null == "mean" and np.isnan(of).all()}
+    return {key: of if key in silent else filled(of, np.zeros(len(of), np.int64), null) for key, of in found.items()}

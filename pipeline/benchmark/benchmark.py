@@ -66,9 +66,7 @@ def choose_methods(
     if INFLUENCE in names and settings.influence.model is None:
         left_out |= {INFLUENCE: "no model that measures is named (decompose.influence.model)"}
     left_out |= {
-        name: f"it reads what {METHODS[name].local} has judged"
-        for name in names
-        if METHODS[name].uses_judgements and METHODS[name].local not in names
+        name: f"it reads what {lacking} has judged" for name in names if (lacking := METHODS[name].lacks(names))
     }
     if not asked:
         longest = longest_episode(episode for session in sessions for episode in session.episodes())

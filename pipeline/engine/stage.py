@@ -175,8 +175,8 @@ class Stage:
     """The needs that all its units can do without: left out, or failed altogether, they hold nothing up."""
     idle: Callable[[Config, Mapping[str, Session]], str | None] = lambda config, sessions: None
     """Why a run has nothing for this stage to do although it could be called; None where it has."""
-    read_as: Callable[[Unit, str], Unit] = lambda unit, need: unit
-    """The unit that stands for one of this stage where ``need``'s units are looked for: another method's, say."""
+    read_as: Callable[[Config, Unit, str], Iterable[Unit]] = lambda config, unit, need: (unit,)
+    """The units that stand for one of this stage where ``need``'s units are looked for: other methods', say."""
     facts: tuple[str, ...] = ()
     """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "recordings" (what was chosen in
     them), "left_out", "unfinished"."""

@@ -28,6 +28,7 @@ class Plan:
         left_out: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.stages = {stage.name: stage for stage in stages}
+        self._config = config
         self.left_out = left_out
         self.units = {stage.name: tuple(_units(stage, config, sessions)) for stage in stages}
         self._without = {stage.name: frozenset(stage.without(config)) for stage in stages}
@@ -41,7 +42,7 @@ class Plan:
         """For each stage that ``unit`` reads, its units that agree with ``unit`` on every axis both have."""
         declared = self.stages[stage]
         matching = {
-            need: self._matching(declared.read_as(unit, need), need)
+            need: [other for read in declared.read_as(self._config, unit, need) for other in self._matching(read, need)]
             for need in self._needs(stage)
             if declared.wants(unit, need)
         }

@@ -21,6 +21,7 @@ from evaluation.table import TITLES, Grid, footnotes, grids, read
 from foundation.tables.numbers import NO_FIGURE
 from pipeline.report.bars import colour_class
 from pipeline.report.curves import stage_charts
+from pipeline.report.mixes import mixes
 from pipeline.report.sessions import session_views
 from pipeline.report.text import clean, number, signed
 
@@ -57,6 +58,8 @@ class ReportInputs:
         SPLITS schema.
     descriptors : pa.Table or None
         DESCRIPTORS schema; None where nothing was recorded.
+    sources : pa.Table or None
+        SOURCES schema; None where no method mixes.
     histories : pa.Table or None
         Training curves: columns stage, method, seed, step, metric, value.
     samples : Sequence of Sample
@@ -84,6 +87,7 @@ class ReportInputs:
     episodes: Sequence[Episode]
     splits: pa.Table
     descriptors: pa.Table | None = None
+    sources: pa.Table | None = None
     histories: pa.Table | None = None
     samples: Sequence[Sample] = ()
     quarantine: Sequence[Mapping[str, Any]] = ()
@@ -122,6 +126,7 @@ def render_report(inputs: ReportInputs) -> str:
         "comparisons": _comparisons(evaluation) if evaluation else [],
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
         "sessions": session_views(inputs.episodes, rewards, inputs.splits, inputs.descriptors, colours),
+        "mixes": mixes(inputs.sources),
         "training": stage_charts(inputs.histories, colours, inputs.unfinished),
         "audit": _audit(inputs.audit) if inputs.audit else None,
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],

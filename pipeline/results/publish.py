@@ -46,6 +46,7 @@ def publish(engine: Engine) -> dict[str, int]:
     finished = {stage: engine.finished(stage) for stage in engine.plan.units}
     for name, stage, table in TABLES:
         _publish_table(output / f"{name}.parquet", _tables(finished[stage], table))
+    _publish_table(output / "sources.parquet", _tables(finished["fit"], "sources"))
     curves = training_curves(finished)
     _publish_table(output / "histories.parquet", [] if curves is None else [curves])
     for unit, artifact in finished["features"].items():
@@ -91,6 +92,7 @@ def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[s
             }
             for stage, units in finished.items()
         },
+        "sources": [row for table in _tables(finished["fit"], "sources") for row in table.to_pylist()],
         "left_out": dict(engine.plan.left_out),
         "warnings": [*engine.facts["warnings"](engine), *engine.facts["recordings"](engine)],
         "quarantine": dict(sorted(Counter(row["stage"] for row in quarantine_rows(engine)).items())),

@@ -165,8 +165,9 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("judge", "judgements"),
     )
     how = HowToLearn(config.decompose, config.train_reward, seed_of(inputs.unit))
-    judgements, history = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
-    return Outputs({"judgements": judgements, "history": history})
+    fitted = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
+    weighed = {} if fitted.sources is None else {"sources": fitted.sources}
+    return Outputs({"judgements": fitted.judgements, "history": fitted.history, **weighed})
 
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -187,9 +188,12 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     return need not in ("embed", "react") or (need == "react") == method_of(unit).uses_reactions
 
 
-def _fit_reads(unit: Unit, need: str) -> Unit:
-    """A blend reads the judgements of the method that it mixes in, not its own."""
-    return unit._replace(method=method_of(unit).local) if need == "judge" else unit
+def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:
+    """A mix reads the judgements of the methods that it mixes in, not its own."""
+    if need != "judge":
+        return (unit,)
+    local = method_of(unit).local
+    return tuple(unit._replace(method=name) for name in (config.decompose.mix.sources if local is None else (local,)))
 
 
 def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:

@@ -36,6 +36,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             episodes=inputs.episodes(config.rating),
             splits=inputs.required("split", "splits"),
             descriptors=inputs.table("describe", "descriptors"),
+            sources=inputs.table("fit", "sources"),
             histories=training_curves(inputs.upstream, inputs.facts["unfinished"]),
             samples=tuple(Sample(**row) for row in samples.to_pylist()) if samples is not None else (),
             quarantine=tuple(inputs.facts["quarantine"]),

@@ -1,4 +1,4 @@
-"""`reaction-llm` in a run: it reads the labels of the same run, asks nothing itself, and its rewards sum exactly."""
+"""`reaction-llm` and `mix` in a run: they read the labels of the same run, ask nothing, and their rewards sum exactly."""
 
 import json
 
@@ -17,7 +17,7 @@ seeds = [0, 1]
 [run]
 workers = 1
 [decompose]
-methods = ["llm", "reaction", "reaction-llm"]
+methods = ["llm", "sentiment", "reaction", "reaction-llm", "mix"]
 [decompose.llm]
 base_url = "{}"
 model = "m"
@@ -48,7 +48,7 @@ def turns(rows, method, seed):
 def test_nothing_is_asked_twice_and_every_session_is_blended(rewarded):
     _, rows, asked = rewarded
     assert 0 < asked <= 8  # of two dialogues that are alike, one may be answered from the cache
-    assert all(len(turns(rows, "reaction-llm", seed)) == 8 for seed in (0, 1))
+    assert all(len(turns(rows, method, seed)) == 8 for method in ("reaction-llm", "mix") for seed in (0, 1))
 
 
 def test_the_blend_is_made_of_both_and_sums_to_the_score(rewarded):
@@ -67,4 +67,17 @@ def test_the_blend_is_made_of_both_and_sums_to_the_score(rewarded):
     kept = json.loads((folder / "projections" / "reaction-llm-seed0.json").read_text())
     assert kept["rule"] == "spread"
     history = pq.read_table(folder / "histories.parquet").to_pylist()
-    assert {row["value"] for row in history if row["metric"] == "weight of the judgements"} == {0.5}
+    assert {
+        row["value"] for row in history if row["metric"] == "weight of llm" and row["method"] == "reaction-llm"
+    } == {0.5}
+
+
+def test_what_each_source_weighs_stands_in_the_run_folder(rewarded):
+    folder, _, _ = rewarded
+    told = pq.read_table(folder / "sources.parquet").to_pylist()
+    assert [row["source"] for row in told if (row["method"], row["seed"]) == ("mix", 1)] == [
+        "reaction", "llm", "sentiment"
+    ]  # fmt: skip
+    assert {row["reason"] for row in told if row["method"] == "reaction-llm"} == {"set in the configuration"}
+    assert json.loads((folder / "run.json").read_text())["sources"] == told
+    assert all(row["reason"] and row["weight"] >= 0 for row in told)

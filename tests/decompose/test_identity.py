@@ -11,6 +11,13 @@ def identity(name, **changes):
     return settings_identity(METHODS[name], DecomposeSettings(**changes))
 
 
+def test_a_mix_depends_on_how_reactions_are_learnt_and_on_what_it_mixes():
+    plain = identity("mix")
+    assert identity("mix", reaction={"late": [0.0]}) != plain != identity("mix", mix={"sources": ["reaction"]})
+    assert identity("mix", mix={"weights": {"llm": 1.0}}) != plain
+    assert identity("mix", rrd={"k": 3}) == plain
+
+
 def test_what_decides_the_values_is_in_the_identity():
     for changes in (
         {"model": "other"},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import DESCRIPTORS, REWARDS, SPLITS
+from corpus.schema import DESCRIPTORS, REWARDS, SOURCES, SPLITS
 from corpus.session import Episode, Rating, Turn
 from corpus.splitting.episodes import SplitEpisodes
 from evaluation.evaluate import evaluate
@@ -85,6 +85,17 @@ def made_up_histories() -> pa.Table:
     return pa.table([pa.array(columns[n], t) for n, t in zip(names, types, strict=True)], names=list(names))
 
 
+def made_up_sources() -> pa.Table:
+    empty = "it foretells no left-out score: the interval holds zero"
+    rows = [
+        ("mix", 0, "llm", 0.72, 0.61, 0.85, 0.31, 0.18, 0.42, 7, "it foretells left-out scores"),
+        ("mix", 0, "<b>prior", 0.28, 0.15, 0.39, 0.19, 0.06, 0.3, 7, "it foretells left-out scores"),
+        ("mix", 0, "sentiment", 0.0, 0.0, 0.0, -0.01, -0.05, 0.02, 7, empty),
+        ("mix", 0, "behaviour", 0.0, 0.0, 0.0, 0.0, None, None, 0, "it knows fewer than 8 training sessions"),
+    ]
+    return pa.table([list(column) for column in zip(*rows, strict=True)], schema=SOURCES.arrow)
+
+
 def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = None) -> ReportInputs:
     episodes = made_up_episodes(sessions)
     splits = made_up_splits(episodes)
@@ -118,6 +129,7 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
         "episodes": episodes,
         "splits": splits,
         "descriptors": pa.Table.from_pylist(seen, schema=DESCRIPTORS.arrow),
+        "sources": made_up_sources(),
         "histories": made_up_histories(),
         "samples": (
             Sample(

@@ -35,7 +35,7 @@ def fit(  # type: ignore[no-untyped-def]
     faces = faces_of(episodes)
     settings = SETTINGS.model_copy(update={"target": target})
     lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), table, faces)
-    return fit_decomposer(method, lessons, HowToLearn(settings, small(**changes), seed), ignore)
+    return fit_decomposer(method, lessons, HowToLearn(settings, small(**changes), seed), ignore)[:2]
 
 
 def faces_of(episodes: list[Episode]) -> pa.Table:
@@ -113,7 +113,7 @@ def test_dialogues_of_one_turn_and_without_turns(method: str) -> None:
     if method == "rrd-ls":
         short = [Episode(e.session_id, (*e.turns, Turn(2, "user", "ok")), e.rating) for e in short]
     lessons = Lessons(SplitEpisodes([*short, *silent], splits_of(short)), table, faces)
-    judgements, _ = fit_decomposer(method, lessons, HowToLearn(SETTINGS, settings, 0), ignore)
+    judgements = fit_decomposer(method, lessons, HowToLearn(SETTINGS, settings, 0), ignore).judgements
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
     assert set(judgements.column("session_id").to_pylist()) == {e.session_id for e in short}
 
@@ -194,7 +194,7 @@ def test_a_backbone_can_be_trained_without_embeddings(tmp_path: Path, method: st
     settings = small(save_tiny(tmp_path), freeze_backbone=False, epochs=1)
     episodes = EPISODES[:10]
     lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), features=faces_of(episodes))
-    judgements, _ = fit_decomposer(method, lessons, HowToLearn(SETTINGS, settings, 0), ignore)
+    judgements = fit_decomposer(method, lessons, HowToLearn(SETTINGS, settings, 0), ignore).judgements
     assert np.isfinite(judgements.column("raw_reward").to_pylist()).all()
 
 

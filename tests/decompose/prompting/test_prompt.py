@@ -7,7 +7,7 @@ import pytest
 
 from corpus.session import Rating
 from decompose.prompting import prompt as prompt_module
-from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for
+from decompose.prompting.prompt import PROMPTS, DialoguePart, load_prompt, prompt_for, shows_score, tells_quality
 from features.face.choice import Backend
 from foundation.errors import InputError
 from tests.decompose.sessions import descriptors, of_length, session
@@ -241,3 +241,19 @@ def test_a_part_says_so_and_asks_for_its_own_turns(name):
     assert part.endswith("[6, 8, 10]")
     if name == "paper":
         assert "must sum up to: 1.2 (this part's share of the score)" in part
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("attribution", False), ("blind", False), ("default", True), ("paper", True), ("quality", True)]
+)
+def test_whether_a_prompt_tells_which_score_was_given_is_known(name, shown):
+    assert shows_score(name, EPISODE) is shown
+    assert shows_score(name, rated(score=EPISODE.rating.low)) is shown
+
+
+@pytest.mark.parametrize(
+    ("rating", "quality"),
+    [("overall", True), ("coherent", True), ("Quality of answers", True), ("satisfaction", False), ("liking", False)],
+)
+def test_a_rating_s_name_tells_whether_it_is_of_quality(rating, quality):
+    assert tells_quality(rating) is quality

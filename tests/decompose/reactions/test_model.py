@@ -76,7 +76,7 @@ def fit(
     episodes: list[Episode], table: pa.Table | None, seed: int = 0, train: float = 0.6
 ) -> tuple[pa.Table, pa.Table]:
     lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes, train)), reactions=table)
-    return fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), seed), ignore)
+    return fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), seed), ignore)[:2]
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])
@@ -215,7 +215,7 @@ def test_behaviour_while_listening_is_read_where_it_was_measured() -> None:
 
     def agreement(features: pa.Table | None) -> float:
         lessons = Lessons(SplitEpisodes(episodes, splits_of(episodes)), features=features, reactions=blank)
-        found, _ = fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), 0), ignore)
+        found = fit_decomposer("reaction", lessons, HowToLearn(DecomposeSettings(), small(), 0), ignore).judgements
         values = found.column("raw_reward").to_pylist()
         known = [i for i, value in enumerate(values) if value is not None]
         return float(np.corrcoef([values[i] for i in known], [felt[i] for i in known])[0, 1])

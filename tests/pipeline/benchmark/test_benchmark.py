@@ -53,6 +53,7 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     assert {text.left_out[name] for name in same} == {
         "no dialogue has more than 1 turns to draw from, so that it is rrd again"
     }
+    assert "mix" in text.methods
     assert text.left_out["reaction-llm"] == "it reads what llm has judged"
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == "it asks a language model"

@@ -15,6 +15,14 @@ def test_a_blend_is_fitted_on_the_labels_of_the_method_that_it_mixes_in():
     assert "judge" in found.upstream("fit") and "judge" not in plan(("reaction", "rrd")).upstream("fit")
 
 
+def test_a_mix_is_fitted_on_the_judgements_of_all_its_sources_that_are_run():
+    found = plan(("llm", "sentiment", "uniform", "reaction", "mix"))
+    needed = found.needed("fit", Unit(method="mix", seed=0))
+    assert {unit.method for unit in needed["judge"]} == {"llm", "sentiment"}
+    assert {unit.session_id for unit in needed["react"]} == {"a", "b"}
+    assert "judge" not in plan(("reaction", "mix")).needed("fit", Unit(method="mix", seed=0))
+
+
 def test_reactions_are_read_where_a_method_asks_for_them():
     assert plan(("uniform", "rrd")).units["react"] == ()
     both = plan(("rrd", "reaction"))

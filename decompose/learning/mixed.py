@@ -1,0 +1,120 @@
+"""The sources that a run has, and the method that mixes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from corpus.session import EpisodeKey
+from decompose.identity import configured
+from decompose.learning.lessons import HowToLearn, Lessons
+from decompose.methods import METHODS, Method, find_method
+from decompose.prompting.prompt import shows_score, tells_quality
+from decompose.reactions.model import Fitted, learn
+from decompose.reactions.read import Reactions, arrange
+from decompose.sources.source import Source, turn_opinions
+from foundation.arrays import Floats
+from foundation.errors import UnitError
+
+OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
+"""Judging methods that look at the rater alone, and at nothing that the target said."""
+
+
+def mixed(method: Method, lessons: Lessons, how: HowToLearn) -> Fitted:
+    """The values of a method that ``mixes``, as `decompose.sources.mixing.mix` describes them.
+
+    Raises
+    ------
+    UnitError
+        What it is made of by its name is not there, or no source knows any session.
+    """
+    section = how.settings.section_of(method)
+    if method.whole is not None and method.local is not None:
+        _check_both(method, lessons)
+        names, routed = (method.whole, method.local), True
+        weight = section.weight
+        given = None if weight is None else {method.whole: 1.0 - weight, method.local: weight}
+    else:
+        names, given, routed = section.sources, section.weights, section.routed
+    rated = next(iter(lessons.episodes.all), None)
+    of_quality = routed and rated is not None and tells_quality(rated.rating.name)
+    mix = method.resolve()
+    fitted: Fitted = mix(
+        method.name, lessons.episodes, sources_of(names, lessons, how), how.seed, of_quality=of_quality, given=given
+    )
+    return fitted
+
+
+def sources_of(names: tuple[str, ...], lessons: Lessons, how: HowToLearn) -> list[Source]:
+    """Those of the named sources that the run has, in their order."""
+    reactions = None
+    if lessons.reactions is not None and any(name in MAKERS for name in names):
+        reactions = arrange(lessons.reactions, lessons.episodes.all, lessons.features)
+    found: list[Source | None] = []
+    for name in names:
+        if name not in MAKERS:
+            found.append(_judged(name, lessons, how))
+        elif reactions is not None:
+            found.append(MAKERS[name](reactions, lessons, how))
+    return [source for source in found if source is not None]
+
+
+def _check_both(method: Method, lessons: Lessons) -> None:
+    if lessons.reactions is None:
+        raise UnitError(
+            f"method {method.name!r}: no reaction was read of any session. Look in the quarantine table for the cause."
+        )
+    if lessons.judgements is None:
+        raise UnitError(
+            f"method {method.name!r}: {method.local} has judged no session. Look in the quarantine table for the cause."
+        )
+
+
+def by_episode(reactions: Reactions, values: Floats) -> dict[EpisodeKey, Floats]:
+    """Values of all N turns [shape=(N,)] by episode, as a source has them."""
+    ends = np.cumsum([len(episode.target_turns) for episode in reactions.episodes])
+    return {of.key: part for of, part in zip(reactions.episodes, np.split(values, ends[:-1]), strict=True)}
+
+
+def _reaction(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source:
+    """What this corpus's scores tell of the replies; unknown where nobody replied."""
+    model = learn(reactions, lessons.episodes.sessions("train"), how.settings.reaction)
+    values = np.where(reactions.replied, model.values(reactions), np.nan)
+    return Source("reaction", by_episode(reactions, values), model.left_out, reads_replies=True)
+
+
+def _behaviour(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:
+    """What this corpus's scores tell of face and voice alone; unknown where nothing was measured."""
+    if not reactions.behaviour.shape[1]:
+        return None
+    nothing = np.zeros((len(reactions.behaviour), 1))
+    alone = replace(reactions, embeddings=nothing, cues=nothing)
+    model = learn(alone, lessons.episodes.sessions("train"), how.settings.reaction)
+    measured = np.isfinite(reactions.behaviour).any(axis=1)
+    values = by_episode(reactions, np.where(measured, model.values(alone), np.nan))
+    return Source("behaviour", values, model.left_out, reads_replies=True)
+
+
+def _judged(name: str, lessons: Lessons, how: HowToLearn) -> Source | None:
+    """What a method of the run has judged."""
+    import pyarrow.compute as pc
+
+    if lessons.judgements is None or name not in METHODS:
+        return None
+    table = lessons.judgements.filter(pc.field("method") == name)
+    if not table.num_rows:
+        return None
+    method = configured(find_method(name), how.settings)
+    values = turn_opinions(table, lessons.episodes.all, method.null)
+    asked = how.settings.section_of(method) is how.settings.llm
+    shown = asked and any(shows_score(how.settings.llm.prompt, of) for of in lessons.episodes.all[:1])
+    return Source(name, values, reads_replies=name in OF_REPLIES, shown_score=shown)
+
+
+MAKERS: Mapping[str, Callable[[Reactions, Lessons, HowToLearn], Source | None]] = {
+    "reaction": _reaction,
+    "behaviour": _behaviour,
+}
+"""The sources that are made of what was read of the replies; every other name is that of a method that judges."""

@@ -1,0 +1,154 @@
+"""What each source weighs in a mix: by how clearly it foretells scores, less what other sources tell already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from corpus.session import Episode
+from decompose.sources.foretelling import FEWEST, SAMPLING, Foretold, foretell
+from decompose.sources.source import Source
+from decompose.sources.standard import agreement
+from foundation.arrays import Floats
+from foundation.intervals.resampling import percentile_interval
+
+FORETELLS = "it foretells left-out scores"
+SAID = "it foretells left-out scores, and others tell the same better"
+SHOWN = "it was shown the score, so that it counts as the best source that was not"
+SHOWN_ALONE = "it was shown the score, and no source that was not foretells any"
+EMPTY = "it foretells no left-out score: the interval holds zero"
+AGAINST = "its larger values go with lower scores"
+FEW = f"it knows fewer than {FEWEST} training sessions"
+ROUTED = "the rating tells of quality, and this reads the rater's replies alone"
+UNTAUGHT = "no source foretells scores clearly; those that learnt from none share alike"
+TAUGHT = "no source foretells scores clearly, and it is learnt from these scores"
+GIVEN = "set in the configuration"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What a source weighs where all are known, from 0 to 1, with its interval by resampling sessions, and why."""
+
+    source: str
+    weight: float
+    low: float | None
+    high: float | None
+    foretold: Foretold
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """What is known of the sources before any dialogue is looked at.
+
+    Parameters
+    ----------
+    strengths : float64 [shape=(B, K)]
+        What each counts for by itself, on resamples of the sessions: its R^2 as far as it is believed, 0 for none.
+    alike : float64 [shape=(K, K)]
+        How far they agree within dialogues (`decompose.sources.standard.agreement`).
+    """
+
+    sources: tuple[str, ...]
+    foretold: tuple[Foretold, ...]
+    whys: tuple[str, ...]
+    strengths: Floats
+    alike: Floats
+
+    def of(self, known: Sequence[bool]) -> Floats:
+        """The weights [shape=(K,)] in a dialogue of which these sources are known; all 0 where none counts.
+
+        The mean over the resamples: what the best mix is where the evidence is thin depends on who was drawn.
+        """
+        weights: Floats = self._drawn(known).mean(axis=0)
+        return weights / weights.sum() if weights.any() else weights
+
+    @cached_property
+    def weights(self) -> tuple[Weight, ...]:
+        """Those of a dialogue that every source knows."""
+        everything = [True] * len(self.sources)
+        taken = self.of(everything)
+        ends = [percentile_interval(column, SAMPLING.confidence) for column in self._drawn(everything).T]
+        whys = [SAID if why == FORETELLS and not w else why for why, w in zip(self.whys, taken, strict=True)]
+        rows = zip(self.sources, taken, ends, self.foretold, whys, strict=True)
+        return tuple(Weight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
+
+    def _drawn(self, known: Sequence[bool]) -> Floats:
+        distinct, place = np.unique(np.where(known, self.strengths, 0.0), axis=0, return_inverse=True)
+        return np.array([shares(self.alike, of) for of in distinct])[place.ravel()]
+
+
+def weigh(
+    sources: Sequence[Source],
+    training: Sequence[Episode],
+    *,
+    of_quality: bool = False,
+    given: Mapping[str, float] | None = None,
+) -> Weighing:
+    """How far each source is to be believed. Turn labels are not an argument.
+
+    A source counts for its R^2 of left-out training scores as far as that lies clearly above zero
+    (`Foretold.kept`). One that was shown the score foretells it whatever it knows of the turns: it counts as the
+    strongest that was not. Where no source foretells anything, those that learnt from none of these scores count alike.
+
+    Parameters
+    ----------
+    training : sequence of Episode
+        Whose scores decide.
+    of_quality : bool
+        Whether the rating tells of quality: what reads replies alone counts for nothing then.
+    given : mapping of str to float, optional
+        Weights by source that are taken as they are; a source that it does not name has none.
+    """
+    found = foretell(sources, training)
+    names = tuple(source.name for source in sources)
+    if given is not None:
+        taken = [given.get(name, 0.0) for name in names]
+        return Weighing(names, tuple(found), (GIVEN,) * len(names), _alike_in_all(taken), np.eye(len(names)))
+    whys = [_why(source, of, of_quality) for source, of in zip(sources, found, strict=True)]
+    strengths = np.stack([np.nan_to_num(np.maximum(0.0, of.draws)) * of.kept for of in found], axis=1)
+    shown, honest = (np.array([why == kind for why in whys]) for kind in (SHOWN, FORETELLS))
+    strengths[:, ~(shown | honest)] = 0.0
+    if honest.any():
+        strengths[:, shown] = strengths[:, honest].max(axis=1, keepdims=True)
+    elif shown.any():
+        whys = [SHOWN_ALONE if why == SHOWN else why for why in whys]
+    else:
+        free = [source.left_out is None and why != ROUTED for source, why in zip(sources, whys, strict=True)]
+        whys = [why if why == ROUTED else UNTAUGHT if of else TAUGHT for why, of in zip(whys, free, strict=True)]
+        strengths = _alike_in_all([float(of) for of in free])
+    return Weighing(names, tuple(found), tuple(whys), strengths, agreement(sources))
+
+
+def shares(alike: Floats, strengths: Floats) -> Floats:
+    """The w >= 0 that minimise w' C w / 2 - s' w, brought to a sum of 1 [shape=(K, K), (K,) -> (K,)].
+
+    What would be the best linear mix if s were the sources' correlations with the truth: what two of them share is
+    counted once. All 0 where no strength is above 0.
+    """
+    from scipy.optimize import nnls
+
+    counted = np.flatnonzero(strengths > 0)
+    weights = np.zeros(len(strengths))
+    if counted.size:
+        lower = np.linalg.cholesky(alike[np.ix_(counted, counted)])
+        weights[counted], _ = nnls(lower.T, np.linalg.solve(lower, strengths[counted]))
+        weights /= weights.sum()
+    return weights
+
+
+def _alike_in_all(strengths: Sequence[float]) -> Floats:
+    return np.repeat(np.array([strengths]), SAMPLING.resamples, axis=0)
+
+
+def _why(source: Source, of: Foretold, of_quality: bool) -> str:
+    if of_quality and source.reads_replies:
+        return ROUTED
+    if of.sessions < FEWEST:
+        return FEW
+    if of.clear:
+        return SHOWN if source.shown_score else FORETELLS
+    return AGAINST if of.told else EMPTY
