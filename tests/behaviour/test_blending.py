@@ -1,4 +1,4 @@
-"""`reaction-llm` and `mix` in a run: they read the labels of the same run, ask nothing, and their rewards sum exactly."""
+"""`reaction-llm` and `mix` in a run: they read what the run has judged, ask nothing, and their rewards sum exactly."""
 
 import json
 
