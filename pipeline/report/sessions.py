@@ -236,7 +236,7 @@ def _strip(
     mean: float | None,
 ) -> MethodStrip:
     total = float(np.sum([reward.reward for reward in values.values()]))
-    equals, exact = _what_it_equals(total, episode.score, mean, episode.rating.low)
+    equals, exact = what_it_equals(total, episode.score, mean, episode.rating.low)
     best = max(values, key=lambda turn: values[turn].reward, default=None)
     label = clean(method, 60)
     if best is not None:
@@ -244,7 +244,7 @@ def _strip(
     return MethodStrip(clean(method, 60), colour, turn_bars(row, scale, colour, label), signed(total), equals, exact)
 
 
-def _what_it_equals(total: float, score: float, mean: float | None, low: float) -> tuple[str, bool]:
+def what_it_equals(total: float, score: float, mean: float | None, low: float) -> tuple[str, bool]:
     """Which of the targets of a projection the sum is, or by how much it misses the nearest one.
 
     ``low`` is the lower end of the scale, above which attributions share the score out.

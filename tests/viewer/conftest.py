@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `view` is not installed")
 
 from tests.viewer.runs import Served, served, write_viewed_run
+from tests.viewer.talks import write_talk_run
 
 
 @pytest.fixture(scope="session")
@@ -22,4 +23,17 @@ def viewed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(viewed_run: Path) -> Iterator[Served]:
     """A server of ``viewed_run``."""
     with served(viewed_run) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def talk_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with recordings (`write_talk_run`). Not to be changed."""
+    return write_talk_run(tmp_path_factory.mktemp("talks"))
+
+
+@pytest.fixture(scope="session")
+def talks(talk_run: Path) -> Iterator[Served]:
+    """A server of ``talk_run``."""
+    with served(talk_run) as running:
         yield running

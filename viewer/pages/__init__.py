@@ -1,5 +1,6 @@
 """Pages: one file a group of pages, each with a FastAPI ``router`` and a function that renders without a request.
 
 From the ground up: `links` (every address, on the server and in a bundle; how a page is added), `render` (Jinja, what
-every page is given), `sessions` (the list), `session` (one session).
+every page is given), `sessions` (the list), `session` (one session, the evidence of a turn, behaviour over time),
+`media` (recordings, any part of them).
 """

@@ -59,6 +59,10 @@ class Links:
         """A session's page, at a turn of it where one is given; ``t`` in ``query`` is a second."""
         return self.page(f"session/{slug}", **query) + ("" if turn is None else f"#turn-{turn}")
 
+    def media(self, slug: str, number: int) -> str:
+        """A recording of a session, by its place among the session's rows of ``media``; empty in a bundle."""
+        return "" if self.bundled else f"{self.up}media/{slug}/{number}"
+
     def static(self, name: str) -> str:
         """A file of ``viewer/static/``, or ``tokens.css``."""
         return f"{self.up}static/{name}"

@@ -1,28 +1,146 @@
-"""The page of one session."""
+"""The page of one session, the evidence of one of its turns, and its behaviour over time."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, HTTPException, Request
+import json
+from dataclasses import replace
+from typing import Annotated
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
+from foundation.errors import UnitError
+from pipeline.results.run_folder import session_file_name
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
+from viewer.reading.recordings import recording_file
 from viewer.reading.run import ServedRun
-from viewer.reading.session import read_session
-from viewer.shown.session_view import session_view
+from viewer.reading.session import SessionTables, read_session
+from viewer.shown.session.axis import axis_of
+from viewer.shown.session.evidence import evidences
+from viewer.shown.session.recordings import Player
+from viewer.shown.session.tracks import TrackGroup, tracks_of
+from viewer.shown.session.view import Asked, Chosen, choose, session_view
 
 router = APIRouter()
+MORE = Annotated[list[str], Query(max_length=20)]
 
 
-def html(run: ServedRun, links: Links, slug: str) -> str:
-    """The page of the session that ``slug`` names; an HTTPException (404) where the run has none of that name."""
+def html(run: ServedRun, links: Links, slug: str, asked: Asked) -> str:
+    """The page of the session that ``slug`` names.
+
+    In a bundle, which cannot be asked for more, everything that is folded is on the page.
+
+    Raises
+    ------
+    HTTPException
+        404: the run has no session of that name.
+    """
+    tables = session_of(run, slug)
+    chosen = choose(tables, asked.rating, _order(run))
+    asked = replace(asked, rating=chosen.number)
+    view = session_view(tables, chosen, asked, run.index.fact("method") or "", _training_mean(run))
+    known = [turn.turn for turn in tables.session.turns]
+    turns = known if links.bundled else [turn for turn in known if turn == asked.turn]
+    return render(
+        run, links, "session.html",
+        view=view,
+        asked=asked,
+        players=[_player(run, links, slug, tables, player) for player in view.players],
+        evidence=evidences(tables, chosen.episode, chosen.series, chosen.people, turns),
+        groups=_tracks(run, tables, chosen) if asked.tracks or links.bundled else (),
+    )  # fmt: skip
+
+
+def evidence_html(run: ServedRun, links: Links, slug: str, turn: int, rating: int) -> str:
+    """What is behind one turn, as a part of the session's page.
+
+    Raises
+    ------
+    HTTPException
+        404: no such session, no such turn.
+    """
+    tables = session_of(run, slug)
+    if turn not in {one.turn for one in tables.session.turns}:
+        raise HTTPException(404, f"This session has no turn {turn}.")
+    chosen = choose(tables, rating, _order(run))
+    known = evidences(tables, chosen.episode, chosen.series, chosen.people, [turn])
+    return render(run, links, "session_evidence.html", evidence=known[turn])
+
+
+def tracks_html(run: ServedRun, links: Links, slug: str) -> str:
+    """The session's behaviour over time, as a part of its page; 404 as `html` has it."""
+    tables = session_of(run, slug)
+    return render(run, links, "session_tracks.html", groups=_tracks(run, tables, choose(tables, 0, ())))
+
+
+def session_of(run: ServedRun, slug: str) -> SessionTables:
+    """The session that ``slug`` names; an HTTPException (404) where the run has none of that name."""
     tables = read_session(run.index, slug)
     if tables is None:
         raise HTTPException(404, "This run has no such session.")
-    return render(run, links, "session.html", view=session_view(tables))
+    return tables
+
+
+def _order(run: ServedRun) -> list[str]:
+    """The run's methods, that of the list first."""
+    methods: list[str] = json.loads(run.index.fact("methods") or "[]")
+    first = run.index.fact("method") or ""
+    return sorted(methods, key=lambda name: name != first)
+
+
+def _training_mean(run: ServedRun) -> float | None:
+    value: float | None = json.loads(run.index.fact("training_mean") or "null")
+    return value
+
+
+def _tracks(run: ServedRun, tables: SessionTables, chosen: Chosen) -> tuple[TrackGroup, ...]:
+    path = run.place.folder / "frames" / f"{session_file_name(tables.session.session_id)}.parquet"
+    try:
+        frames = pq.read_table(path, partitioning=None)
+    except FileNotFoundError:
+        frames = None
+    except (OSError, pa.ArrowException) as error:
+        cause = str(error).splitlines()[0]
+        raise UnitError(f"{path}: not a readable table ({cause}). Run `apportion run` again.") from None
+    return tracks_of(frames, tables.utterance_features, axis_of(tables.session), chosen.people)
+
+
+def _player(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> tuple[Player, str, str]:
+    """A player, its address (empty where it cannot be played) and why not."""
+    address = links.media(slug, player.number)
+    if not address:
+        return player, "", "recordings are not in this copy"
+    try:
+        recording_file(run.place.corpus, tables.session.media[player.number])
+    except UnitError as error:
+        return player, "", str(error)
+    return player, address, ""
 
 
 @router.get("/session/{slug}")
-def session_page(request: Request, slug: str) -> HTMLResponse:
+def session_page(
+    request: Request,
+    slug: str,
+    more: MORE = [],  # noqa: B006 (FastAPI copies it)
+    rating: int = 0,
+    method: str = "",
+    turn: int | None = None,
+    tracks: bool = False,
+) -> HTMLResponse:
     """``GET /session/SLUG``."""
-    return page(request, f"session/{slug}", html, slug)
+    return page(request, f"session/{slug}", html, slug, Asked(rating, method, tuple(more), turn, tracks))
+
+
+@router.get("/session/{slug}/turn/{turn}")
+def evidence_part(request: Request, slug: str, turn: int, rating: int = 0) -> HTMLResponse:
+    """``GET /session/SLUG/turn/N``: a part of a page."""
+    return page(request, f"session/{slug}", evidence_html, slug, turn, rating)
+
+
+@router.get("/session/{slug}/tracks")
+def tracks_part(request: Request, slug: str) -> HTMLResponse:
+    """``GET /session/SLUG/tracks``: a part of a page."""
+    return page(request, f"session/{slug}", tracks_html, slug)

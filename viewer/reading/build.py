@@ -75,6 +75,7 @@ class _Build:
         self.splits = _splits(place.folder / "splits.parquet")
         self.residuals = _residuals(place.folder / "projections")
         self.methods: Counter[str] = Counter()
+        self.training: list[float] = []
 
     def run(self) -> None:
         chosen = self._sessions()
@@ -88,6 +89,7 @@ class _Build:
         methods = sorted(self.methods)
         facts = {
             "methods": json.dumps(methods),
+            "training_mean": json.dumps(float(np.mean(self.training)) if self.training else None),
             "method": _first_method(self.record, methods),
             "sessions": str(len(chosen)),
             "warnings": json.dumps(self.record.get("warnings", [])),
@@ -134,6 +136,8 @@ class _Build:
         values = _mean_rewards(session.session_id, rewards)
         rated = {episode.key: episode for episode in session.episodes(self.record["config"].get("rating"))}
         texts = {turn.turn: turn.text for turn in session.turns}
+        if self.splits.get(session.session_id) == "train":
+            self.training += [episode.score for episode in rated.values() if episode.is_rated]
         keys: list[EpisodeKey | None] = [*sorted(rated.keys() | values.keys())]
         for key in keys or [None]:
             of_method = values.get(key, {}) if key else {}

@@ -15,7 +15,7 @@ from foundation.errors import InputError
 from foundation.files import digest
 from viewer.reading.place import RunPlace
 
-VERSION = 1
+VERSION = 2
 """Another number makes every index anew."""
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

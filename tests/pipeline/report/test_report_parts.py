@@ -15,7 +15,7 @@ from pipeline.report.bars import COLOURED, GUESTS, HEIGHT, colour_class, largest
 from pipeline.report.chart import POINTS, ChartLine, line_chart, ticks
 from pipeline.report.curves import stage_charts
 from pipeline.report.picture import MAX_ROWS, turn_rewards_svg
-from pipeline.report.sessions import _what_it_equals
+from pipeline.report.sessions import what_it_equals
 from pipeline.report.text import clean, number, plain, seconds, signed
 from tests.pipeline.report_inputs import made_up_episodes, made_up_histories
 
@@ -155,7 +155,7 @@ def test_a_picture_of_nothing_is_refused() -> None:
 
 
 def test_what_a_sum_equals_is_named_by_its_target() -> None:
-    assert _what_it_equals(2.5, 2.5, 3.0, 1.0) == ("= score", True)
-    assert _what_it_equals(-0.5, 2.5, 3.0, 1.0) == ("= score − 3", True)
-    assert _what_it_equals(1.5, 2.5, 3.0, 1.0) == ("= score − 1", True)  # Attributions, above the scale's lower end.
-    assert _what_it_equals(1.6, 2.5, 3.0, 1.0)[1] is False
+    assert what_it_equals(2.5, 2.5, 3.0, 1.0) == ("= score", True)
+    assert what_it_equals(-0.5, 2.5, 3.0, 1.0) == ("= score − 3", True)
+    assert what_it_equals(1.5, 2.5, 3.0, 1.0) == ("= score − 1", True)  # Attributions, above the scale's lower end.
+    assert what_it_equals(1.6, 2.5, 3.0, 1.0)[1] is False

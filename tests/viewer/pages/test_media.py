@@ -1,0 +1,122 @@
+"""Recordings over HTTP: parts of files, and files that nobody may have."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+
+import pytest
+
+from tests.viewer.runs import served
+from tests.viewer.talks import write_talk_run
+
+
+def ask(server, path, method="GET", **headers):
+    """The status, the headers and the body of an answer to one who is let in."""
+    connection = http.client.HTTPConnection(server.address.removeprefix("http://").rstrip("/"), timeout=30)
+    cookie = f"{server.access.cookie}={server.access.pass_}"
+    connection.request(method, f"/{path}", headers={"Cookie": cookie, **headers})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, dict(answer.getheaders()), body
+
+
+def test_a_whole_recording_and_its_kind(talks, talk_run):
+    status, headers, body = ask(talks, "media/talk/0")
+    assert (status, headers["content-type"]) == (200, "video/mp4")
+    assert body == (talk_run.parent / "corpus" / "ann.mp4").read_bytes()
+    assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
+    status, headers, body = ask(talks, "media/talk/1", "HEAD")
+    assert (status, headers["content-type"], body) == (200, "audio/wav", b"")
+    assert headers["accept-ranges"] == "bytes"
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"), [("bytes=0-3", slice(0, 4)), ("bytes=100-", slice(100, None)), ("bytes=-7", slice(-7, None))]
+)
+def test_a_part_of_a_recording(talks, talk_run, asked, part):
+    whole = (talk_run.parent / "corpus" / "bob.wav").read_bytes()
+    status, headers, body = ask(talks, "media/talk/1", Range=asked)
+    assert status == 206 and body == whole[part]
+    assert headers["content-range"].endswith(f"/{len(whole)}")
+
+
+@pytest.mark.parametrize("asked", ["bytes=99999999-", "bytes=99999999-999999999"])
+def test_a_range_past_the_end_is_refused(talks, asked):
+    status, headers, _ = ask(talks, "media/talk/1", Range=asked)
+    assert status == 416 and headers["content-range"].startswith(("*/", "bytes */"))
+
+
+@pytest.mark.parametrize("asked", ["bytes=5-2", "bytes=x-y", "lines=0-1"])
+def test_a_range_that_is_none_does_no_harm(talks, asked):
+    assert ask(talks, "media/talk/1", Range=asked)[0] in (200, 400, 416)
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("media/gone/0", "no such file"),
+        ("media/gone/1", "leads outside the corpus folder"),
+        ("media/talk/2", "no such recording"),
+        ("media/talk/-1", "no such recording"),
+        ("media/nobody/0", "no such session"),
+    ],
+)
+def test_what_is_not_in_the_corpus_is_not_found(talks, path, why):
+    for address in (path, f"{path}/peaks"):
+        status, _, body = ask(talks, address)
+        assert status == 404 and why in body.decode()
+
+
+def test_a_link_out_of_the_corpus_and_a_table_are_no_recordings(talks):
+    slug = next(slug for slug in slugs(talks) if slug.startswith("wild"))
+    status, _, body = ask(talks, f"media/{slug}/0")
+    assert status == 404 and b"leads outside the corpus folder" in body
+    status, _, body = ask(talks, f"media/{slug}/1")
+    assert status == 404 and b"no such recording" in body
+
+
+@pytest.mark.parametrize("path", ["talk/..%2f..%2fsecret.wav", "..%2f/0", "talk/0%00", "talk/1.5"])
+def test_no_address_names_a_file(talks, path):
+    status, _, body = ask(talks, f"media/{path}")
+    assert status in (404, 422) and b"RIFF" not in body
+
+
+def test_nobody_is_let_in_without_the_cookie(talks):
+    assert ask(talks, "media/talk/0", Cookie="")[0] == 403
+
+
+def test_how_loud_a_recording_is_over_time(talks):
+    status, _, body = ask(talks, "media/talk/1/peaks")
+    peaks = json.loads(body)
+    assert status == 200 and peaks["length_s"] == pytest.approx(19.0, abs=0.1)
+    assert len(peaks["peaks"]) == pytest.approx(20 * 19, abs=2) and 0.05 < max(peaks["peaks"]) <= 1.0
+
+
+def test_two_gigabytes_are_streamed_and_not_read(tmp_path):
+    run = write_talk_run(tmp_path)
+    film = tmp_path / "corpus" / "ann.mp4"
+    size = 2 * 2**30
+    os.truncate(film, size)
+    with served(run) as server:
+        ask(server, "media/talk/0", Range="bytes=0-1")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        status, _, body = ask(server, "media/talk/0", Range=f"bytes={size - 5}-")
+        assert status == 206 and body == bytes(5)
+        connection = http.client.HTTPConnection(server.address.removeprefix("http://").rstrip("/"), timeout=30)
+        connection.request("GET", "/media/talk/0", headers={"Cookie": f"{server.access.cookie}={server.access.pass_}"})
+        answer = connection.getresponse()
+        assert answer.status == 200 and int(answer.headers["content-length"]) == size
+        answer.read(2**20)
+        connection.close()  # As a browser does that seeks elsewhere.
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert after - before < 100 * 1024  # KiB
+        assert ask(server, "media/talk/0", Range="bytes=0-1")[0] == 206
+
+
+def slugs(server):
+    with server.run.index.connect() as connection:
+        return [row["slug"] for row in connection.execute("SELECT slug FROM sessions")]
