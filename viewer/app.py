@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
@@ -42,6 +43,7 @@ def create_app(run: ServedRun, access: Access) -> ASGIApp:
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _impossible)
     app.add_exception_handler(ApportionError, _run_error)
     app.add_exception_handler(TooLargeError, _too_large)
     return Guard(app, access)
@@ -50,6 +52,12 @@ def create_app(run: ServedRun, access: Access) -> ASGIApp:
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _message(request, error.status_code, str(error.detail))
+
+
+def _impossible(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    faults = (f"{fault['loc'][-1]}: {fault['msg']}" for fault in error.errors())
+    return _message(request, 422, f"The address asks for what cannot be: {'; '.join(faults)}.")
 
 
 def _run_error(request: Request, error: Exception) -> Response:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import uvicorn
 
+from corpus.corpus import Corpus
 from pipeline.config import load_config
 from pipeline.running.local import run_locally
 from tests.behaviour.command import config
@@ -27,8 +31,24 @@ TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "s
 def write_viewed_run(folder: Path, sessions: int = 12) -> Path:
     """A run of text-only dialogues (folder ``run``, beside its ``corpus``) up to its rewards."""
     write_small_corpus(folder / "corpus", sessions=sessions)
+    return run_on(folder)
+
+
+def run_on(folder: Path) -> Path:
+    """The run folder of ``folder/corpus``, up to its rewards."""
     run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     return folder / "run"
+
+
+def rename_sessions(corpus: Path, names: Sequence[str]) -> None:
+    """Give the sessions of a corpus other ids, in their order."""
+    opened = Corpus.open(corpus)
+    ids = dict(zip(opened.session_ids(), names, strict=True))
+    tables = {}
+    for name, table in opened.tables.items():
+        rows = [{**row, "session_id": ids[row["session_id"]]} for row in table.to_pylist()]
+        tables[name] = pa.Table.from_pylist(rows, schema=table.schema)
+    Corpus.of(corpus, tables).write(corpus)
 
 
 @dataclass(frozen=True)
@@ -56,3 +76,69 @@ def served(folder: Path, corpus: Path | None = None) -> Iterator[Served]:
         server.should_exit = True
         thread.join()
         run.close()
+
+
+HOSTILE_IDS = (
+    "../../etc/passwd",
+    '"><script>alert(1)</script>',
+    "a/b?c=d#e&f=%2e%2e",
+    "javascript:alert(1)",
+    "\u202egnp.exe",
+    "-rf ~",
+    "x" * 400,
+)
+HOSTILE = '<script>window.bad = 1</script><img src=x onerror="window.bad = 1"> {{ 7 * 7 }} \u202eright to left'
+"""What transcripts, names and rationales may hold."""
+
+
+def write_hostile_run(folder: Path) -> Path:
+    """A run whose session ids, speakers, words and rationales are `HOSTILE_IDS` and `HOSTILE`."""
+    write_small_corpus(folder / "corpus", sessions=len(HOSTILE_IDS))
+    rename_sessions(folder / "corpus", HOSTILE_IDS)
+    names = {"bot": f"bot {HOSTILE}", "user": "user ' onclick=alert(1)"}
+    corpus = Corpus.open(folder / "corpus")
+    tables = {}
+    for name, table in corpus.tables.items():
+        rows = table.to_pylist()
+        for row in rows:
+            row |= {c: names[row[c]] for c in ("speaker", "rater", "target") if row.get(c)}
+            if name == "utterances":
+                row["text"] = f"{row['text']} {HOSTILE}"
+        tables[name] = pa.Table.from_pylist(rows, schema=table.schema)
+    Corpus.of(folder / "corpus", tables).write(folder / "corpus")
+    run_on(folder)
+    rewards = pq.read_table(folder / "run" / "rewards.parquet")
+    place = rewards.schema.get_field_index("rationale")
+    rewards = rewards.set_column(place, rewards.schema.field(place), pa.array([HOSTILE] * len(rewards)))
+    pq.write_table(rewards, folder / "run" / "rewards.parquet")
+    return folder / "run"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered; the names of ``headers`` are in small letters."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+def ask(server: Served, path: str = "", method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
+    """One request with the cookie that lets in; ``headers`` go before (``Cookie=""`` leaves it out, ``_`` is a -)."""
+    port = server.access.port
+    given = {"Host": f"127.0.0.1:{port}", "Cookie": f"{server.access.cookie}={server.access.pass_}"}
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.putrequest(method, f"/{path}", skip_host=True, skip_accept_encoding=True)
+        for name, value in given.items():
+            if value:
+                connection.putheader(name, value)
+        if body is not None and "Content-Length" not in given and "Transfer-Encoding" not in given:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        response = connection.getresponse()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, found, response.read().decode())
+    finally:
+        connection.close()

@@ -32,8 +32,12 @@ def sessions_page(
     split: str = "",
     only: str = "",
     sort: str = "session",
-    down: bool = False,
     page_number: Annotated[int, Query(alias="page", ge=1, le=10**6)] = 1,
 ) -> HTMLResponse:
-    """``GET /``: the list."""
-    return page(request, "index", html, ListQuery(q, method, split, only, sort, down, page_number))
+    """``GET /``: the list; ``sort`` is a column's key, after a ``-`` the large ones first."""
+    return page(
+        request,
+        "index",
+        html,
+        ListQuery(q, method, split, only, sort.removeprefix("-"), sort.startswith("-"), page_number),
+    )

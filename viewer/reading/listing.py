@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
-from viewer.reading.words import plain_terms, query_of
+from viewer.reading.words import pattern_of, query_of
 
 PAGE = 50
 SORTS = {
@@ -29,9 +29,9 @@ SAME = (
     "disagreement", "total", "residual", "lowest_turn", "lowest", "lowest_text",
 )  # fmt: skip
 """Fields of a row that the database has as they are."""
-AROUND = 60
+AROUND = 30
 """Characters of an excerpt before the word that was searched for."""
-EXCERPT = 170
+EXCERPT = 140
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def listing(index: Index, query: Query) -> Listing:
             f"SELECT * {tables} {where} ORDER BY {order} IS NULL, {order} {way}, episodes.id LIMIT ? OFFSET ?",
             (query.method, *values, PAGE, PAGE * (page - 1)),
         ).fetchall()
-        terms = plain_terms(query.text) if query_of(query.text) else []
-        shown = tuple(_row(row, _excerpt(connection, row["session"], terms)) for row in rows)
+        wanted = pattern_of(query.text)
+        shown = tuple(_row(row, _excerpt(connection, row["session"], wanted)) for row in rows)
     return Listing(shown, found, page, pages)
 
 
@@ -143,18 +143,17 @@ def _row(row: Any, excerpt: tuple[int, str, str] | None) -> Row:
     )
 
 
-def _excerpt(connection: Any, session: int, terms: Sequence[str]) -> tuple[int, str, str] | None:
-    """The first turn in which one of ``terms`` stands, cut around it."""
-    if not terms:
+def _excerpt(connection: Any, session: int, wanted: re.Pattern[str] | None) -> tuple[int, str, str] | None:
+    """The first turn in which something that is ``wanted`` stands, cut around it."""
+    if wanted is None:
         return None
     blob = connection.execute(
         "SELECT columns FROM packed WHERE session = ? AND name = 'session'", (session,)
     ).fetchone()
     for turn, speaker, text, *_ in unpack(blob[0])[0]["turns"]:
-        folded = text.casefold()
-        place = min((at for term in terms if (at := folded.find(term)) >= 0), default=None)
-        if place is not None:
-            start = max(0, min(place - AROUND, len(text) - EXCERPT))
+        match = wanted.search(text)
+        if match is not None:
+            start = max(0, min(match.start() - AROUND, len(text) - EXCERPT))
             part = text[start : start + EXCERPT]
             return turn, speaker, ("…" if start else "") + part + ("…" if start + EXCERPT < len(text) else "")
     return None

@@ -11,6 +11,8 @@ from foundation.arrays import Floats
 
 MOST_TURNS = 2000
 """Target turns whose pairs are compared; of longer dialogues evenly chosen ones."""
+AT_ONCE = 128
+"""Turns that are compared with all others in one step: what bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Standing:
 def standing(rewards: Mapping[int, float]) -> Standing:
     """The standing of one method's rewards, turn to reward; the first of several lowest turns is named."""
     turn = min(rewards, key=lambda t: (rewards[t], t))
-    return Standing(float(np.sum(list(rewards.values()))), turn, rewards[turn])
+    return Standing(sum(rewards.values()), turn, rewards[turn])
 
 
 def disagreement(rows: Sequence[Floats]) -> float | None:
@@ -50,10 +52,11 @@ def disagreement(rows: Sequence[Floats]) -> float | None:
     if values.shape[1] > MOST_TURNS:
         values = values[:, np.linspace(0, values.shape[1] - 1, MOST_TURNS).astype(np.int64)]
     discordant = compared = 0.0
-    for turn in range(values.shape[1] - 1):
-        order = values[:, turn + 1 :] - values[:, turn : turn + 1]
+    for start in range(0, values.shape[1], AT_ONCE):
+        order = values[:, None, :] - values[:, start : start + AT_ONCE, None]
         above, below = (order > 0).sum(axis=0), (order < 0).sum(axis=0)
         ordering = above + below
+        # Each pair of turns is met twice, in the same way: that leaves the share as it is.
         discordant += float((above * below).sum())
-        compared += float((ordering * (ordering - 1) / 2).sum())
+        compared += float((ordering * (ordering - 1)).sum()) / 2
     return discordant / compared if compared else None

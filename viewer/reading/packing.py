@@ -11,7 +11,7 @@ from typing import Any
 def pack(columns: Mapping[str, Sequence[Any]]) -> bytes:
     """Columns of equal length as compressed JSON; NaN and infinities are kept."""
     return zlib.compress(
-        json.dumps(dict(columns), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 6
+        json.dumps(dict(columns), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 1
     )
 
 

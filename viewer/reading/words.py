@@ -47,7 +47,17 @@ def query_of(text: str) -> str | None:
     return " ".join(terms) + "".join(f" NOT {term}" for term in unwanted)
 
 
-def plain_terms(text: str) -> list[str]:
-    """The words and phrases that a query looks for, casefolded: what an excerpt is chosen by."""
-    parts = ((minus, (quoted or word).casefold().strip()) for minus, quoted, word in _PART.findall(text))
-    return [term for minus, term in parts if not minus and _WORD.search(term)]
+def pattern_of(text: str) -> re.Pattern[str] | None:
+    """What a query looks for in a text as a person reads it: the beginnings of its words and phrases, in any case.
+
+    >>> [match[0] for match in pattern_of("table").finditer("Comfortable tables, a Table.")]
+    ['table', 'Table']
+    """
+    parts = ((minus, (quoted or word).strip(' "')) for minus, quoted, word in _PART.findall(text))
+    terms = sorted({term for minus, term in parts if not minus and _WORD.search(term)}, key=len, reverse=True)
+    if not terms:
+        return None
+    # A script without spaces has no beginnings of words.
+    return re.compile(
+        "|".join(("" if _IDEOGRAPHS.match(t) else r"(?<!\w)") + re.escape(t) for t in terms), re.IGNORECASE
+    )

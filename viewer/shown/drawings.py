@@ -8,6 +8,8 @@ from markupsafe import Markup
 
 SPARK_HEIGHT = 12.0
 """From the middle line to the edge."""
+PITCH = 6
+"""From one bar to the next."""
 METER_WIDTH = 44
 
 
@@ -25,14 +27,15 @@ def spark(values: Sequence[float], colour: str, label: str) -> Markup:
     """
     scale = max((abs(value) for value in values), default=0.0) or 1.0
     bars = "".join(
-        f"M{4 * i} {SPARK_HEIGHT:g}h3v{-value / scale * SPARK_HEIGHT:.1f}h-3z" for i, value in enumerate(values)
+        f"M{PITCH * i} {SPARK_HEIGHT:g}h{PITCH - 1}v{-value / scale * SPARK_HEIGHT:.1f}h{1 - PITCH}z"
+        for i, value in enumerate(values)
     )
-    width = max(4 * len(values) - 1, 3)
+    width = max(PITCH * len(values) - 1, PITCH)
     return Markup(
         '<svg class="spark {}" viewBox="0 0 {} {}" width="{}" height="{}" preserveAspectRatio="none" role="img" '
         'aria-label="{}"><path class="zero" d="M0 {}h{}"/><path d="{}"/></svg>'
     ).format(
-        colour, width, f"{2 * SPARK_HEIGHT:g}", min(width, 150), f"{2 * SPARK_HEIGHT:g}", label, f"{SPARK_HEIGHT:g}",
+        colour, width, f"{2 * SPARK_HEIGHT:g}", min(width, 160), f"{2 * SPARK_HEIGHT:g}", label, f"{SPARK_HEIGHT:g}",
         width, bars,
     )  # fmt: skip
 

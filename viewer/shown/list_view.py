@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -12,6 +13,7 @@ from pipeline.report.bars import colour_class
 from pipeline.report.text import clean, number, plain, seconds, signed
 from viewer.reading.index import Index
 from viewer.reading.listing import Listing, Query, Row, listing, splits_of
+from viewer.reading.words import pattern_of
 from viewer.shown.drawings import meter, spark
 
 NAME, LINE = 80, 200
@@ -62,7 +64,8 @@ class RowView:
     duration: str
     split: str
     warnings: tuple[str, ...]
-    excerpt: tuple[int, str, str] | None
+    excerpt: tuple[int, str, Markup] | None
+    """The turn in which something that was searched for stands: its number, speaker and text, the words marked."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,10 @@ def list_view(index: Index, query: Query, page_rows: int) -> ListView:
     query = Query(**{**query.__dict__, "method": method})
     result: Listing = listing(index, query)
     colour = colour_class(method)
+    wanted = pattern_of(query.text)
     return ListView(
         query=query,
-        rows=tuple(_row(row, colour, clean(method, NAME)) for row in result.rows),
+        rows=tuple(_row(row, colour, clean(method, NAME), wanted) for row in result.rows),
         found=result.found,
         first=page_rows * (result.page - 1) + 1,
         page=result.page,
@@ -106,10 +110,9 @@ def list_view(index: Index, query: Query, page_rows: int) -> ListView:
     )
 
 
-def _row(row: Row, colour: str, method: str) -> RowView:
+def _row(row: Row, colour: str, method: str, wanted: re.Pattern[str] | None) -> RowView:
     scored = row.score is not None and row.low is not None and row.high is not None
     label = f"{method}: {len(row.spark)} turns, sum {number(row.total)}" if row.spark else ""
-    excerpt = row.excerpt and (row.excerpt[0], clean(row.excerpt[1], NAME), clean(row.excerpt[2], LINE))
     return RowView(
         session_id=clean(row.session_id, NAME),
         slug=row.slug,
@@ -127,8 +130,18 @@ def _row(row: Row, colour: str, method: str) -> RowView:
         duration=seconds(row.duration_s),
         split=clean(row.split or "", NAME),
         warnings=tuple(clean(text, LINE) for text in row.warnings),
-        excerpt=excerpt or None,
+        excerpt=_excerpt(row.excerpt, wanted) if row.excerpt and wanted else None,
     )
+
+
+def _excerpt(excerpt: tuple[int, str, str], wanted: re.Pattern[str]) -> tuple[int, str, Markup]:
+    turn, speaker, text = excerpt
+    text = clean(text, LINE)
+    marked, end = Markup(), 0
+    for match in wanted.finditer(text):
+        marked += text[end : match.start()] + Markup("<mark>{}</mark>").format(match[0])
+        end = match.end()
+    return turn, clean(speaker, NAME), marked + text[end:]
 
 
 def _rated(row: Row) -> str:

@@ -32,9 +32,9 @@ def test_sorting_filtering_and_a_method(server, page_of):
     expect(page.locator("th.c-score[aria-sort]")).to_have_attribute("aria-sort", "ascending")
     scores = [float(text) for text in page.locator("td.c-score b").all_inner_texts()]
     assert scores == sorted(scores) and scores[0] < scores[-1]
-    page.get_by_label("Method").select_option("uniform")
+    page.get_by_role("combobox", name="Method").select_option("uniform")
     expect(page.locator("#results")).to_have_attribute("data-shown", "./?method=uniform&sort=score")
-    page.get_by_label("Split").select_option("test")
+    page.get_by_role("combobox", name="Split").select_option("test")
     expect(page.locator("tbody tr .c-split").first).to_have_text("test")
     expect(page.locator("tbody tr")).to_have_count(3)
 

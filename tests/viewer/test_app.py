@@ -1,0 +1,78 @@
+"""What the application says where something is missing, and that hostile strings are only strings."""
+
+from __future__ import annotations
+
+import html.parser
+
+import pytest
+
+from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run
+from viewer.reading.slugs import slug_of
+
+URLS = {"href", "src", "action"}
+
+
+class Tags(html.parser.HTMLParser):
+    """The tags of a page and the addresses in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in URLS and value]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    with served(write_hostile_run(tmp_path_factory.mktemp("hostile"))) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", ["", "?q=script&sort=-lowest", "?q=%3Cscript%3E&method=%22%3E&split='&sort=%3C"])
+def test_hostile_strings_are_only_strings_in_the_list(hostile, path):
+    page = Tags(ask(hostile, path).text)
+    assert "img" not in page.tags and page.tags.count("script") == 2
+    assert not [address for address in page.addresses if ":" in address.partition("?")[0]]
+
+
+@pytest.mark.parametrize("name", HOSTILE_IDS)
+def test_every_session_has_a_page_whatever_its_id(hostile, name):
+    answer = ask(hostile, f"session/{slug_of(name)}")
+    page = Tags(answer.text)
+    assert answer.status == 200 and "img" not in page.tags and "\u202e" not in answer.text
+    assert "&lt;script&gt;window.bad = 1" in answer.text and "{{ 7 * 7 }}" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["session/none", "session/..%2f..%2fetc%2fpasswd", "static/../app.py", "static/%2e%2e/app.py", "static/none.js"],
+)
+def test_what_is_not_there_is_said_in_the_viewer_s_frame(server, path):
+    answer = ask(server, path)
+    assert answer.status == 404
+    assert "import" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["?page=0", "?page=x", f"?q={'a' * 600}", "?page=99999999999999999999"])
+def test_an_impossible_question_is_refused(server, path):
+    answer = ask(server, path)
+    assert answer.status == 422 and "The address asks for what cannot be" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["?page=100000", "?sort=nothing", "?sort=-", "?method=none", "?split=none", "?only=none", "?q=-a"]
+)
+def test_an_unknown_choice_is_as_if_it_were_not_made_or_finds_nothing(server, path):
+    answer = ask(server, path)
+    assert answer.status == 200 and "Sessions" in answer.text
+
+
+def test_what_a_page_loads_is_there(server):
+    page = Tags(ask(server).text)
+    files = [address for address in page.addresses if address.startswith("static/")]
+    assert len(files) >= 5
+    assert {ask(server, path).status for path in files} == {200}
