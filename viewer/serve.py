@@ -6,6 +6,7 @@ import contextlib
 import errno
 import ipaddress
 import os
+import signal
 import socket
 import tempfile
 import threading
@@ -61,7 +62,7 @@ def serve(place: RunPlace, host: str, port: int | None, browser: bool, say: Call
             create_app(run, access), log_level="warning", access_log=False, server_header=False,
             timeout_graceful_shutdown=2,
         )  # fmt: skip
-        with _opened(address) if browser else contextlib.nullcontext(), contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), _told_to_end(), _opened(address, browser):
             try:
                 uvicorn.Server(config).run(sockets=[listener])
             finally:
@@ -125,8 +126,25 @@ def _written(host: str) -> str:
 
 
 @contextmanager
-def _opened(address: str) -> Iterator[None]:
+def _told_to_end() -> Iterator[None]:
+    """SIGTERM ends as Ctrl-C does, so that nothing is left behind."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _opened(address: str, browser: bool) -> Iterator[None]:
     """Open a browser at ``address`` by a file that only this user can read: arguments of processes all can read."""
+    if not browser:
+        yield
+        return
     handle, name = tempfile.mkstemp(prefix="apportion-view-", suffix=".html")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">')

@@ -5,6 +5,7 @@ Tables of a whole run are in memory meanwhile; a server that did it itself would
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import sys
@@ -23,8 +24,8 @@ from corpus.corpus import Corpus
 from corpus.schema import EPISODE_KEY
 from corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
 from foundation.errors import ApportionError, InputError
-from foundation.files import place_file
-from viewer.reading.index import TABLES, scratch_path, stamp
+from foundation.files import place_file, remove_leftovers, temporary_name
+from viewer.reading.index import TABLES, stamp
 from viewer.reading.measures import disagreement, standing
 from viewer.reading.packing import pack
 from viewer.reading.place import RunPlace
@@ -46,9 +47,9 @@ def build(place: RunPlace, path: Path) -> None:
     InputError
         The run or its corpus is gone or cannot be read; the disk is full.
     """
-    scratch = scratch_path(path)
-    scratch.unlink(missing_ok=True)
+    scratch = temporary_name(path)
     try:
+        remove_leftovers(path.parent)  # What a killed process has begun.
         # Taken first: what changes while it is read makes the index a stale one, not a wrong one.
         fingerprint = place.fingerprint()
         with closing(sqlite3.connect(scratch)) as connection:
@@ -60,7 +61,8 @@ def build(place: RunPlace, path: Path) -> None:
     except (OSError, sqlite3.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: the index of {place.folder} cannot be made ({error}).") from None
     finally:
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
 
 
 class _Build:

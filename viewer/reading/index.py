@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -92,8 +91,3 @@ def index_path(place: RunPlace) -> Path:
         f"{beside}: the index of the sessions can be written neither there nor into {cache_folder()}. Make one of them "
         "writable, or set APPORTION_CACHE to a folder of yours."
     )
-
-
-def scratch_path(path: Path) -> Path:
-    """Where a process makes an index before it takes its place."""
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
