@@ -1,0 +1,162 @@
+"""Claims on the viewer's list of sessions, in Chromium, on a SYNTHETIC run (benchmarks/viewer_run.py).
+
+Run: python benchmarks/viewer.py [--work FOLDER] [--sessions 10000] [--repeat 7]
+
+A list of 10,000 sessions is shown in under 300 ms (from the request to the end of `load`, as the browser measures it:
+`loadEventEnd`), each search in under 200 ms (from the form's submission to the new rows in the page), and the server
+takes under 400 MiB (RSS of the process that `apportion view` starts, highest of the run). Medians and the slowest of
+all are told. Words are searched that nearly every session holds, that few hold, phrases, beginnings, what is nowhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# This file is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import psutil
+import pyarrow.parquet as pq
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.measure import ROOT, tell
+from benchmarks.viewer_run import COMMON, RARE, VOCABULARY, vocabulary, write_synthetic_run
+
+SORTS = ("session", "score", "-disagreement", "lowest", "-residual", "-length", "sum", "split", "-warnings")
+NAVIGATION = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
+SEARCH = """(text) => new Promise((done) => {
+  const form = document.querySelector("form[data-live]"), results = document.getElementById("results");
+  const started = performance.now();
+  new MutationObserver((_, watcher) => {
+    if (!results.dataset.shown) return;
+    watcher.disconnect();
+    results.getBoundingClientRect();
+    done(performance.now() - started);
+  }).observe(results, { attributes: true, attributeFilter: ["data-shown"], childList: true });
+  delete results.dataset.shown;
+  form.elements.q.value = text;
+  form.requestSubmit();
+})"""
+
+
+@contextmanager
+def viewing(run: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """`apportion view` of a run: its address with the token, and its process."""
+    command = [sys.executable, "-m", "apportion", "view", str(run), "--port", "0", "--no-browser"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    try:
+        address = ""
+        for line in process.stdout:
+            address = found[0] if (found := re.search(r"http://\S+", line)) else address
+            if "Ctrl-C" in line:
+                break
+        yield address, psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def searches(run: Path) -> dict[str, str]:
+    """What is typed, by what is special about it; of the words that the run was made of."""
+    import numpy as np
+
+    words = vocabulary(np.random.default_rng(7))
+    assert len(words) == VOCABULARY
+    text = pq.read_table(run.parent / "corpus" / "utterances.parquet", columns=["text"])["text"][0].as_py()
+    return {
+        "a common word": words[COMMON] + " ",
+        "the two commonest words": f"{words[0]} {words[1]} ",
+        "a rare word": words[RARE] + " ",
+        "a phrase": '"' + " ".join(text.split()[:3]) + '"',
+        "a beginning of one letter": words[COMMON][:1],
+        "a beginning of two letters": words[COMMON][:2],
+        "a word and without another": f"{words[COMMON]} -{words[COMMON + 1]}",
+        "a session's id": "s04242",
+        "nothing that is there": "zzzzzzzzzzz ",
+    }
+
+
+def measure(page: Page, root: str, run: Path, repeat: int, process: psutil.Process) -> None:
+    """All figures of one server."""
+    peak = process.memory_info().rss
+
+    def loaded(address: str) -> float:
+        page.goto(root + address, wait_until="load")
+        return float(page.evaluate(NAVIGATION))
+
+    loaded("")
+    figures: dict[str, list[float]] = {}
+    for sort in SORTS:
+        figures[sort] = [loaded(f"?sort={sort}") for _ in range(repeat)]
+    figures["the last page"] = [loaded("?page=100000&sort=score") for _ in range(repeat)]
+    peak = max(peak, process.memory_info().rss)
+    _tell("viewer list, 10,000 sessions", figures, 300)
+    loaded("")
+    page.evaluate("performance.clearResourceTimings()")
+    asked = searches(run)
+    found = {name: [float(page.evaluate(SEARCH, text)) for _ in range(repeat)] for name, text in asked.items()}
+    counts = {}
+    for name, text in asked.items():
+        page.evaluate(SEARCH, text)
+        counts[name] = page.locator(".pages span").inner_text() if page.locator(".pages").count() else "none"
+    peak = max(peak, process.memory_info().rss)
+    _tell("viewer search, 10,000 sessions", found, 200, found=counts)
+    tell("viewer server memory", peak / 2**20, "MiB", limit=400, met=peak / 2**20 < 400)
+
+
+def _tell(name: str, figures: dict[str, list[float]], limit: float, **more: object) -> None:
+    every = [value for values in figures.values() for value in values]
+    medians = {what: round(statistics.median(values), 1) for what, values in figures.items()}
+    slowest = max(medians.values())
+    tell(
+        name, slowest, "ms", what="the slowest of the medians", limit=limit, met=slowest < limit, medians=medians,
+        slowest_of_all=round(max(every), 1), load=round(os.getloadavg()[0], 1), **more,
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Make the run where it is not there yet, serve it, look at it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, help="a folder that keeps the synthetic run")
+    parser.add_argument("--sessions", type=int, default=10_000)
+    parser.add_argument("--repeat", type=int, default=7)
+    options = parser.parse_args()
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        raise SystemExit("no Chromium here: install the package `chromium`, or name one with CHROMIUM=...")
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.work or Path(scratch)
+        run = work / "run"
+        if not (run / "run.json").is_file():
+            write_synthetic_run(work, options.sessions)
+        had = (run / "viewer" / "sessions.sqlite").is_file()
+        started = time.perf_counter()
+        with viewing(run) as (address, process), sync_playwright() as playwright:
+            ready = time.perf_counter() - started
+            tell("viewer ready" if had else "viewer ready, its index made", ready, "s")
+            arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+            browser = playwright.chromium.launch(executable_path=program, args=arguments)
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(address)
+            page.wait_for_url(lambda url: "token" not in url)
+            measure(page, address.partition("?")[0], run, options.repeat, process)
+            print(json.dumps({"Chromium": browser.version}))
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
