@@ -33,7 +33,8 @@ CREATE TABLE standings (
 CREATE TABLE packed (
   session INTEGER NOT NULL, name TEXT NOT NULL, columns BLOB NOT NULL, PRIMARY KEY (session, name)
 ) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5 (name, speakers, said, content='', tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE words USING fts5 (name, speakers, said, content='', prefix='1 2',
+  tokenize = 'unicode61 remove_diacritics 2');
 """
 
 
