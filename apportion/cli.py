@@ -38,6 +38,7 @@ from apportion.commands.simulated import tournament as tournament_commands
 from apportion.commands.simulated import trained_tables as trained_commands
 from apportion.commands.simulated.task_sets import tasks as tasks_commands
 from apportion.commands.viewing import labels as label_commands
+from apportion.commands.viewing import patterns as patterns_commands
 from apportion.commands.viewing import view as view_commands
 from apportion.hints import hint_for
 from foundation.errors import ApportionError, InputError
@@ -91,6 +92,7 @@ cli.add_section(
     (
         view_commands.view_command,
         label_commands.labels_group,
+        patterns_commands.patterns_command,
         score_commands.score_command,
         generate_commands.generate_command,
         compare_commands.compare_command,

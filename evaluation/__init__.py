@@ -10,8 +10,8 @@ True
 
 From the ground up: `presets` (published settings), `settings`, `intervals` (how sure a figure is), `ground` (what
 figures are taken on), `figures` (a file each), `inputs` (what is evaluated, and by what), `evaluation` (the result),
-`methods` (a group of them side by side), `evaluate`, `table` (as text); `stability` (an audit's result); `people` (what
-annotators said of systems' responses).
+`methods` (a group of them side by side), `evaluate`, `table` (as text); `stability` (an audit's result), `patterns`
+(kinds of turns that cost something); `people` (what annotators said of systems' responses).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

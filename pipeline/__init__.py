@@ -8,6 +8,7 @@ From the ground up:
 - `engine/`: what a stage and a unit of work are, the key that decides whether a unit is done, and the store.
 - `stages/`: the declared stages, a file a group; `stages/declared.py` joins them.
 - `results/`: the run folder, written and read, and files made of it for other programs.
+- `patterns/`: kinds of turns that cost something, found in a finished run.
 - `assembly`: the engine of one configuration.
 - `asking/`: the language model's part of a run: prices, previews, batches, recordings.
 - `preflight`: what is checked before any work; `doctor`: what this machine has.

@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 
 from foundation.errors import ApportionError
 from viewer.access import MOST_BODY, Access, Guard, TooLargeError
-from viewer.pages import media, session, sessions
+from viewer.pages import media, patterns, session, sessions
 from viewer.pages.links import Links
 from viewer.pages.render import render
 from viewer.reading.run import ServedRun
 
-ROUTERS: tuple[APIRouter, ...] = (sessions.router, session.router, media.router)
+ROUTERS: tuple[APIRouter, ...] = (sessions.router, session.router, media.router, patterns.router)
 TITLES = {404: "Not found", 405: "Not possible", 503: "The run cannot be read"}
 
 

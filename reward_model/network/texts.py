@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reward_model.network.backbones import Backbone
 
 TEXTS_AT_ONCE = 16
+SENTENCES_AT_ONCE = 64
 
 
 @torch.inference_mode()
@@ -43,4 +44,32 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
         mask = inputs["attention_mask"].unsqueeze(-1).to(layers[0].dtype)
         states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
         vectors[batch] = states.float().numpy()
+    return vectors[[places.get(text, len(places)) for text in texts]]
+
+
+@torch.inference_mode()
+def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]:
+    """One vector a text: the hidden states of the last layer, averaged over tokens; what the text is about.
+
+    It is the half of `reward_model.network.embed.embed_episodes` that is the turn's own, computed many at a time.
+
+    Parameters
+    ----------
+    texts : sequence of str, length N
+        An empty one gives zeros.
+
+    Returns
+    -------
+    float32 [shape=(N, d)]
+        d is the hidden size. Equal texts are computed once.
+    """
+    backbone.eval()
+    places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
+    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
+    tokens = [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in places])]
+    for batch in length_batches(tokens, SENTENCES_AT_ONCE):
+        inputs = backbone.tokens.pad([tokens[i] for i in batch])
+        states = backbone.encoder(**inputs).last_hidden_state
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        vectors[batch] = ((states * mask).sum(dim=1) / mask.sum(dim=1)).float().numpy()
     return vectors[[places.get(text, len(places)) for text in texts]]

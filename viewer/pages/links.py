@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-NAVIGATION: tuple[tuple[str, str], ...] = (("index", "Sessions"),)
+NAVIGATION: tuple[tuple[str, str], ...] = (("index", "Sessions"), ("patterns", "What costs us"))
 """Pages in the bar at the top: name and title."""
 
 

@@ -1,0 +1,117 @@
+"""Turns that say alike things: small clusters of their embeddings, and the tree in which these join."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.arrays import Floats
+
+DIMENSIONS = 32
+"""Principal directions that distances are taken in; what is left of a sentence's embedding is mostly noise."""
+LEARNED_FROM = 20_000
+"""Turns that the centres are learned from at most; all are assigned."""
+FEWEST_A_CENTRE = 25
+MOST_CENTRES = 64
+ROUNDS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Where turns lie: directions learned on some of them, applied to all.
+
+    ``mean`` [shape=(d,)] and ``axes`` [shape=(d, k)] of unit-length embeddings, ``centres`` [shape=(C, k)] of the small
+    clusters.
+    """
+
+    mean: Floats
+    axes: Floats
+    centres: Floats
+
+    @classmethod
+    def learned(cls, embeddings: NDArray[np.float32], seed: int) -> Space:
+        """Directions and small clusters of N embeddings [shape=(N, d)]: k-means, its centres drawn by ``seed``."""
+        from scipy.cluster.vq import kmeans2
+
+        rng = np.random.default_rng(seed)
+        some = np.arange(len(embeddings))
+        if len(some) > LEARNED_FROM:
+            some = np.sort(rng.choice(some, LEARNED_FROM, replace=False))
+        unit = _unit(embeddings[some])
+        mean = unit.mean(axis=0)
+        _, _, axes = np.linalg.svd(unit - mean, full_matrices=False)
+        axes = axes[:DIMENSIONS].T
+        points = (unit - mean) @ axes
+        distinct = len(np.unique(np.round(points, 6), axis=0))
+        wanted = min(MOST_CENTRES, max(2, len(points) // FEWEST_A_CENTRE), distinct)
+        if wanted < 2:
+            return cls(mean, axes, points[:1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # An empty cluster is in no group.
+            centres, _ = kmeans2(points, wanted, iter=ROUNDS, minit="++", seed=seed)
+        return cls(mean, axes, np.asarray(centres, np.float64))
+
+    def points(self, embeddings: NDArray[np.float32]) -> Floats:
+        """Where the embeddings [shape=(N, d)] lie [shape=(N, k)]."""
+        placed: Floats = (_unit(embeddings) - self.mean) @ self.axes
+        return placed
+
+    def nearest(self, points: Floats) -> NDArray[np.int64]:
+        """The small cluster of each point [shape=(N,)]."""
+        distances = (self.centres**2).sum(axis=1) - 2 * points @ self.centres.T
+        found: NDArray[np.int64] = np.argmin(distances, axis=1)
+        return found
+
+
+def nested(centres: Floats, sizes: NDArray[np.int64]) -> list[frozenset[int]]:
+    """Every group of small clusters that average linkage joins, the single ones first, without the one of all.
+
+    Parameters
+    ----------
+    centres : float64 [shape=(C, k)]
+    sizes : int64 [shape=(C,)]
+        Turns of each; empty clusters are in no group.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    there = [int(i) for i in np.flatnonzero(sizes)]
+    groups = [frozenset([i]) for i in there]
+    if len(there) < 3:
+        return groups
+    for left, right, *_ in linkage(centres[there], method="average")[:-1]:
+        groups.append(groups[int(left)] | groups[int(right)])
+    return groups
+
+
+def alike(groups: Sequence[frozenset[int]], labels: NDArray[np.int64], embeddings: NDArray[np.float32]) -> Floats:
+    """How alike the turns of each group are: the mean cosine of two of them [shape=(G,)]; 1 for a single one.
+
+    Parameters
+    ----------
+    groups : sequence of sets of int, length G
+    labels : int64 [shape=(N,)]
+        The small cluster of each turn.
+    embeddings : float32 [shape=(N, d)]
+    """
+    unit = _unit(embeddings)
+    count = np.bincount(labels).astype(np.float64)
+    sums = np.zeros((len(count), unit.shape[1]))
+    np.add.at(sums, labels, unit)
+    cosines = []
+    for group in groups:
+        members = [i for i in group if i < len(count)]
+        n, vector = count[members].sum(), sums[members].sum(axis=0)
+        cosines.append((float(vector @ vector) - n) / (n * (n - 1)) if n > 1 else 1.0)
+    return np.array(cosines, np.float64)
+
+
+def _unit(embeddings: NDArray[np.float32]) -> Floats:
+    """Embeddings of length 1; what is all zeros stays so."""
+    values = embeddings.astype(np.float64)
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    unit: Floats = values / np.where(lengths > 0, lengths, 1.0)
+    return unit

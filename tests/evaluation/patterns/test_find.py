@@ -1,0 +1,114 @@
+"""Planted kinds are found and named; nothing is, where rewards have nothing to do with the turns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.patterns.find import find_patterns, holm
+from evaluation.patterns.result import PatternSettings
+from tests.evaluation.patterns.planted import NAMING, corpus
+
+DRAWS = 100
+
+
+def named(kind) -> set[str]:
+    """The planted kinds that a found one is called after."""
+    words = set(kind.name.split(" · "))
+    return {planted for planted, naming in NAMING.items() if len(words & naming) >= 2}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_three_planted_kinds_are_found_and_named(seed):
+    turns, kinds = corpus(seed, sessions=300, cost=1.0)
+    found = find_patterns(turns, "method")
+    dear = [kind for kind in found.kinds if kind.family == "words" and kind.difference.value < 0]
+    assert set().union(*(named(kind) for kind in dear)) == set(NAMING)
+    places = dict(zip(turns.ids, kinds, strict=True))
+    examples = [(kind, places[example.id]) for kind in dear for example in kind.examples]
+    assert np.mean([bool(named(kind) & {planted}) for kind, planted in examples if named(kind)]) > 0.9
+    assert all(kind.difference.high < 0 for kind in dear)
+
+
+@pytest.mark.parametrize("how", ["all", "within", "sessions"])
+def test_shuffled_rewards_give_nothing(how):
+    assert false_alarms(how, range(10)) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["all", "within", "sessions"])
+def test_a_hundred_draws_of_shuffled_rewards_give_five_false_alarms_at_most(how):
+    assert false_alarms(how, range(DRAWS)) <= 5
+
+
+def false_alarms(how: str, seeds) -> int:
+    """How many draws show anything: rewards shuffled over all turns, within sessions, or sessions as a whole."""
+    alarms = 0
+    for seed in seeds:
+        turns, _ = corpus(seed, sessions=160)
+        rng, rewards = np.random.default_rng(seed + 1000), turns.rewards.reshape(160, -1)
+        if how == "all":
+            rewards = rng.permutation(turns.rewards)
+        elif how == "within":
+            rewards = rng.permuted(rewards, axis=1)
+        else:
+            rewards = rng.permutation(rewards, axis=0)
+        alarms += bool(find_patterns(replace(turns, rewards=rewards.ravel()), "method").kinds)
+    return alarms
+
+
+def test_heavy_tails_that_hang_together_within_a_session_give_nothing_either():
+    alarms = 0
+    for seed in range(20):
+        turns, _ = corpus(seed, sessions=120, cost=0.0)
+        rng = np.random.default_rng(seed)
+        steps = rng.standard_t(2, size=(120, 10)).cumsum(axis=1) * rng.exponential(size=(120, 1))
+        drawn = np.take_along_axis(steps, rng.permuted(np.tile(np.arange(10), (120, 1)), axis=1), axis=1)
+        alarms += bool(find_patterns(replace(turns, rewards=drawn.ravel()), "method").kinds)
+    assert alarms <= 3
+
+
+def test_a_place_is_found_too_and_a_turn_counts_once():
+    turns, _ = corpus(3, sessions=200, cost=0.0)
+    last = turns.traits["place: the last"]
+    found = find_patterns(replace(turns, rewards=turns.rewards - 2.0 * last), "method")
+    assert [(kind.family, kind.name) for kind in found.kinds] == [("place", "the last")]
+    (kind,) = found.kinds
+    assert kind.difference.low < -2.0 < kind.difference.high
+    assert kind.sessions.value == 1.0 and kind.turns == 100 and kind.score is None and kind.named is None
+
+
+def test_the_same_turns_give_the_same_result():
+    turns, _ = corpus(1, sessions=120)
+    assert find_patterns(turns, "m").to_json() == find_patterns(turns, "m").to_json()
+
+
+def test_rewards_that_are_alike_within_a_session_tell_nothing():
+    turns, _ = corpus(0, sessions=100)
+    flat = replace(turns, rewards=turns.scores)
+    assert find_patterns(flat, "uniform").kinds == () and find_patterns(flat, "uniform").reason is None
+
+
+def test_too_few_sessions_are_told():
+    turns, _ = corpus(0, sessions=20)
+    found = find_patterns(turns, "rrd")
+    assert found.kinds == () and "20 sessions have rewards by rrd; at least 24 are needed" in found.reason
+
+
+def test_no_reward_at_all_is_told():
+    turns, _ = corpus(0, sessions=30)
+    found = find_patterns(replace(turns, rewards=np.full(len(turns), np.nan)), "rrd")
+    assert found.reason.startswith("0 sessions have rewards by rrd")
+
+
+def test_kinds_whose_sessions_score_lower_say_so():
+    turns, _ = corpus(2, sessions=300, cost=1.0)
+    found = find_patterns(turns, "method", PatternSettings(resamples=300))
+    lower = [kind.score for kind in found.kinds if named(kind)]
+    assert lower and all(gap.low < 0 for gap in lower)
+
+
+def test_holms_correction_is_that_of_its_definition():
+    p = np.array([0.2, 0.001, 0.04, 0.012])
+    assert holm(p).tolist() == pytest.approx([0.2, 0.004, 0.08, 0.036])
+    assert holm(np.array([])).tolist() == []

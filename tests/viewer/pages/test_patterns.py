@@ -1,0 +1,82 @@
+"""The page "What costs us": what was found, nothing found, nobody has looked, a damaged file."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluation.patterns.find import find_patterns
+from evaluation.patterns.result import Patterns, PatternSettings
+from tests.evaluation.patterns.planted import corpus
+from tests.viewer.runs import Served
+from viewer.pages.links import Links
+from viewer.pages.patterns import html
+from viewer.reading.run import ServedRun
+
+EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'
+
+
+@pytest.fixture(scope="module")
+def found() -> Patterns:
+    turns, _ = corpus(0, sessions=300, cost=1.0)
+    return find_patterns(turns, "sentiment", PatternSettings(resamples=200))
+
+
+@pytest.fixture
+def run(server: Served, tmp_path: Path) -> ServedRun:
+    """The run of all tests in a folder of its own, with the index that it has."""
+    shutil.copytree(server.run.place.folder, tmp_path / "run")
+    return ServedRun(replace(server.run.place, folder=tmp_path / "run"), server.run.index)
+
+
+def write(run: ServedRun, document: object, name: str = "sentiment") -> None:
+    folder = run.place.folder / "patterns"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(document))
+
+
+def test_kinds_with_their_figures_and_turns(run, found):
+    write(run, found.to_json())
+    page = html(run, Links("patterns"))
+    for kind in found.kinds:
+        assert kind.name in page and f"{kind.sessions.value:.0%}" in page
+        for example in kind.examples:
+            address = f'href="session/{example.id.episode[0]}?method=sentiment#turn-{example.id.turn}"'
+            assert address in page
+    assert page.count('<svg class="interval low"') == sum(kind.difference.value < 0 for kind in found.kinds)
+    assert f"{len(found.kinds)} of them held in the other 150." in page
+
+
+def test_what_people_said_is_escaped(run, found):
+    document = found.to_json()
+    document["kinds"][0] |= {"name": EVIL, "mostly": [EVIL]}
+    document["kinds"][0]["examples"][0] |= {"text": EVIL, "session_id": EVIL}
+    document["method"] = EVIL
+    write(run, document)
+    page = html(run, Links("patterns"))
+    assert "<script>alert" not in page and "\u202e" not in page and 'href="javascript' not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_each_method_has_its_own_and_an_unknown_one_is_the_usual(run, found):
+    write(run, found.to_json())
+    write(run, replace(found, method="uniform", kinds=()).to_json(), "uniform")
+    assert "No kind of turn stands out." in html(run, Links("patterns"), "uniform")
+    assert "Worth less than the rest" in html(run, Links("patterns"), "none such")
+
+
+def test_nobody_has_looked_yet(run):
+    assert "apportion patterns RUN" in html(run, Links("patterns"))
+
+
+def test_why_nothing_can_be_said(run, found):
+    write(run, replace(found, kinds=(), reason="20 sessions have rewards").to_json())
+    assert "20 sessions have rewards" in html(run, Links("patterns"))
+
+
+@pytest.mark.parametrize("kinds", [[{}], [None], "x", [{"name": 1, "difference": {"value": "x"}}]])
+def test_a_damaged_file_is_told(run, found, kinds):
+    write(run, found.to_json() | {"kinds": kinds})
+    assert "has been damaged. Run `apportion patterns` again." in html(run, Links("patterns"))

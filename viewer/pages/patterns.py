@@ -1,0 +1,26 @@
+"""What costs us: the kinds of turn that `apportion patterns` found in the run."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from pipeline.patterns.write import read_patterns
+from viewer.pages.links import Links
+from viewer.pages.render import page, render
+from viewer.reading.run import ServedRun
+from viewer.shown.patterns_view import patterns_view
+
+router = APIRouter()
+
+
+def html(run: ServedRun, links: Links, method: str = "") -> str:
+    """The page by ``method``, or by the run's usual one."""
+    found = read_patterns(run.place.folder)
+    return render(run, links, "patterns.html", view=patterns_view(found, method, run.index.fact("method") or ""))
+
+
+@router.get("/patterns")
+def patterns_page(request: Request, method: str = "") -> HTMLResponse:
+    """``GET /patterns``."""
+    return page(request, "patterns", html, method)
