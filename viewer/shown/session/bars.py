@@ -7,25 +7,24 @@ from markupsafe import Markup
 from viewer.shown.session.axis import Axis
 from viewer.shown.session.series import Series
 
-SVG = Markup('<svg class="wb" aria-hidden="true">{}</svg>')
 LEAST = 0.6
 """A bar is at least so wide, per cent, that a reward of nothing is told from no reward."""
+
+# Strings are put together from numbers alone: a page of a thousand turns has thousands of bars, and escaping each
+# number takes longer than all the rest. What is a text goes through `Markup.format`.
 
 
 def margin_bar(series: Series, turn: int) -> Markup:
     """One lying bar, to the right of the middle for what is above zero, with its intervals; beside a written number."""
     worth = series.values[turn]
     end = _share(worth.reward, series.scale)
-    left, width = 50 + min(end, 0.0), max(abs(end), LEAST)
-    parts = [Markup('<rect x="{}%" width="{}%" y="3" height="6"/>').format(f"{left:.1f}", f"{width:.1f}")]
+    parts = [f'<rect x="{50 + min(end, 0.0):.1f}%" width="{max(abs(end), LEAST):.1f}%" y="3" height="6"/>']
     for interval in (one for one in worth.intervals if one.drawn):
         low, high = (50 + _share(value, series.scale) for value in (interval.low, interval.high))
         parts.append(
-            Markup('<line class="{}" x1="{}%" x2="{}%" y1="6" y2="6"/>').format(
-                interval.kind, f"{low:.1f}", f"{max(high, low + LEAST):.1f}"
-            )
+            f'<line class="{interval.kind}" x1="{low:.1f}%" x2="{max(high, low + LEAST):.1f}%" y1="6" y2="6"/>'
         )
-    return SVG.format(Markup("").join(parts))
+    return Markup(f'<svg class="wb" aria-hidden="true">{"".join(parts)}</svg>')
 
 
 def reward_row(series: Series, axis: Axis, number: int) -> Markup:
@@ -40,24 +39,23 @@ def reward_row(series: Series, axis: Axis, number: int) -> Markup:
             continue
         end = _share(worth.reward, series.scale)
         left, width = place
+        top, height = 50 - max(end, 0.0), max(abs(end), 1.5)
         parts.append(
-            Markup('<rect data-turn="{}" x="{}%" width="{}%" y="{}%" height="{}%"/>').format(
-                turn, f"{left:.3f}", f"{max(width, 0.05):.3f}", f"{50 - max(end, 0.0):.1f}", f"{max(abs(end), 1.5):.1f}"
-            )
+            f'<rect data-turn="{turn:d}" x="{left:.3f}%" width="{max(width, 0.05):.3f}%" '
+            f'y="{top:.1f}%" height="{height:.1f}%"/>'
         )
+        middle = left + width / 2
         for interval in (one for one in worth.intervals if one.drawn):
             high, low = (50 - _share(value, series.scale) for value in (interval.high, interval.low))
-            middle = f"{left + width / 2:.3f}%"
             parts.append(
-                Markup('<line class="{}" x1="{}" x2="{}" y1="{}%" y2="{}%"/>').format(
-                    interval.kind, middle, middle, f"{high:.1f}", f"{max(low, high + 1):.1f}"
-                )
+                f'<line class="{interval.kind}" x1="{middle:.3f}%" x2="{middle:.3f}%" '
+                f'y1="{high:.1f}%" y2="{low:.1f}%"/>'
             )
     label = f"{series.name}: rewards of {len(series.values)} turns"
     return Markup(
         '<svg class="row {}" data-series="{}" role="img" aria-label="{}"><line class="zero" x1="0" x2="100%" y1="50%" '
         'y2="50%"/>{}</svg>'
-    ).format(series.colour, number, label, Markup("").join(parts))
+    ).format(series.colour, number, label, Markup("".join(parts)))
 
 
 def _share(value: float, scale: float) -> float:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from corpus.session import EpisodeKey
 from decompose.methods import METHODS
 from foundation.tables.numbers import NOISE
@@ -141,17 +139,17 @@ def _worths(rows: Iterable[Mapping[str, Any]], samples: Iterable[Mapping[str, An
 def _worth(group: list[Mapping[str, Any]], samples: tuple[float | None, ...]) -> Worth:
     seeds = tuple(sorted((row["seed"], row["reward"]) for row in group))
     values = [value for _, value in seeds]
-    reward = float(np.mean(values))
+    reward = _mean(values)
     intervals = []
     if len(values) > 1:
         intervals.append(Interval(min(values), max(values), "seeds", len(values)))
     spreads = [row["sd"] for row in group if row["sd"] is not None and math.isfinite(row["sd"])]
     if spreads:
-        spread = float(np.mean(spreads))
+        spread = _mean(spreads)
         intervals.append(Interval(reward - spread, reward + spread, "samples", len(samples)))
     raws = [row["raw_reward"] for row in group if row["raw_reward"] is not None and math.isfinite(row["raw_reward"])]
     rationale = next((row["rationale"] for row in group if row["rationale"]), "")
-    return Worth(reward, tuple(intervals), seeds, float(np.mean(raws)) if raws else None, rationale, samples)
+    return Worth(reward, tuple(intervals), seeds, _mean(raws) if raws else None, rationale, samples)
 
 
 def _labels(tables: SessionTables) -> list[Series]:
@@ -166,11 +164,11 @@ def _labels(tables: SessionTables) -> list[Series]:
 
 def _labelled(name: str, kind: Kind, rows: Sequence[Mapping[str, Any]]) -> Series:
     known = all(row["low"] is not None and row["high"] is not None for row in rows)
-    mean = float(np.mean([row["value"] for row in rows]))
+    mean = _mean([row["value"] for row in rows])
     turns: dict[int, list[float]] = defaultdict(list)
     for row in rows:
         turns[row["turn"]].append(row["value"] - ((row["low"] + row["high"]) / 2 if known else mean))
-    values = {turn: Worth(float(np.mean(own))) for turn, own in sorted(turns.items())}
+    values = {turn: Worth(_mean(own)) for turn, own in sorted(turns.items())}
     of_what = "above or below the middle of the scale" if known else "above or below this session's mean"
     title = f"{kind}: {clean(name, NAME)}"
     return Series(f"{kind}:{name}", title, kind, kind, of_what, values, _largest(values.values()), True, None)
@@ -180,6 +178,10 @@ def _of_episode(rows: Iterable[Mapping[str, Any]], key: EpisodeKey | None) -> li
     if key is None:
         return []
     return [row for row in rows if (row["rater"], row["target"], row["name"]) == key[1:]]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return values[0] if len(values) == 1 else math.fsum(values) / len(values)
 
 
 def _largest(worths: Iterable[Worth]) -> float:
