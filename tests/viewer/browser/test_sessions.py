@@ -101,6 +101,7 @@ def test_a_run_that_is_gone_is_told_and_comes_back(tmp_path, page_of, watched):
         page.wait_for_timeout(1200)
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_contain_text("s03")
+        page.wait_for_load_state("networkidle")
 
 
 def test_a_quarantined_session_is_listed_with_its_warning(tmp_path, page_of):
@@ -115,6 +116,7 @@ def test_a_quarantined_session_is_listed_with_its_warning(tmp_path, page_of):
         expect(page.locator("tbody tr .c-warnings")).to_contain_text("failed or skipped")
         page.get_by_role("link", name="s02").first.click()
         expect(page.get_by_text("Hello, I need some help.")).to_be_visible()
+        page.wait_for_load_state("networkidle")  # What it still asks for is answered before its server ends.
 
 
 def test_hostile_strings_run_nothing(tmp_path, page_of):
@@ -124,6 +126,7 @@ def test_hostile_strings_run_nothing(tmp_path, page_of):
         for path in page.eval_on_selector_all(".c-session a", "links => links.map(link => link.getAttribute('href'))"):
             page.goto(own.address + path)
             assert page.evaluate("window.bad") is None and page.locator("main img[src='x']").count() == 0
+            page.wait_for_load_state("networkidle")
 
 
 def test_the_list_by_keyboard(server, page_of):

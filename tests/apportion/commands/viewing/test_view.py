@@ -123,7 +123,9 @@ def test_without_its_libraries_it_says_what_to_install(run, tmp_path):
     assert done.returncode == 2 and "pip install 'apportion[view]'" in done.stderr
 
 
-def test_the_other_commands_load_nothing_of_it():
-    code = "import sys, apportion.cli; print(sorted({'viewer', 'fastapi', 'uvicorn', 'starlette'} & set(sys.modules)))"
+@pytest.mark.parametrize("module", ["apportion.cli", "dags.calls", "pipeline.running.shards"])
+def test_nothing_else_loads_it(module):
+    """Orchestrators have another FastAPI in their environments."""
+    code = f"import sys, {module}; print(sorted({{'viewer', 'fastapi', 'uvicorn', 'starlette'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
     assert done.stdout.strip() == "[]"
