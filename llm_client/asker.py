@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -120,6 +121,9 @@ class Asker:
                 return client.complete(request)
             except ContextLengthError as error:
                 raise ContextLengthError(f"{error} {self._too_long}".rstrip(), error.evidence) from None
+            except RequestError as error:
+                # Whoever waits for the same reply is given the same error; each says its own subject before it.
+                raise copy(error) from None
 
     def close(self) -> None:
         """Let go of the clients; a later request makes a new one."""

@@ -37,14 +37,14 @@ class Preview:
         return [dialect.options(request) for request in self.requests]
 
     def text(self) -> str:
-        """The same for a person: every message as it is, with nothing left out."""
+        """The same for a person: every request with what it is about and its key, every message as it is."""
         parts = [self._head()]
         for number, body in enumerate(self.bodies(), start=1):
             options = {name: value for name, value in body.items() if name not in ("messages", "prompt")}
             said = body.get("messages") or [{"role": "prompt", "content": body["prompt"]}]
             messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in said)
-            head = f"===== request {number} of {self.in_all:,} =====\n{json.dumps(options, ensure_ascii=False)}"
-            parts.append(f"{head}\n\n{messages}")
+            head = f"===== request {number} of {self.in_all:,} =====\n{named(self.requests[number - 1])}"
+            parts.append(f"{head}\n{json.dumps(options, ensure_ascii=False)}\n\n{messages}")
         return "\n\n".join([*parts, f"nothing was sent ({self.asked_for})"])
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +57,7 @@ class Preview:
             "via": self.settings.via,
             "read_by": list(readers(self.settings)) if self._leaves else [],
             "requests_in_all": self.in_all,
+            "requests": [{"subject": request.subject, "key": request.key()} for request in self.requests],
             **self.facts,
             "bodies": self.bodies(),
         }
@@ -84,3 +85,9 @@ class Preview:
             *self.notes,
         )
         return "\n".join(lines)
+
+
+def named(request: ChatRequest) -> str:
+    """What a request is about, in the words of errors and recordings, and the key that it has in both."""
+    subject = f"{request.subject}, " if request.subject else ""
+    return f"{subject}request {request.key()}"

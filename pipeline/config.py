@@ -43,6 +43,11 @@ class RunSettings(Settings):
     threads: int = Field(1, ge=1, description="torch threads a unit; results depend on it by bits, so it is fixed here")
     workers: int = Field(0, ge=0, description="worker processes; 0 takes one a core")
     limit: int | None = Field(None, ge=1, description="use only the first sessions of the corpus")
+    sessions: tuple[str, ...] | None = Field(
+        None,
+        min_length=1,
+        description="work on these sessions of the corpus alone, by id; the splits and the mean score are those of all",
+    )
     until: str | None = Field(
         None, description="the last stage to run, e.g. 'evaluate'; the report is written of what there is"
     )
@@ -382,5 +387,7 @@ def shown_config(config: Config) -> dict[str, Any]:
     if Path(config.align.policy).is_absolute():
         shown["align"]["policy"] = Path(config.align.policy).name
     chosen = {"until": config.run.until, "skip": list(config.run.skip)}
+    if config.run.sessions is not None:
+        chosen["sessions"] = list(config.run.sessions)
     shown["run"] = {"threads": config.run.threads, "limit": config.run.limit, **chosen}
     return shown

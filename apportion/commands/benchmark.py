@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.parts.options import json_option
+from apportion.commands.parts.session_choice import SESSIONS_OPTION, SessionChoice
 from apportion.commands.presets import PRESET_OPTION
 
 
@@ -29,6 +30,7 @@ from apportion.commands.presets import PRESET_OPTION
 )
 @PRESET_OPTION
 @click.option("--limit", type=click.IntRange(min=1), help="Use only the first N sessions.")
+@SESSIONS_OPTION
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; by default one a core.")
 @click.option("--allow-quarantine", is_flag=True, help="Exit with 0 though some sessions could not be processed.")
 @json_option(quiet=True)
@@ -42,6 +44,7 @@ def benchmark_command(
     config: Path | None,
     preset: str | None,
     limit: int | None,
+    sessions: SessionChoice | None,
     workers: int | None,
     allow_quarantine: bool,
     as_json: bool,
@@ -61,7 +64,9 @@ def benchmark_command(
     base = Config.model_validate(plain) if config is None else load_config(config, preset)
     more = () if config is None else base.decompose.methods
     changes = {"corpus": corpus, "output": output, "rating": rating or base.rating, "seeds": tuple(range(seeds))}
-    base = base.model_copy(update=changes).with_run(limit=limit, workers=workers).with_stages(["evaluate"])
+    chosen = sessions and sessions.ids
+    base = base.model_copy(update=changes).with_run(limit=limit, sessions=chosen, workers=workers)
+    base = base.with_stages(["evaluate"])
     complete, choice = configure(base, methods, more, session)
     if not as_json:
         click.echo(f"methods: {', '.join(choice.methods)}; seeds {', '.join(map(str, complete.seeds))}", err=True)

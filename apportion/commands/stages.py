@@ -11,7 +11,8 @@ from click.shell_completion import CompletionItem
 
 from apportion.commands.parts.aligning import ALIGN_OPTIONS, aligned_as_asked
 from apportion.commands.parts.options import with_options
-from apportion.commands.parts.running import run, with_llm_options, with_run_options
+from apportion.commands.parts.running import run, with_audit_options, with_llm_options, with_run_options
+from apportion.commands.parts.session_choice import SessionChoice
 from apportion.commands.presets import preset_given
 from pipeline.config import load_config
 from pipeline.stages.declared import ASKING, STAGES
@@ -23,14 +24,6 @@ ALIGNING = {
     "rloo": "RLOO by TRL: each reply is compared with the others' mean.",
     "sft": "SFT by TRL: learn what the targets said.",
 }
-AUDIT_OPTIONS = (
-    click.option(
-        "--sessions",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Sessions to ask about; goes before decompose.audit.sessions.  [default: 20]",
-    ),
-)
 
 
 class CommandWithMore(click.Command):
@@ -93,21 +86,19 @@ def _stage_command(name: str, stages: Sequence[str], text: str) -> CommandWithMo
         help=f"{text}\n\nStages that it reads are run first where their output is missing.",
     )
     @click.argument("config", type=click.Path(path_type=Path), shell_complete=_below_or_file)
-    @with_run_options
-    def command(config: Path, preset: str | None, sessions: int | None = None, **options: Any) -> None:
+    @(with_audit_options if "audit" in stages else with_run_options)
+    def command(config: Path, preset: str | None, sessions: SessionChoice | None, **options: Any) -> None:
         # Whoever calls a stage by its own command wants it, whatever a whole run leaves out.
         loaded = load_config(config, preset).with_stages([*stages, name.partition(" ")[0]])
         if "audit" in stages:
-            loaded = loaded.with_audit(sessions)
+            loaded = loaded.with_audit(sessions.audited if sessions else None)
         if name.startswith("align "):
             loaded = loaded.with_algorithm(name.removeprefix("align "))
         if "align" in stages:
             loaded, given = aligned_as_asked(loaded, options)
             options["given"] = given
-        run(loaded, stages, f"{config}{preset_given(preset)}", name, **options)
+        run(loaded, stages, f"{config}{preset_given(preset)}", name, sessions=sessions, **options)
 
-    if "audit" in stages:
-        command = with_options(AUDIT_OPTIONS, command)
     if "align" in stages:
         command = with_options(ALIGN_OPTIONS, command)
     return with_llm_options(command) if _may_ask(stages) else command

@@ -84,10 +84,9 @@ class RecordedReplies:
         reply = self.find(request)
         if reply is None:
             raise MissingReplyError(
-                f"no recorded reply in {self._path} for request {request.key()} ({request.subject or 'unnamed'}) "
-                f"to model {request.model!r}: the session, the prompt or a setting is not the one that was recorded "
-                f"({self.header.model}, {self.header.date}). Use provider = 'openai' with a server, and `record` for "
-                "a new recording."
+                f"no recorded reply in {self._path} ({self.header.model}, {self.header.date}) for request "
+                f"{request.key()} to model {request.model!r}: the session, the prompt or a setting is not one that was "
+                "recorded. Use provider = 'openai' with a server, and `record` for a new recording; or leave it out."
             )
         return reply
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from corpus.corpus import Corpus
@@ -12,7 +12,7 @@ from corpus.session import Session
 from corpus.splitting.settings import SplitSettings
 from corpus.validate import Problem, validate
 from foundation.errors import InputError
-from foundation.listing import indented
+from foundation.listing import first_few, indented, listed
 from foundation.nearest import did_you_mean
 from pipeline.config import Config
 
@@ -26,6 +26,8 @@ WITHOUT_SCORES = (
 @dataclass(frozen=True)
 class Intake:
     """A checked corpus: usable sessions by id (sorted), problems of the others, warnings about the whole.
+
+    Where a run names its sessions, the others are there, too: the splits and the mean score are those of all of them.
 
     ``rating`` is None where the corpus has no scores.
     """
@@ -43,29 +45,57 @@ def take_in(config: Config) -> Intake:
     Raises
     ------
     InputError
-        The corpus cannot be read, has a fault that concerns all of it, no usable session, several ratings of which
-        none is chosen, or no score while the configuration asks for more than a policy that needs none.
+        The corpus cannot be read, has a fault that concerns all of it, no usable session or lacks one that is named,
+        several ratings of which none is chosen, or no score while the configuration asks for more than a policy that
+        needs none.
     """
     corpus = Corpus.open(config.corpus)
     problems = validate(corpus)
-    faults = [problem for problem in problems if problem.severity == "error"]
+    named = _named(config, corpus)
+    faults = [p for p in problems if p.severity == "error" and (p.session_id is None or p.session_id in named)]
     fatal = [problem for problem in faults if problem.session_id is None]
     if fatal:
         raise InputError("\n".join([f"{config.corpus}: the corpus cannot be used.", *indented(fatal, MOST_PROBLEMS)]))
     rating = _rating(config, corpus)
     broken = broken_sessions(problems)
     usable = [session_id for session_id in corpus.session_ids() if session_id not in broken]
-    if not usable:
+    if not named & frozenset(usable):
         raise InputError("\n".join([f"{config.corpus}: no session can be used.", *indented(faults, MOST_PROBLEMS)]))
     sessions = {session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]}
-    rated = sum(bool(session.episodes(rating)) for session in sessions.values())
+    _check_limit(config, named - broken, sessions)
+    rated = sum(bool(sessions[session_id].episodes(rating)) for session_id in sessions.keys() & named)
     if not rated and rating is not None and not _does_without_scores(config):
         raise InputError(
-            f"{config.corpus}: none of the {len(sessions)} sessions used has a rating {rating!r}. {WITHOUT_SCORES}"
+            f"{config.corpus}: none of the {len(sessions.keys() & named)} sessions used has a rating {rating!r}. "
+            f"{WITHOUT_SCORES}"
         )
     odd = [str(problem) for problem in problems if problem.severity == "warning" and problem.session_id is None]
-    weak = _power_warning(rated, config.split)
+    weak = _power_warning(rated, config.split) if config.run.sessions is None else _few_warning(named, sessions)
     return Intake(corpus, sessions, rating, tuple(faults), (*odd, *([weak] if weak else [])))
+
+
+def _named(config: Config, corpus: Corpus) -> frozenset[str]:
+    """Ids of the sessions that a run is about: those that it names, or all."""
+    there = corpus.session_ids()
+    wanted = config.run.sessions
+    if wanted is None:
+        return frozenset(there)
+    unknown = [session_id for session_id in dict.fromkeys(wanted) if session_id not in set(there)]
+    if unknown:
+        told = [f"{name!r}{did_you_mean(name, there) and f' ({did_you_mean(name, there)})'}" for name in unknown[:3]]
+        raise InputError(
+            f"--sessions (run.sessions): {config.corpus} has no session {listed(told + unknown[3:])}. It has "
+            f"{len(there):,}, {first_few(sorted(there))}; `apportion inspect {config.corpus}` tells of them."
+        )
+    return frozenset(wanted)
+
+
+def _check_limit(config: Config, named: Collection[str], sessions: Mapping[str, Session]) -> None:
+    if config.run.sessions is not None and (beyond := sorted(set(named) - sessions.keys())):
+        raise InputError(
+            f"--sessions (run.sessions): {listed(beyond)}, not among the first {config.run.limit} sessions, which are "
+            "all that --limit (run.limit) leaves. Raise the limit, or give one of the two."
+        )
 
 
 def _does_without_scores(config: Config) -> bool:
@@ -79,6 +109,13 @@ def _power_warning(rated: int, split: SplitSettings) -> str | None:
     if split.test == 0:
         return "split.test = 0: no session is held out, so the reward models cannot be evaluated."
     return too_few_sessions_warning(rated, split)
+
+
+def _few_warning(named: Collection[str], sessions: Mapping[str, Session]) -> str:
+    return (
+        f"sessions: {len(sessions.keys() & named):,} of {len(sessions):,} are worked on. Splits and the mean score are "
+        "those of all; what is learned, the scale of rewards and every figure rest on the named ones."
+    )
 
 
 def _rating(config: Config, corpus: Corpus) -> str | None:

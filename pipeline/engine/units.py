@@ -87,7 +87,7 @@ def is_scored(config: Config, sessions: Mapping[str, Session]) -> bool:
 def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> list[Unit]:
     if stage.scored and not is_scored(config, sessions):
         return []
-    session_ids = sorted(stage.chosen(config, sessions)) if stage.per == "session" else [None]
+    session_ids = _worked_on(config, stage.chosen(config, sessions)) if stage.per == "session" else [None]
     methods = sorted(stage.methods(config)) if "method" in stage.over else [None]
     seeds = sorted(config.seeds) if "seed" in stage.over else [None]
     perturbations = list(PERTURBATIONS) if "perturbation" in stage.over else [None]
@@ -95,6 +95,12 @@ def _units(stage: Stage, config: Config, sessions: Mapping[str, Session]) -> lis
     return [
         unit for unit in units if stage.applies(config, unit, sessions[unit.session_id] if unit.session_id else None)
     ]
+
+
+def _worked_on(config: Config, session_ids: Iterable[str]) -> list[str]:
+    """Those of the sessions that the run is about, where it names some."""
+    named = config.run.sessions
+    return sorted(session_ids if named is None else set(session_ids) & set(named))
 
 
 def _agree(unit: Unit, other: Unit) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,8 @@ from pipeline.running.runner import RunResult
 
 if TYPE_CHECKING:
     from evaluation.figures.consistency import Consistency
+    from pipeline.engine.engine import Outcome
+    from pipeline.engine.stage import Unit
 
 SHOWN_FAILURES = 10
 STAGE_OF = {"report": "report", "evaluation": "evaluate", "policy": "align"}
@@ -155,10 +157,10 @@ class RunSummary:
 
     def _failures(self) -> list[str]:
         causes = [f"check: {cause}" for cause in self.broken_sessions]
-        causes += [f"{outcome.stage} ({outcome.unit}): {outcome.cause}" for outcome in self.result.quarantined]
+        causes += _told_once(self.result.quarantined)
         if not causes:
             return []
-        lines = [f"quarantined: {len(causes)} (all of them in {self.config.output / 'quarantine.parquet'})"]
+        lines = [f"quarantined: {self.quarantined} (all of them in {self.config.output / 'quarantine.parquet'})"]
         return lines + indented(causes, SHOWN_FAILURES)
 
     def _files(self) -> dict[str, Path]:
@@ -176,6 +178,18 @@ class RunSummary:
             "splits": output / "splits.parquet",
         }
         return {name: path for name, path in candidates.items() if path.exists()}
+
+
+def _told_once(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each failure; what several methods lack of one session for the same cause is one."""
+    alike: dict[tuple[str, str | None, str | None], list[Unit]] = {}
+    for number, outcome in enumerate(outcomes):
+        of = outcome.unit.session_id
+        alike.setdefault((outcome.stage, of, outcome.cause if of else str(number)), []).append(outcome.unit)
+    first = {(outcome.stage, outcome.unit): outcome.cause for outcome in outcomes}
+    return [
+        f"{stage} ({'; '.join(map(str, units))}): {first[stage, units[0]]}" for (stage, _, _), units in alike.items()
+    ]
 
 
 def left_out_lines(left_out: Mapping[str, str]) -> list[str]:

@@ -64,7 +64,8 @@ def _is_audited(config: Config, unit: Unit, session: Session | None) -> bool:
 def _audited_sessions(config: Config, sessions: Mapping[str, Session]) -> tuple[str, ...]:
     """Ids of the sessions that the audit asks about."""
     settings = config.decompose.audit
-    rated = [session for session in sessions.values() if _has_turns(session, config.rating)]
+    named = sessions if config.run.sessions is None else config.run.sessions
+    rated = [session for key, session in sessions.items() if key in named and _has_turns(session, config.rating)]
     return audited(rated, settings.sessions, settings.seed)
 
 

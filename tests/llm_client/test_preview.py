@@ -1,5 +1,7 @@
+from dataclasses import replace
+
 from llm_client.client import Client
-from llm_client.preview import Preview
+from llm_client.preview import Preview, named
 from llm_client.request import ChatMessage, ChatRequest
 from llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -33,7 +35,7 @@ def test_every_message_is_shown_as_it_is():
     assert text.startswith(
         "3 first requests to https://example.org/v1/chat/completions (LEAVES THIS MACHINE, with --yes HOST only)"
     )
-    assert "one note\n\n===== request 1 of 3 =====\n" in text
+    assert f"one note\n\n===== request 1 of 3 =====\nrequest {REQUEST.key()}\n{{" in text
     assert text.endswith("[system]\nbe brief\n\n[user]\nhéllo\n\nnothing was sent (--look)")
 
 
@@ -46,3 +48,9 @@ def test_other_programs_get_the_bodies_and_the_caller_s_facts():
     document = preview().to_json()
     assert (document["leaves_this_machine"], document["consent"], document["lacking"]) == (True, False, 2)
     assert document["bodies"][0]["messages"][1] == {"role": "user", "content": "héllo"}
+    assert document["requests"] == [{"subject": "", "key": REQUEST.key()}]
+
+
+def test_a_request_is_named_by_what_it_is_about():
+    about = replace(REQUEST, subject="session s1")
+    assert named(about) == f"session s1, request {REQUEST.key()}"

@@ -2,6 +2,6 @@
 
 From the ground up: `in_order` (commands listed in the order of their use), `options` (groups of options, and what each
 is called), `aligning` (what goes before keys of [align]), `places` (where a file is written), `progress` and `meter`
-(how far it is), `running` (what every command has that runs stages),
+(how far it is), `session_choice` (`--sessions`), `running` (what every command has that runs stages),
 `scenario_files` (imports that make no corpus).
 """

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.parts.options import json_option, with_options
+from apportion.commands.parts.session_choice import AUDITED_OPTION, SESSIONS_OPTION, SessionChoice
 from apportion.commands.presets import PRESET_OPTION
 from foundation.errors import InputError
 
@@ -77,8 +78,8 @@ LLM_OPTIONS = (
     ),
     click.option("--forget-batch", metavar="ID", help="Give up a batch that cannot be collected any more, and stop."),
 )
-"""What commands have that may ask a language model, themselves or for a stage that they read."""
-with_run_options = partial(with_options, RUN_OPTIONS)
+with_run_options = partial(with_options, (*RUN_OPTIONS, SESSIONS_OPTION))
+with_audit_options = partial(with_options, (*RUN_OPTIONS, AUDITED_OPTION))
 with_llm_options = partial(with_options, LLM_OPTIONS)
 
 
@@ -95,6 +96,7 @@ def run(
     samples: int | None,
     allow_quarantine: bool,
     as_json: bool,
+    sessions: SessionChoice | None = None,
     budget: float | None = None,
     batch: bool = False,
     forget_batch: str | None = None,
@@ -106,8 +108,7 @@ def run(
 ) -> None:
     """Run ``stages`` as the options ask, or say what that would be, and end the process with the exit code.
 
-    ``source`` and ``command`` are what the person gave, for the command that is to be run next; ``given`` the keys of
-    [align] that options went before.
+    ``source`` and ``command`` are what the person gave, for the next command; ``given`` keys of [align] from options.
     """
     from pipeline.running.local import dry_run_text, preview_text, run_locally
 
@@ -118,6 +119,8 @@ def run(
         config = config.with_emotion_model(emotion_model, Path.cwd())
         source = f"{source} --emotion-model {shlex.quote(emotion_model)}"
     config = config.with_llm(send_to=send_to, pseudonyms=pseudonyms or None)
+    config = config.with_run(sessions=sessions and sessions.ids)
+    source += f" --sessions {shlex.quote(sessions.text)}" if sessions and sessions.ids else ""
     source += f" --send-to {shlex.quote(send_to)}" if send_to else ""
     source += " --pseudonyms" if pseudonyms else ""
     if samples is not None:

@@ -70,7 +70,7 @@ def test_a_missing_reply_says_which_and_what_to_do(tmp_path):
     asked = request("a")
     with pytest.raises(MissingReplyError) as caught:
         fetch(path, asked)
-    for part in (asked.key(), "session s1", "some model", "2026-11-21", "`record`", "provider = 'openai'"):
+    for part in (asked.key(), "some model", "2026-11-21", "`record`", "provider = 'openai'"):
         assert part in str(caught.value)
 
 

@@ -28,6 +28,33 @@ def test_a_limit_keeps_the_first_sessions(corpus):
     assert list(take_in(config(corpus, run={"limit": 2})).sessions) == ["s00", "s01"]
 
 
+def test_named_sessions_leave_the_others_for_the_splits(corpus):
+    intake = take_in(config(corpus, run={"sessions": ["s04", "s01"]}))
+    assert list(intake.sessions) == [f"s{n:02d}" for n in range(6)] and "2 of 6" in intake.warnings[0]
+
+
+def test_a_named_session_beyond_the_limit_is_told(corpus):
+    with pytest.raises(InputError, match=r"s04, not among the first 2 sessions, which are all that --limit"):
+        take_in(config(corpus, run={"sessions": ["s04", "s01"], "limit": 2}))
+
+
+def test_a_session_that_is_not_there_is_named_beside_the_nearest(corpus):
+    with pytest.raises(
+        InputError, match=r"has no session 's03x' \(did you mean 's03'\?\), 'zebra'\. It has 6, s00, s01"
+    ):
+        take_in(config(corpus, run={"sessions": ["s03x", "s01", "zebra"]}))
+
+
+def test_a_broken_session_is_told_where_it_is_named_alone(corpus):
+    with_ratings(corpus, lambda rows: [{**rows[0], "score": 99.0}, *rows[1:]])
+    assert take_in(config(corpus, run={"sessions": ["s01"]})).problems == ()
+    assert [problem.session_id for problem in take_in(config(corpus, run={"sessions": ["s00", "s01"]})).problems] == [
+        "s00"
+    ]
+    with pytest.raises(InputError, match="no session can be used"):
+        take_in(config(corpus, run={"sessions": ["s00"]}))
+
+
 def test_an_unknown_rating_names_those_there_are(corpus):
     with pytest.raises(InputError, match=r"did you mean 'satisfaction'\? It has: satisfaction"):
         take_in(config(corpus, rating="satisfction"))

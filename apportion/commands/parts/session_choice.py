@@ -1,0 +1,77 @@
+"""`--sessions`: the sessions that a command is about, by their ids or by a file that lists them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from foundation.errors import InputError
+
+
+@dataclass(frozen=True)
+class SessionChoice:
+    """What was given, and the ids that it means; ``count`` for an audit that was told a number alone."""
+
+    text: str
+    ids: tuple[str, ...] | None
+    count: int | None = None
+
+    @property
+    def audited(self) -> int:
+        """How many sessions an audit asks about."""
+        return self.count or len(self.ids or ())
+
+
+class SessionsGiven(click.ParamType[SessionChoice]):
+    """A file with one id a line, or ids with commas between them; with ``counts`` a whole number of sessions, too."""
+
+    name = "sessions"
+
+    def __init__(self, *, counts: bool = False) -> None:
+        self._counts = counts
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SessionChoice:
+        """The choice that ``value`` spells."""
+        if isinstance(value, SessionChoice):
+            return value
+        text = str(value)
+        if os.path.isfile(text):  # noqa: PTH113 (for Path.is_file a name too long for a file is an error)
+            return SessionChoice(text, _unique(_lines(Path(text)), f"--sessions {text}"))
+        if self._counts and text.isdecimal():
+            if int(text) < 1:
+                self.fail(f"{text}: at least 1 session.", param, ctx)
+            return SessionChoice(text, None, int(text))
+        return SessionChoice(text, _unique(text.split(","), f"--sessions {text!r}"))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--sessions {path}: cannot be read ({error}). Give a text file with one id a line.") from None
+
+
+def _unique(names: list[str], called: str) -> tuple[str, ...]:
+    ids = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not ids:
+        raise InputError(f"{called}: names no session. Give ids with commas between them, or a file with one a line.")
+    return ids
+
+
+SESSIONS_OPTION = click.option(
+    "--sessions",
+    type=SessionsGiven(),
+    metavar="FILE|ID,…",
+    help="Work on these sessions alone: ids, or a file with one a line. Splits stay those of the whole corpus. Goes "
+    "before run.sessions.",
+)
+AUDITED_OPTION = click.option(
+    "--sessions",
+    type=SessionsGiven(counts=True),
+    metavar="N|FILE|ID,…",
+    help="Sessions to ask about: N drawn ones, or these; goes before decompose.audit.sessions.  [default: 20]",
+)
