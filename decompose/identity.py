@@ -27,9 +27,12 @@ FETCHING_ONLY = frozenset(
         "via_login_env",
         "attempts",
         "prompt",
+        "judge_sessions",
+        "judge_seed",
     }
 )
-"""LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name."""
+"""LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name, and who
+is judged is an artifact of its own."""
 
 _WHERE_GIVEN = ("reasoning_effort", "extra_body")
 """Settings that are part of the identity where they are given: work from before there were any stays finished."""

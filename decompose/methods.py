@@ -45,9 +45,9 @@ class Method:
     configured, and ``settings`` the class of a part that is not one of ours, a
     `foundation.settings.Settings`, as ``module:Class``. A mixed objective names the fit method of its
     global part (``whole``) and the judging method of its local one (``local``). ``uses_judgements`` says that it reads
-    what the local method has judged in the same run, which has to be configured beside it. ``mixes`` says that it
-    weighs sources by what they foretell of scores: its global and its local part, or all of ``decompose.mix`` that the
-    run has. ``recurrent`` says that
+    what the local method has judged in the same run, which has to be configured beside it unless it only teaches
+    (``taught_by``). ``mixes`` says that it weighs sources by what they foretell of scores: its global and its local
+    part, or all of ``decompose.mix`` that the run has. ``recurrent`` says that
     its network reads a dialogue's turns one after the other, so that it is no reward model of single turns.
     ``measures`` says that it asks how probable words are, which no batch answers and no audit changes. ``version`` goes
     up when the code gives other values for the same settings: it and the name, not the place of the code, decide
@@ -102,6 +102,16 @@ class Method:
         return self.requests is not None
 
     @property
+    def taught_by(self) -> str | None:
+        """The judging method that teaches it, which is asked for that whether or not it is among a run's methods."""
+        return self.local if self.uses_judgements and self.whole is None else None
+
+    @property
+    def judges_some(self) -> bool:
+        """Whether ``decompose.llm.judge_sessions`` says how many sessions it judges."""
+        return self.asks and self.section == "llm"
+
+    @property
     def is_audited(self) -> bool:
         """Whether it can be asked about a session that was changed in one way: what was never played cannot go on."""
         return self.asks and not (self.simulates or self.measures)
@@ -121,7 +131,9 @@ class Method:
 
     def lacks(self, names: Collection[str]) -> str | None:
         """The method whose judgements it reads and that is not among ``names``; None for none."""
-        return self.local if self.uses_judgements and self.local is not None and self.local not in names else None
+        if not self.uses_judgements or self.local is None or self.taught_by is not None:
+            return None
+        return None if self.local in names else self.local
 
     def resolve(self) -> Any:
         """The object that ``load`` names.
@@ -323,6 +335,16 @@ _OURS = (
         section="mix",
         uses_judgements=True,
         mixes=True,
+    ),
+    Method(
+        "llm-student",
+        "fit",
+        "Student of a language model that judged some sessions",
+        "decompose.sources.student:fit_student",
+        uses_reactions=True,
+        section="reaction",
+        local="llm",
+        uses_judgements=True,
     ),
 )
 

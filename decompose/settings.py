@@ -96,6 +96,13 @@ class LLMMethodSettings(LLMSettings):
         description="target turns that two parts share, at most half of a part; they bring the parts to one scale",
     )
 
+    judge_sessions: int | None = Field(
+        default=None,
+        ge=3,
+        description="sessions that llm and llm-multimodal judge, spread over scores and over what reactions leave "
+        "uncertain; llm-student carries that to the others; none judges all",
+    )
+    judge_seed: int = Field(default=0, ge=0, description="decides which, where judge_sessions leaves a choice")
     pseudonyms: bool = Field(
         default=False,
         description="show the model other names than the speakers', also in the texts; results have the real ones",
@@ -214,8 +221,8 @@ class DecomposeSettings(PresetSettings):
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
         "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
-        "ircr-va, rudder-va, reaction, reaction-llm, mix; sentiment-raw, sentiment-utterance-raw, affect-raw and "
-        "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
+        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student; sentiment-raw, sentiment-utterance-raw, "
+        "affect-raw and intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
         "an utterance moved the reply that came, by a model here or at a server",
@@ -249,6 +256,16 @@ class DecomposeSettings(PresetSettings):
     blend: BlendSettings = BlendSettings()
     mix: MixSettings = MixSettings()
     audit: AuditSettings = AuditSettings()
+
+    @property
+    def judging(self) -> tuple[str, ...]:
+        """The methods, and those that they are taught by."""
+        return tuple(dict.fromkeys(name for own in self.methods for name in (own, METHODS[own].taught_by) if name))
+
+    @property
+    def some_judge(self) -> tuple[str, ...]:
+        """Those of ``judging`` that judge chosen sessions alone; none where all sessions are judged."""
+        return tuple(n for n in self.judging if METHODS[n].judges_some) if self.llm.judge_sessions is not None else ()
 
     @property
     def audited_method(self) -> str | None:

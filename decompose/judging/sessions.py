@@ -56,6 +56,11 @@ class Judgements:
     judgements: pa.Table
     samples: pa.Table
 
+    @classmethod
+    def none(cls) -> Judgements:
+        """Those of a session that nobody was asked about."""
+        return cls(REWARDS.arrow.empty_table(), SAMPLES.arrow.empty_table())
+
 
 def judge_session(
     method: str,

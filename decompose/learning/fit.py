@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from decompose.identity import configured
 from decompose.learning.learned import learned
 from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.learning.mixed import mixed
@@ -44,6 +45,8 @@ def fit_decomposer(
         No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
+    if declared.taught_by is not None:
+        return _taught(declared, lessons, how)
     if declared.mixes:
         return mixed(declared, lessons, how)
     if declared.uses_reactions:
@@ -64,3 +67,15 @@ def _from_reactions(method: Method, lessons: Lessons, how: HowToLearn) -> Fitted
     fit = method.resolve()
     fitted: Fitted = fit(method.name, lessons.episodes, lessons.reactions, section, how.seed, lessons.features)
     return fitted
+
+
+def _taught(method: Method, lessons: Lessons, how: HowToLearn) -> Fitted:
+    """A closed fit to what the method that teaches it has judged, and to no score."""
+    if lessons.reactions is None or lessons.judgements is None:
+        what = "no reaction was read" if lessons.reactions is None else f"{method.taught_by} has judged no session"
+        raise UnitError(f"method {method.name!r}: {what}. Look in the quarantine table for the cause.")
+    fit = method.resolve()
+    null = configured(find_method(method.taught_by or ""), how.settings).null
+    read = lessons.reactions, lessons.judgements
+    taught: Fitted = fit(method.name, lessons.episodes, *read, how.seed, null, lessons.features)
+    return taught

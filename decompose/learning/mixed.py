@@ -15,6 +15,7 @@ from decompose.prompting.prompt import shows_score, tells_quality
 from decompose.reactions.model import Fitted, learn
 from decompose.reactions.read import Reactions, arrange
 from decompose.sources.source import Source, turn_opinions
+from decompose.sources.student import student_source
 from foundation.arrays import Floats
 from foundation.errors import UnitError
 
@@ -113,8 +114,26 @@ def _judged(name: str, lessons: Lessons, how: HowToLearn) -> Source | None:
     return Source(name, values, reads_replies=name in OF_REPLIES, shown_score=shown)
 
 
+def _student(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:
+    """What the language model's judgements of some sessions tell of the replies; None where it judged too few."""
+    import pyarrow.compute as pc
+
+    method = find_method("llm-student")
+    if lessons.judgements is None:
+        return None
+    table = lessons.judgements.filter(pc.field("method") == method.taught_by)
+    null = configured(find_method(str(method.taught_by)), how.settings).null
+    judged = turn_opinions(table, lessons.episodes.all, null)
+    try:
+        source, _ = student_source(method.name, reactions, judged, lessons.episodes.sessions("train"))
+    except UnitError:
+        return None
+    return source
+
+
 MAKERS: Mapping[str, Callable[[Reactions, Lessons, HowToLearn], Source | None]] = {
     "reaction": _reaction,
     "behaviour": _behaviour,
+    "llm-student": _student,
 }
 """The sources that are made of what was read of the replies; every other name is that of a method that judges."""

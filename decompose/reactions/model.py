@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
 from corpus.session import Episode, EpisodeKey
@@ -56,7 +57,7 @@ class ReactionModel:
 
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn in units of the score [shape=(N,)]."""
-        return self.ridge.values(_standardised(_features(reactions), self.centre, self.scale))
+        return self.ridge.values(standardised_features(reactions, self.centre, self.scale))
 
 
 def fit_reactions(
@@ -126,20 +127,29 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
         )
     offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
     rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in training])
-    features = _features(reactions)[rows]
-    centre = _means(features)
-    filled = np.where(np.isnan(features), centre, features)
-    scale = _scale(filled, reactions.embeddings.shape[1])
-    features = _standardised(features, centre, scale)
+    centre, scale = standardising(reactions, rows)
+    features = _standardised(_features(reactions)[rows], centre, scale)
     starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in training)])
     scores = np.array([reactions.episodes[i].score for i in training], dtype=np.float64)
     _check(scores, [reactions.episodes[i] for i in training])
-    places = np.concatenate([_places(int(n)) for n in np.diff(starts)])
+    places = np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
     fitted = [fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.late]
     losses = tuple(model.loss for model in fitted)
     best = int(np.argmin(losses))
     left_out = {reactions.episodes[i].key: float(of) for i, of in zip(training, fitted[best].left_out, strict=True)}
     return ReactionModel(centre, scale, fitted[best], settings.late[best], losses, left_out)
+
+
+def standardising(reactions: Reactions, rows: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Where each number of a reaction is centred and what it is divided by, as ``rows`` of the turns have them."""
+    features = _features(reactions)[rows]
+    centre = _means(features)
+    return centre, _scale(np.where(np.isnan(features), centre, features), reactions.embeddings.shape[1])
+
+
+def standardised_features(reactions: Reactions, centre: Floats, scale: Floats) -> Floats:
+    """Embedding, cues and behaviour of every turn side by side, standardised [shape=(N, F)]."""
+    return _standardised(_features(reactions), centre, scale)
 
 
 def _features(reactions: Reactions) -> Floats:
@@ -169,7 +179,7 @@ def _scale(features: Floats, width: int) -> Floats:
     return scale
 
 
-def _places(turns: int) -> Floats:
+def turn_places(turns: int) -> Floats:
     """Where each of the T turns stands, from 0 to 1; a single one stands at the end."""
     return np.linspace(0.0, 1.0, turns) if turns > 1 else np.ones(1)
 

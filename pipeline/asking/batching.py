@@ -60,7 +60,7 @@ class BatchStatus:
 
 def check_batch(config: Config) -> None:
     """Raise InputError where a run has nothing that a batch could ask."""
-    if not any(METHODS[name].asks and not METHODS[name].measures for name in config.decompose.methods):
+    if not any(METHODS[name].asks and not METHODS[name].measures for name in config.decompose.judging):
         raise InputError(
             f"--batch: none of decompose.methods ({', '.join(config.decompose.methods)}) asks a language model for "
             "words. Leave --batch out, or add llm or llm-multimodal."

@@ -10,7 +10,8 @@ from llm_client.errors import prefixed
 from llm_client.preview import Preview
 from llm_client.request import ChatRequest
 from pipeline.asking.playing import PlaysAhead, playing_units
-from pipeline.asking.pricing import asking_units, kept_of, unit_requests
+from pipeline.asking.pricing import asking_units, is_limited, kept_of, unit_requests
+from pipeline.stages.choosing import chosen_sessions
 
 if TYPE_CHECKING:
     from pipeline.engine.engine import Engine
@@ -51,6 +52,11 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         f"{len(lacking):,} sessions lack descriptors: words on the rater's behaviour would be sent as well. "
         "Run `apportion describe` first to see them"
     ] * bool(lacking)
+    if any(is_limited(engine, *one) for one in asking) and chosen_sessions(engine) is None:
+        notes.append(
+            f"of these sessions {llm.judge_sessions} are asked about (decompose.llm.judge_sessions); run `apportion "
+            "choose` first to see those alone"
+        )
     if playing:
         notes.append("of sessions that are played on the next requests alone: later ones hold what is said in them")
     return Preview(

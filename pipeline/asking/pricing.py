@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decompose.audit.ask import audit_requests
@@ -12,12 +12,13 @@ from decompose.judging.requests import session_requests
 from decompose.methods import METHODS, Method
 from decompose.prompting.reply import TOKENS_A_REPLY, TOKENS_A_TURN
 from foundation.errors import UnitError
-from llm_client.cost.estimate import CostEstimate, estimate
+from llm_client.cost.estimate import CostEstimate, cost_text, estimate
 from llm_client.cost.prices import find_price
 from llm_client.errors import prefixed
 from llm_client.kept.lookup import kept_replies
 from llm_client.request import ChatReply, ChatRequest
 from pipeline.asking.spending import budget_so_far
+from pipeline.stages.choosing import chosen_sessions
 from pipeline.stages.declared import ASKING
 from pipeline.stages.simulated import played_session
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from pipeline.engine.engine import Engine
     from pipeline.engine.stage import Unit
 
+JUDGING = "judge"
+"""The stage whose questions can be about some sessions for all."""
+
 
 @dataclass(frozen=True)
 class Pricing:
@@ -35,6 +39,8 @@ class Pricing:
 
     ``budget`` says how far the run's budget is used up. ``unaskable`` sessions do not fit into the model's context in
     parts either. Sessions that are ``played`` on ask more than their first requests, which nobody can know before.
+    Where ``judge_sessions`` are judged for all, ``estimate`` is of those, as ``chosen`` or of as many average ones, and
+    ``whole`` what judging all would take.
     """
 
     estimate: CostEstimate
@@ -44,6 +50,9 @@ class Pricing:
     batch: bool = False
     budget: str | None = None
     played: int = 0
+    whole: CostEstimate | None = None
+    chosen: bool = False
+    judge_sessions: int | None = None
 
     def text(self) -> str:
         """A few lines for a person."""
@@ -52,6 +61,7 @@ class Pricing:
             lines = [
                 f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
             ]
+        lines += self._before()
         if self.batch:
             lines.append("  at the prices of the Batch API; what is asked again after a bad reply costs the full price")
         if self.budget is not None:
@@ -69,9 +79,25 @@ class Pricing:
             )
         return "\n".join(lines)
 
+    def _before(self) -> list[str]:
+        """What judging all sessions would take instead."""
+        if self.whole is None:
+            return []
+        told = f"{self.whole.requests:,} requests"
+        if not self.recorded:
+            told += f", {self.whole.remaining:,} to ask: {cost_text(self.whole.usd, 'about')}"
+        which = (
+            "as chosen"
+            if self.chosen
+            else "of as many average ones; `apportion choose` says which, and counts them as they are"
+        )
+        return [f"  decompose.llm.judge_sessions = {self.judge_sessions}, {which}; judging all sessions takes {told}"]
+
     def to_json(self) -> dict[str, Any]:
         """The same for other programs."""
+        some = {"judge_sessions": self.judge_sessions, "chosen": self.chosen}
         return {
+            **({**some, "all_sessions": self.whole.to_json()} if self.whole is not None else {}),
             **self.estimate.to_json(),
             "recorded": self.recorded,
             "batch": self.batch,
@@ -83,7 +109,24 @@ class Pricing:
 
 
 def asking_units(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
-    """Every unit of ``stages`` whose method lists what it asks a language model, with its stage."""
+    """Every unit of ``stages`` whose method lists what it asks a language model, with its stage.
+
+    Where some sessions are to be judged for all, those that were chosen; all while none are.
+    """
+    chosen = chosen_sessions(engine)
+    return [
+        (stage, unit)
+        for stage, unit in _all_asking(engine, stages)
+        if chosen is None or not is_limited(engine, stage, unit) or unit.session_id in chosen
+    ]
+
+
+def is_limited(engine: Engine, stage: str, unit: Unit) -> bool:
+    """Whether a unit asks about its session only if that is among those that are judged for all."""
+    return stage == JUDGING and str(unit.method) in engine.config.decompose.some_judge
+
+
+def _all_asking(engine: Engine, stages: Collection[str]) -> list[tuple[str, Unit]]:
     return [
         (stage, unit)
         for stage in ASKING
@@ -103,26 +146,12 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
     InputError
         A price table or the file of recorded replies cannot be read.
     """
-    asking = asking_units(engine, stages)
+    asking = _all_asking(engine, stages)
     if not asking:
         return None
     config = engine.config
-    requests: list[tuple[ChatRequest, int]] = []
-    finished: set[str] = set()
-    lacking: set[str] = set()
-    unaskable: set[str] = set()
-    played = {str(unit.session_id) for _, unit in asking if METHODS[str(unit.method)].simulates}
-    for stage, unit in asking:
-        try:
-            listed, lacks = unit_requests(engine, stage, unit)
-        except UnitError:
-            unaskable.add(str(unit.session_id))
-            continue
-        lacking |= {str(unit.session_id)} if lacks else set()
-        requests += listed
-        if engine.artifact(stage, unit) is not None:
-            finished.update(request.key() for request, _ in listed)
-    settings = config.decompose.llm
+    seen = _Seen.of(engine, asking)
+    settings, some = config.decompose.llm, any(is_limited(engine, *one) for one in asking)
     with prefixed("decompose.llm"):
         price = find_price(settings.model, config.run.prices)
         if batch and price is not None:
@@ -130,19 +159,79 @@ def price_requests(engine: Engine, stages: Collection[str], *, batch: bool = Fal
         with kept_of(config) as kept:
 
             def find(request: ChatRequest) -> ChatReply | None:
-                done = ChatReply("", "") if request.key() in finished else None
+                done = ChatReply("", "") if request.key() in seen.finished else None
                 return kept(request) or done
 
-            counted = estimate(settings.model, requests, find, price)
+            def counted(units: Collection[tuple[str, Unit]]) -> CostEstimate:
+                return estimate(settings.model, [r for unit in units for r in seen.requests[unit]], find, price)
+
+            taken = _taken(engine, asking, counted)
+            whole = counted(asking) if some else None
     return Pricing(
-        estimate=counted,
+        estimate=taken,
         recorded=settings.provider == "recorded",
-        without_descriptors=len(lacking),
-        unaskable=len(unaskable),
+        without_descriptors=len(seen.lacking),
+        unaskable=len(seen.unaskable),
         batch=batch,
         budget=budget_so_far(config),
-        played=len(played),
+        played=len({str(unit.session_id) for _, unit in asking if METHODS[str(unit.method)].simulates}),
+        whole=whole,
+        chosen=chosen_sessions(engine) is not None,
+        judge_sessions=settings.judge_sessions if some else None,
     )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was found of the units that may ask: their requests, those of finished ones, and the sessions of which
+    something is missing or that cannot be asked about."""
+
+    requests: Mapping[tuple[str, Unit], list[tuple[ChatRequest, int]]]
+    finished: frozenset[str]
+    lacking: frozenset[str]
+    unaskable: frozenset[str]
+
+    @classmethod
+    def of(cls, engine: Engine, asking: Collection[tuple[str, Unit]]) -> _Seen:
+        requests: dict[tuple[str, Unit], list[tuple[ChatRequest, int]]] = {}
+        finished: set[str] = set()
+        lacking: set[str] = set()
+        unaskable: set[str] = set()
+        chosen = chosen_sessions(engine)
+        for stage, unit in asking:
+            listed: list[tuple[ChatRequest, int]] = []
+            try:
+                listed, lacks = unit_requests(engine, stage, unit)
+            except UnitError:
+                unaskable.add(str(unit.session_id))
+            else:
+                lacking |= {str(unit.session_id)} if lacks else set()
+            requests[stage, unit] = listed
+            is_asked = chosen is None or not is_limited(engine, stage, unit) or unit.session_id in chosen
+            if is_asked and engine.artifact(stage, unit) is not None:
+                finished.update(request.key() for request, _ in listed)
+        return cls(requests, frozenset(finished), frozenset(lacking), frozenset(unaskable))
+
+
+def _taken(
+    engine: Engine,
+    asking: Collection[tuple[str, Unit]],
+    counted: Callable[[Collection[tuple[str, Unit]]], CostEstimate],
+) -> CostEstimate:
+    """What is asked: about the chosen sessions or, where none are yet, about as many of the average one."""
+    limited = [one for one in asking if is_limited(engine, *one)]
+    chosen = chosen_sessions(engine)
+    if not limited or chosen is not None:
+        return counted([one for one in asking if one not in set(limited) or one[1].session_id in (chosen or ())])
+    sessions = {unit.session_id for _, unit in limited}
+    share = min(1.0, (engine.config.decompose.llm.judge_sessions or 0) / len(sessions))
+    others, some = counted([one for one in asking if one not in set(limited)]), counted(limited)
+    usd = None if some.usd is None or others.usd is None else others.usd + share * some.usd
+    added = {
+        name: getattr(others, name) + round(share * getattr(some, name))
+        for name in ("requests", "answered", "input_tokens", "output_tokens")
+    }
+    return replace(some, **added, usd=usd)
 
 
 def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[ChatRequest, int]], bool]:

@@ -74,7 +74,7 @@ def _asked_models(config: Config, played: Set[str]) -> str:
     Where others were asked (by who plays sessions on, and who scores them) those that ``played``.
     """
     partner = asking_partner(config) or asking_other(config)
-    asking = partner is None or any(METHODS[name].asks for name in config.decompose.methods)
+    asking = partner is None or any(METHODS[name].asks for name in config.decompose.judging)
     models = [config.decompose.llm.model] if asking else []
     named = dict.fromkeys([*models, *([partner.model] if partner else [])])
     if played and not played <= named.keys():

@@ -57,7 +57,7 @@ def choose_methods(
         find_method(name)
     if len(set(asked)) != len(asked):
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
-    names = asked or [name for name, method in METHODS.items() if name in more or not (method.asks or method.simulates)]
+    names = asked or [name for name in METHODS if name in more or not _asks_or_plays(name)]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
     if settings.intensity.model is None:
@@ -80,9 +80,13 @@ def choose_methods(
     return Choice(kept, left_out)
 
 
+def _asks_or_plays(name: str) -> bool:
+    return METHODS[name].asks or METHODS[name].simulates or METHODS[name].taught_by is not None
+
+
 def _not_unasked(name: str) -> str:
     """Why a method is compared only where somebody names it."""
-    if METHODS[name].asks:
+    if METHODS[name].asks or METHODS[name].taught_by is not None:
         return "it asks a language model"
     return "it plays sessions on in the environment that made them; name it to compare it"
 

@@ -2,6 +2,7 @@
 
 `shared` holds what several have in common, `chosen` what an alignment chooses by name, `simulated` what is lent to
 methods that play sessions on. In the order of the chain: `split`, `behaviour` (features, describe), `reward_model`
-(embed, train-reward), `decompose` (react, judge, fit, rewards), `audit` (audit, stability), `evaluate`, `align`,
-`report`; `declared` joins them into the tuple that everything else reads. A new stage is a file here and a name there.
+(embed, train-reward), `choosing` (choose), `decompose` (react, judge, fit, rewards), `audit` (audit, stability),
+`evaluate`, `align`, `report`; `declared` joins them into the tuple that everything else reads. A new stage is a file
+here and a name there.
 """

@@ -9,6 +9,7 @@ from pipeline.engine.stage import Stage
 from pipeline.stages.align import ALIGN
 from pipeline.stages.audit import AUDIT, STABILITY
 from pipeline.stages.behaviour import DESCRIBE, FEATURES
+from pipeline.stages.choosing import CHOOSE
 from pipeline.stages.decompose import FIT, JUDGE, REACT, REWARDS
 from pipeline.stages.evaluate import EVALUATE
 from pipeline.stages.report import REPORT
@@ -21,6 +22,7 @@ STAGES: tuple[Stage, ...] = (
     DESCRIBE,
     EMBED,
     REACT,
+    CHOOSE,
     JUDGE,
     AUDIT,
     STABILITY,

@@ -17,6 +17,7 @@ from llm_client.request import ChatReply, ChatRequest
 from pipeline.config import Config, key_of
 from pipeline.engine.facts import has_face, has_sound
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from pipeline.stages.choosing import is_chosen
 from pipeline.stages.reward_model import check_reward_model, training_settings
 from pipeline.stages.shared import (
     check_asking,
@@ -45,7 +46,7 @@ def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
-    wanted = any(METHODS[name].uses_reactions for name in config.decompose.methods)
+    wanted = bool(config.decompose.some_judge) or any(METHODS[n].uses_reactions for n in config.decompose.methods)
     return wanted and has_episode(config, unit, session)
 
 
@@ -53,7 +54,10 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
     if name_of(inputs.unit) == INFLUENCE:
         fix_threads(config)
-    from decompose.judging.sessions import judge_session
+    from decompose.judging.sessions import Judgements, judge_session
+
+    if not is_chosen(inputs):
+        return Outputs({"judgements": Judgements.none().judgements})
 
     def complete(request: ChatRequest) -> ChatReply:
         reply: ChatReply = work.tools.complete(request)
@@ -71,6 +75,10 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     sampled = {"samples": judged.samples} if judged.samples.num_rows else {}
     return Outputs({"judgements": judged.judgements, **sampled})
+
+
+def _judge_wants(unit: Unit, need: str) -> bool:
+    return method_of(unit).judges_some if need == "choose" else wants_descriptors_or_features(unit, need)
 
 
 def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -98,7 +106,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
 
 def _sampling_warnings(config: Config) -> Iterator[str]:
     llm = config.decompose.llm
-    asked = any(METHODS[name].asks for name in config.decompose.methods)
+    asked = any(METHODS[name].asks for name in config.decompose.judging)
     if asked and llm.provider != "recorded" and llm.samples > 1 and llm.temperature == 0:
         yield (
             f"decompose.llm: samples = {llm.samples} at temperature = 0, where a server may give the same reply every "
@@ -258,7 +266,7 @@ REACT = Stage(
 JUDGE = Stage(
     "judge",
     _judge,
-    needs=("features", "describe"),
+    needs=("features", "describe", "choose"),
     per="session",
     over=("method",),
     help="Turn each session's score into turn rewards, by every configured method.",
@@ -266,7 +274,9 @@ JUDGE = Stage(
     settings=_judge_settings,
     session_settings=simulator_settings,
     applies=_is_judged,
-    wants=wants_descriptors_or_features,
+    wants=_judge_wants,
+    without=lambda config: () if config.decompose.some_judge else ("choose",),
+    methods=lambda config: config.decompose.judging,
     concurrent=requests_at_once,
     asks=True,
     check=_check_judging,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks import language_model_rows as rows
 from corpus.corpus import Corpus
+from decompose.judging.requests import session_requests
+from decompose.methods import METHODS
 from llm_client.kept.recorded import RecordedReplies, read_header
+from pipeline.config import load_config
+from tests.decompose.sessions import session
 from tests.shared import shared
 
 
@@ -40,8 +45,6 @@ def test_today_s_requests_find_them() -> None:
 
 
 def test_a_session_without_a_reply_is_named(tmp_path) -> None:
-    from tests.decompose.sessions import session
-
     path = tmp_path / "none.jsonl"
     path.write_text((rows.JUDGED / "SGD.jsonl").read_text(encoding="utf-8").splitlines()[0] + "\n")
     with pytest.raises(SystemExit, match=r"session .*, blind: no recorded reply"):
@@ -56,3 +59,16 @@ def test_a_mix_is_the_mean_of_what_each_says_within_a_dialogue() -> None:
 def test_the_sessions_are_drawn_by_their_ids_alone() -> None:
     ids = [f"s{n}" for n in range(100)]
     assert rows.chosen(ids) == rows.chosen(ids[::-1]) and len(set(rows.chosen(ids))) == rows.COUNT
+
+
+@pytest.mark.parametrize("name", sorted(rows.CORPORA))
+def test_the_configuration_of_the_benchmark_asks_what_was_recorded(name: str) -> None:
+    config = load_config(rows.JUDGED / f"{name}.toml")
+    rating = rows.CORPORA[name][2]
+    assert (config.run.recorded, config.rating) == (rows.JUDGED / f"{name}.jsonl", rating)
+    one = replace(session(), ratings=tuple(replace(of, name=rating) for of in session().ratings))
+    for prompt in rows.PROMPTS:
+        llm = config.decompose.llm.model_copy(update={"prompt": prompt})
+        settings = config.decompose.model_copy(update={"llm": llm})
+        ((asked, _),) = session_requests(METHODS["llm"], one, rating, None, settings)
+        assert asked.key() == rows.request(one, rating, prompt)[0].key()

@@ -136,7 +136,7 @@ def test_a_null_of_the_judge_counts_as_it_does_in_rewards(prompt: str, null: Lit
 def test_a_mix_is_made_of_all_that_the_run_has() -> None:
     judged = pa.concat_tables([LLM, judgements("sentiment", knowing(2.0))])
     _, sources = fitted("mix", judged)
-    assert list(sources) == ["reaction", "llm", "sentiment"]
+    assert list(sources) == ["reaction", "llm-student", "llm", "sentiment"]
     _, sources = fitted("mix", None)
     assert list(sources) == ["reaction"]
     _, sources = fitted("mix", judged, mix={"sources": ("sentiment", "llm")})

@@ -1,0 +1,128 @@
+"""How many sessions a language model has to judge for its student: agreement with people over sessions asked.
+
+Run: python benchmarks/judged_sessions.py ../shared/data [--corpus SGD] [--prompt blind] [--seeds 3] [--kept FOLDER]
+
+Five folds over all sessions of a corpus, as in `benchmarks/reaction.py`: a fold's turns are judged by what the other
+four taught. Of their recorded sessions (`benchmarks/judged/`, 60 a corpus, drawn by a hash) `choose_sessions` takes 5,
+10, 20, 30, 40 and, as "all", what there is of the 60 in the four folds (44 to 52); their recorded judgements teach
+`llm-student`. Beside it: `reaction`, and both, each standardised within its dialogue, one to one. The mean over seeds
+of the choice; 95 % intervals by session, of the first seed. The choice and the student see no turn label. ``--kept``
+keeps what is read of the replies, which takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+# A file beside this one is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+
+from benchmarks.language_model_rows import CORPORA, JUDGED, PROMPTS, chosen, judged, mixed
+from benchmarks.measure import tell
+from benchmarks.reaction import FOLDS, folds_of, out_of_fold
+from corpus.corpus import Corpus
+from corpus.session import EpisodeKey, Session
+from decompose.reactions.read import Reactions, arrange, read_session
+from decompose.settings import ReactionSettings
+from decompose.sources.choosing import choose_sessions
+from decompose.sources.student import student_source
+from evaluation.figures.agreement import within_session
+from evaluation.ground.held_out import HeldOut
+from evaluation.ground.turn_labels import read_labels
+from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
+from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
+from llm_client.kept.recorded import RecordedReplies
+
+ASKED: tuple[int | None, ...] = (5, 10, 20, 30, 40, None)
+
+
+def read(sessions: Sequence[Session], rating: str, kept: Path | None) -> pa.Table:
+    """What is read of the replies, from ``kept`` where it is there."""
+    if kept is not None and kept.is_file():
+        return feather.read_table(kept)
+    table = pa.concat_tables([read_session(session, rating, ReactionSettings()) for session in sessions])
+    if kept is not None:
+        feather.write_feather(table, kept)
+    return table
+
+
+def students(
+    reactions: Reactions, values: Mapping[EpisodeKey, Floats], recorded: Sequence[str], asked: int | None, seed: int
+) -> tuple[Floats, float]:
+    """Every turn's value by a student of judgements in other folds [shape=(N,)], and how many taught it on average."""
+    folds = folds_of([episode.session_id for episode in reactions.episodes])
+    found: dict[EpisodeKey, Floats] = {}
+    taught: list[int] = []
+    for fold in range(FOLDS):
+        training = frozenset(session_id for session_id, other in folds.items() if other != fold)
+        count = len(recorded) if asked is None else asked
+        names = set(choose_sessions(reactions, training, count, seed, ReactionSettings(), recorded))
+        taught.append(len(names))
+        own = {key: of for key, of in values.items() if key[0] in names}
+        source, _ = student_source("llm-student", reactions, own, training)
+        found |= {key: of for key, of in source.values.items() if folds[key[0]] == fold}
+    values_of = np.concatenate([found[episode.key] for episode in reactions.episodes])
+    return np.nan_to_num(values_of, nan=0.0), float(np.mean(taught))
+
+
+def main(data: Path, only: str | None, prompt: str, seeds: int, kept: Path | None) -> None:
+    """Print the curve of each corpus."""
+    for corpus_name, (load, file, rating) in CORPORA.items():
+        if only in (None, corpus_name):
+            place = None if kept is None else kept / f"{corpus_name}.feather"
+            _curve(corpus_name, Corpus.of(data, load(data / file, {}).tables), rating, prompt, seeds, place)
+
+
+def _curve(corpus_name: str, corpus: Corpus, rating: str, prompt: str, seeds: int, kept: Path | None) -> None:
+    sessions = {session.session_id: session for session in corpus.iter_sessions()}
+    table = read(list(sessions.values()), rating, kept)
+    reactions = arrange(table, [episode for session in sessions.values() for episode in session.episodes(rating)])
+    replies = RecordedReplies(JUDGED / f"{corpus_name}.jsonl")
+    recorded = chosen(list(sessions))
+    episodes = {episode.session_id: episode for episode in reactions.episodes}
+    values = {episodes[name].key: judged(sessions[name], rating, prompt, replies) for name in recorded}
+    held, how = HeldOut.of(reactions.episodes), EvaluationSettings()
+    labels = read_labels(corpus.turn_labels, held, how)
+    sizes = [len(episode.target_turns) for episode in held.episodes]
+
+    def agreement(of_turns: Floats) -> Sampled:
+        return within_session(held, of_turns[None], labels, how)
+
+    def told(name: str, of_turns: Sequence[Floats], ours: Sampled, asked: float) -> None:
+        sampled = [agreement(one) for one in of_turns]
+        found, more = estimate(sampled[0], 0.95), estimate(paired_difference(sampled[0], ours), 0.95)
+        mean = float(np.mean([estimate(one, 0.95).value for one in sampled]))
+        tell(
+            f"{corpus_name}: within-session Spearman, {name}", mean, "rho", asked=asked, prompt=prompt,
+            first_seed=[found.value, found.low, found.high], sessions=found.sessions,
+            more_than_reaction_by=[more.value, more.low, more.high], seeds=len(sampled), recorded=True,
+        )  # fmt: skip
+
+    own = out_of_fold(reactions, ReactionSettings())
+    ours = agreement(own)
+    told("reaction", [own], ours, 0)
+    for asked in ASKED:
+        drawn = range(1 if asked is None else seeds)
+        made = [students(reactions, values, recorded, asked, seed) for seed in drawn]
+        count = float(np.mean([taught for _, taught in made]))
+        told("llm-student", [of for of, _ in made], ours, count)
+        told("llm-student and reaction, one to one", [mixed(of, own, sizes) for of, _ in made], ours, count)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--corpus", choices=tuple(CORPORA))
+    parser.add_argument("--prompt", choices=PROMPTS, default="blind")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--kept", type=Path)
+    given = parser.parse_args()
+    main(given.data, given.corpus, given.prompt, given.seeds, given.kept)

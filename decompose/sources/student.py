@@ -1,0 +1,224 @@
+"""A student of a language model: what its judgements of a few sessions say of the rater's replies, for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from corpus.session import EpisodeKey
+from corpus.splitting.episodes import SplitEpisodes
+from decompose.reactions.model import Fitted, standardised_features, standardising
+from decompose.reactions.read import Reactions, arrange
+from decompose.sources.source import Source, turn_opinions
+from foundation.arrays import Floats, Null
+from foundation.errors import UnitError
+
+FEWEST = 3
+"""Judged sessions below which there is nothing to learn from, since one of them is left out."""
+PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
+"""Tried for the penalty, in units of the mean squared singular value of the judged turns' reactions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """What judgements taught: a reaction with the numbers x is worth ((x - centre) / scale - mean) . weights + bias.
+
+    Parameters
+    ----------
+    centre, scale : float64 [shape=(F,)]
+        Of the reactions to all training turns, as in `decompose.reactions.model.ReactionModel`.
+    mean, weights : float64 [shape=(F,)]
+    bias : float
+        The mean judgement, in whose units values are.
+    penalty : float
+        The one of least left-out error.
+    explained : float
+        R^2 of the judgements of sessions that were left out one at a time; below 0 the student knows nothing.
+    left_out : mapping of EpisodeKey to float64 [shape=(T,)]
+        What a student that had not read a session's own judgements says of its turns.
+    """
+
+    centre: Floats
+    scale: Floats
+    mean: Floats
+    weights: Floats
+    bias: float
+    penalty: float
+    explained: float
+    left_out: Mapping[EpisodeKey, Floats]
+
+    def values(self, reactions: Reactions) -> Floats:
+        """The worth of every turn [shape=(N,)]."""
+        worth: Floats = (standardised_features(reactions, self.centre, self.scale) - self.mean) @ self.weights
+        return worth + self.bias
+
+
+def learn_student(reactions: Reactions, judged: Mapping[EpisodeKey, Floats], training: frozenset[str]) -> Student:
+    """Learn what a reaction is worth from a language model's judgements of turns.
+
+    Ridge regression of judgements on the reactions to the judged turns. Judgements keep their level from session to
+    session: that a whole dialogue went well says something of its replies, too. The penalty is the one of least error
+    on sessions that are left out one at a time, found without a second fit: with the hat matrix H, the left-out errors
+    of a session are (I - H_ss)^-1 times its residuals. Turn labels and scores are not arguments.
+
+    Parameters
+    ----------
+    reactions : Reactions
+        Of all sessions.
+    judged : mapping of EpisodeKey to float64 [shape=(T,)]
+        The language model's values; NaN where it said nothing.
+    training : frozenset of str
+        Sessions that train: only their judgements teach, and their reactions are what is standardised by.
+
+    Raises
+    ------
+    UnitError
+        Fewer than three judged sessions train, or their judgements never vary.
+    """
+    offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
+    trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
+    taught = [
+        (place, np.asarray(judged[episode.key], dtype=np.float64))
+        for place, episode in enumerate(reactions.episodes)
+        if trains[place] and episode.key in judged and np.isfinite(judged[episode.key]).any()
+    ]
+    if len({reactions.episodes[place].session_id for place, _ in taught}) < FEWEST:
+        raise UnitError(
+            f"a student of a language model needs at least {FEWEST} training sessions that it judged, and there are "
+            f"{len(taught)}. Raise decompose.llm.judge_sessions, or look for what became of the judgements in the "
+            "quarantine table."
+        )
+    centre, scale = standardising(reactions, np.repeat(trains, np.diff(offsets)))
+    features = standardised_features(reactions, centre, scale)
+    rows = [offsets[place] + np.flatnonzero(np.isfinite(values)) for place, values in taught]
+    targets = np.concatenate([values[np.isfinite(values)] for _, values in taught])
+    if np.ptp(targets) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
+        raise UnitError(
+            f"all {len(targets)} judgements of the sessions that train are alike, so that there is nothing to learn "
+            "from them. Ask another model, or with another prompt."
+        )
+    sizes = [len(of) for of in rows]
+    x, bias = features[np.concatenate(rows)], float(targets.mean())
+    mean, y = x.mean(axis=0), targets - bias
+    weights, penalty, errors = _ridge(x - mean, y, sizes)
+    explained = 1.0 - float(errors @ errors) / float(y @ y)
+    left_out = {}
+    for (place, values), foretold in zip(taught, _parts(targets - errors, sizes), strict=True):
+        own = (features[offsets[place] : offsets[place + 1]] - mean) @ weights + bias
+        own[np.isfinite(values)] = foretold
+        left_out[reactions.episodes[place].key] = own
+    return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
+
+
+def _parts(values: Floats, sizes: list[int]) -> list[Floats]:
+    return np.split(values, np.cumsum(sizes)[:-1])
+
+
+def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Floats]:
+    """Weights (F,), the penalty, and each row's error with its session left out [shape=(N,)]."""
+    left, singular, right = np.linalg.svd(x, full_matrices=False)
+    power = singular**2
+    scale = float(power.mean()) or 1.0
+    along, starts = left.T @ y, np.cumsum([0, *sizes])
+    best: tuple[float, float, Floats] | None = None
+    for penalty in PENALTIES * scale:
+        shrink = power / (power + penalty)
+        residuals = y - left @ (shrink * along)
+        errors = np.empty_like(y)
+        for start, end in pairwise(starts):
+            own = left[start:end]
+            # The intercept's share of the leverage is 1 / N, as in a ridge with a free one.
+            hat = (own * shrink) @ own.T + 1.0 / len(y)
+            errors[start:end] = np.linalg.solve(np.eye(end - start) - hat, residuals[start:end])
+        loss = float(errors @ errors)
+        if best is None or loss < best[0]:
+            best = (loss, float(penalty), errors)
+    assert best is not None
+    weights: Floats = right.T @ (singular / (power + best[1]) * along)
+    return weights, best[1], best[2]
+
+
+def student_source(
+    name: str, reactions: Reactions, judged: Mapping[EpisodeKey, Floats], training: frozenset[str]
+) -> tuple[Source, Student]:
+    """The student as an opinion on every target turn; NaN where nobody replied.
+
+    A session that taught it has what a student says that had not read the session's own judgements, so that neither
+    they nor a score that the language model was shown stand in its values.
+
+    Raises
+    ------
+    UnitError
+        As `learn_student`.
+    """
+    student = learn_student(reactions, judged, training)
+    said = np.where(reactions.replied, student.values(reactions), np.nan)
+    values, start = {}, 0
+    for episode in reactions.episodes:
+        end = start + len(episode.target_turns)
+        replied = reactions.replied[start:end]
+        own = student.left_out.get(episode.key)
+        values[episode.key] = said[start:end] if own is None else np.where(replied, own, np.nan)
+        start = end
+    return Source(name, values, reads_replies=True), student
+
+
+def fit_student(
+    method: str,
+    episodes: SplitEpisodes,
+    table: pa.Table,
+    judgements: pa.Table,
+    seed: int,
+    null: Null,
+    features: pa.Table | None = None,
+) -> Fitted:
+    """Judge every target turn as a student of a language model does that judged some training sessions.
+
+    Parameters
+    ----------
+    table : pa.Table
+        `decompose.reactions.read.read_session` of all sessions.
+    judgements : pa.Table
+        REWARDS schema with ``raw_reward``, of the sessions that the language model judged.
+    seed : int
+        Written into the table; nothing is drawn.
+    null : str
+        What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
+    features : pa.Table, optional
+        UTTERANCE_FEATURES schema: what the rater did while listening and replying.
+
+    Returns
+    -------
+    Fitted
+        Judgements in the language model's units, null for a turn that nobody replied to. Its history says how many
+        sessions taught it, and how much of left-out ones' judgements it explains.
+
+    Raises
+    ------
+    UnitError
+        As `learn_student`.
+    """
+    reactions = arrange(table, episodes.all, features)
+    judged = turn_opinions(judgements, episodes.all, null)
+    source, student = student_source(method, reactions, judged, episodes.sessions("train"))
+    rows = [
+        {
+            **dict(zip((*EPISODE_KEY, "turn"), (*episode.key, turn), strict=True)),
+            "method": method,
+            "seed": seed,
+            "raw_reward": float(value) if np.isfinite(value) else None,
+        }
+        for episode in reactions.episodes
+        for turn, value in zip(episode.target_turns, source.values[episode.key], strict=True)
+    ]
+    told = {
+        "judged sessions": float(len({key[0] for key in student.left_out})),
+        "R^2 of left-out judgements": student.explained,
+    }
+    steps = [{"step": 1, "metric": name, "value": value} for name, value in told.items()]
+    return Fitted(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow))

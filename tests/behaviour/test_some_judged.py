@@ -1,0 +1,114 @@
+"""`decompose.llm.judge_sessions`: a language model judges a few sessions, and a student carries that to all."""
+
+import json
+from functools import partial
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from tests.behaviour.command import config, in_process
+from tests.behaviour.small import write_small_corpus
+from tests.llm_client.openai_server import OpenAIServer, serving
+from tests.pipeline.llm_run import good
+
+TEXT = """corpus = "corpus"
+output = "{output}"
+[run]
+workers = 1
+prices = "prices.toml"
+{run}
+[train_reward]
+epochs = 1
+[decompose]
+methods = {methods}
+[decompose.llm]
+base_url = "{url}"
+model = "m"
+max_tokens = 200
+judge_sessions = {count}
+{more}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=24, exchanges=4)
+    (tmp_path / "prices.toml").write_text('[models]\n"m" = { input = 1000, output = 10000 }\n')
+    return tmp_path
+
+
+@pytest.fixture
+def apportion(monkeypatch):
+    return partial(in_process, monkeypatch)
+
+
+def text(url="http://localhost:1/v1", count=5, methods='["llm-student"]', output="run", run="", more=""):
+    return TEXT.format(url=url, count=count, methods=methods, output=output, run=run, more=more)
+
+
+# Two of the 24 sessions say the same, so that 23 questions are about all.
+def test_a_few_are_asked_about_and_all_are_decomposed(folder, apportion):
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, text(server.url))
+        before = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
+        assert (before["requests"], before["chosen"], before["all_sessions"]["requests"]) == (5, False, 23)
+        assert before["usd"] == pytest.approx(before["all_sessions"]["usd"] * 5 / 24, rel=0.05)
+        assert "run `apportion choose` first" in apportion("decompose", path, "--preview", "1").stdout
+        assert apportion("choose", path).returncode == 0
+        known = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
+        words = apportion("decompose", path, "--dry-run").stdout
+        shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
+        assert server.requests == []
+        done = apportion("evaluate", path, "--record", folder / "r.jsonl")
+        assert (done.returncode, len(server.requests)) == (0, 5), done.stderr
+    assert (known["requests"], known["remaining"], known["chosen"]) == (5, 5, True)
+    assert "judge_sessions = 5, as chosen; judging all sessions takes 23 requests, 23 to ask: about $" in words
+    assert len(shown["requests"]) == 5
+    asked = {json.loads(line)["label"].split(",")[0] for line in (folder / "r.jsonl").read_text().splitlines()[1:]}
+    assert asked == {request["subject"].split(",")[0] for request in shown["requests"]}
+    rewards = pq.read_table(folder / "run" / "rewards.parquet")
+    assert len(set(rewards.column("session_id").to_pylist())) == 24
+    assert set(rewards.column("method").to_pylist()) == {"llm-student"}
+    splits = {row["session_id"]: row["split"] for row in pq.read_table(folder / "run" / "splits.parquet").to_pylist()}
+    assert {splits[name.removeprefix("session ")] for name in asked} == {"train"}
+    after = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
+    assert (after["remaining"], after["all_sessions"]["remaining"]) == (0, 18)
+
+
+def test_where_a_recording_covers_some_the_choice_is_among_those(folder, apportion):
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, text(server.url, count=8))
+        assert apportion("decompose", path, "--record", folder / "r.jsonl").returncode == 0
+    recorded = text(count=4, output="again", run=f'recorded = "{folder / "r.jsonl"}"', more='provider = "recorded"')
+    done = apportion("decompose", config(folder, recorded))
+    assert done.returncode == 0 and "no recorded reply" not in done.stdout, done.stdout
+    priced = json.loads(apportion("decompose", config(folder, recorded), "--dry-run", "--json").stdout)
+    assert priced["language_model"]["answered"] == priced["language_model"]["requests"] == 4
+
+
+def test_the_model_that_judged_some_may_stand_beside_its_student(folder, apportion):
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, text(server.url, methods='["llm", "uniform", "llm-student"]', count=6))
+        done = apportion("run", path, "--skip", "align")
+        assert (done.returncode, len(server.requests)) == (0, 6), done.stdout + done.stderr
+    rewards = pq.read_table(folder / "run" / "rewards.parquet")
+    of = {m: rewards.filter(pc.equal(rewards["method"], m))["session_id"].to_pylist() for m in ("llm", "llm-student")}
+    assert {m: len(set(sessions)) for m, sessions in of.items()} == {"llm": 6, "llm-student": 24}
+    assert (folder / "run" / "report.html").is_file()
+
+
+def test_another_seed_and_another_number_are_other_choices(folder, apportion):
+    names = {}
+    for more in ("judge_seed = 0", "judge_seed = 1", "judge_seed = 2"):
+        path = config(folder, text(more=more))
+        assert apportion("choose", path).returncode == 0
+        shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
+        names[more] = tuple(sorted(request["subject"] for request in shown["requests"]))
+    assert len(set(names.values())) > 1 and all(len(of) == 5 for of in names.values())
+
+
+@pytest.mark.parametrize(("count", "told"), [(2, "judge_sessions"), (0, "judge_sessions")])
+def test_too_few_to_learn_from_is_refused(folder, apportion, count, told):
+    done = apportion("decompose", config(folder, text(count=count)))
+    assert (done.returncode, told in done.stderr) == (2, True)
