@@ -13,16 +13,24 @@ from starlette.types import ASGIApp
 
 from foundation.errors import ApportionError
 from viewer.access import MOST_BODY, Access, Guard, TooLargeError
-from viewer.pages import media, patterns, session, sessions
+from viewer.pages import compare, label, media, patterns, session, sessions
 from viewer.pages.links import Links
 from viewer.pages.render import render
+from viewer.reading.beside import Beside, beside
 from viewer.reading.run import ServedRun
 
-ROUTERS: tuple[APIRouter, ...] = (sessions.router, session.router, media.router, patterns.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    sessions.router,
+    session.router,
+    media.router,
+    patterns.router,
+    compare.router,
+    label.router,
+)
 TITLES = {404: "Not found", 405: "Not possible", 503: "The run cannot be read"}
 
 
-def create_app(run: ServedRun, access: Access) -> ASGIApp:
+def create_app(run: ServedRun, access: Access, around: Beside | None = None) -> ASGIApp:
     """The pages of a run behind a guard.
 
     Parameters
@@ -30,9 +38,12 @@ def create_app(run: ServedRun, access: Access) -> ASGIApp:
     run : ServedRun
         Pages find it as ``request.app.state.run``.
     access : Access
+    around : Beside, optional
+        Labels, another run and responses; labels beside the run and nothing else where it is left out.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.run = run
+    app.state.run, app.state.access = run, access
+    app.state.beside = around or beside(run.place)
     tokens = files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
 
     @app.get("/static/tokens.css")

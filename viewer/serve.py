@@ -21,6 +21,7 @@ import uvicorn
 from foundation.errors import InputError
 from viewer.access import Access
 from viewer.app import create_app
+from viewer.reading.beside import Beside
 from viewer.reading.place import RunPlace
 from viewer.reading.run import serve_run
 
@@ -30,7 +31,14 @@ TRIED = 20
 LOOPBACK = "127.0.0.1"
 
 
-def serve(place: RunPlace, host: str, port: int | None, browser: bool, say: Callable[[str], None]) -> None:
+def serve(
+    place: RunPlace,
+    host: str,
+    port: int | None,
+    browser: bool,
+    say: Callable[[str], None],
+    around: Beside | None = None,
+) -> None:
     """Serve the pages of a run until this process is told to end.
 
     Parameters
@@ -44,6 +52,8 @@ def serve(place: RunPlace, host: str, port: int | None, browser: bool, say: Call
         Whether to open one.
     say : function
         Is given each line that a person should read.
+    around : Beside, optional
+        What is looked at together with the run.
 
     Raises
     ------
@@ -59,7 +69,7 @@ def serve(place: RunPlace, host: str, port: int | None, browser: bool, say: Call
         say(f"open {address}")
         say("Ctrl-C ends the viewer.")
         config = uvicorn.Config(
-            create_app(run, access), log_level="warning", access_log=False, server_header=False,
+            create_app(run, access, around), log_level="warning", access_log=False, server_header=False,
             timeout_graceful_shutdown=2,
         )  # fmt: skip
         with contextlib.suppress(KeyboardInterrupt), _told_to_end(), _opened(address, browser):

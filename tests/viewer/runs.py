@@ -21,6 +21,7 @@ from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from viewer.access import Access
 from viewer.app import create_app
+from viewer.reading.beside import Beside
 from viewer.reading.place import open_place
 from viewer.reading.run import ServedRun, serve_run
 from viewer.serve import listening
@@ -61,13 +62,13 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, corpus: Path | None = None) -> Iterator[Served]:
+def served(folder: Path, corpus: Path | None = None, around: Beside | None = None) -> Iterator[Served]:
     """Serve the run in ``folder`` on a free port, as `apportion view` does."""
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         run = serve_run(open_place(folder, corpus))
         access = Access(frozenset({"127.0.0.1", "localhost"}), port)
-        server = uvicorn.Server(uvicorn.Config(create_app(run, access), log_level="warning", access_log=False))
+        server = uvicorn.Server(uvicorn.Config(create_app(run, access, around), log_level="warning", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         while not server.started:

@@ -2,6 +2,6 @@
 
 From the ground up: `links` (every address, on the server and in a bundle; how a page is added), `render` (Jinja, what
 every page is given), `sessions` (the list), `session` (one session, the evidence of a turn, behaviour over time),
-`media` (recordings, any part of them),
-`patterns` (what costs us).
+`media` (recordings, any part of them), `patterns` (what costs us), `forms` (what changes something), `label` (labels
+by people), `compare` (two opinions).
 """

@@ -18,7 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-NAVIGATION: tuple[tuple[str, str], ...] = (("index", "Sessions"), ("patterns", "What costs us"))
+NAVIGATION: tuple[tuple[str, str], ...] = (
+    ("index", "Sessions"),
+    ("patterns", "What costs us"),
+    ("compare", "Compare"),
+    ("label", "Label"),
+)
 """Pages in the bar at the top: name and title."""
 
 

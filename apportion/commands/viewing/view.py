@@ -14,12 +14,27 @@ from foundation.errors import InputError
 @click.option(
     "--corpus", type=click.Path(path_type=Path), help="The run's corpus, where it is not where run.json says."
 )
+@click.option(
+    "--against", type=click.Path(path_type=Path), metavar="RUN", help="Another run of the corpus, to compare."
+)
+@click.option(
+    "--responses", type=click.Path(path_type=Path), metavar="FILE", help="What policies answered, to compare."
+)
+@click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN.labels.jsonl]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free one from 8617 on]")
 @click.option("--allow-remote", is_flag=True, help="Let other machines in, where --host is not of this machine alone.")
 @click.option("--browser/--no-browser", default=True, help="Open the browser, or only print the address.")
 def view_command(
-    source: Path, corpus: Path | None, host: str, port: int | None, allow_remote: bool, browser: bool
+    source: Path,
+    corpus: Path | None,
+    against: Path | None,
+    responses: Path | None,
+    labels: Path | None,
+    host: str,
+    port: int | None,
+    allow_remote: bool,
+    browser: bool,
 ) -> None:
     """Look at a run: its sessions, what each turn was worth by every method, and why.
 
@@ -32,6 +47,7 @@ def view_command(
         raise InputError(
             f"`apportion view` needs {error.name}. Install it with `pip install 'apportion[view]'`."
         ) from None
+    from viewer.reading.beside import beside
     from viewer.reading.place import open_place
 
     if not is_loopback(host):
@@ -45,4 +61,6 @@ def view_command(
             "this run, and write labels. The connection is not encrypted: anybody on the way can read it, too.",
             err=True,
         )
-    serve(open_place(source, corpus), host, port, browser, click.echo)
+    place = open_place(source, corpus)
+    other = open_place(against, place.corpus) if against else None
+    serve(place, host, port, browser, click.echo, beside(place, labels, other, responses))

@@ -1,0 +1,60 @@
+"""The pages of the group Compare in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.viewer.pages.test_compare import audit, change_rewards, responses, run_of
+from tests.viewer.runs import served
+from viewer.reading.beside import beside
+
+
+@pytest.fixture(scope="module")
+def compared(viewed_run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compared")
+    place, other = run_of(folder / "first", viewed_run), run_of(folder / "second", viewed_run)
+    change_rewards(other.folder, lambda row: {**row, "reward": -row["reward"]})
+    audit(place.folder)
+    around = beside(place, None, other, responses(folder / "responses.parquet"))
+    with served(place.folder, place.corpus, around) as running:
+        yield running
+
+
+def test_what_is_chosen_is_compared_at_once_and_leads_to_the_turn(compared, page_of):
+    page = page_of(compared)
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.locator('select[name="b"]').select_option(label="sentiment of second")
+    expect(page.locator(".c-dis b").first).to_have_text("100%")
+    page.locator(".c-apart a").first.click()
+    page.wait_for_url("**/session/s*#turn-*")
+    expect(page.locator(page.url[page.url.index("#") :])).to_be_visible()
+
+
+def test_a_point_opens_its_session_at_the_turn(compared, page_of):
+    page = page_of(compared, "compare/people")
+    link = page.locator("svg.scatter a").first
+    wanted = link.get_attribute("href").removeprefix("../")
+    link.locator("circle").click(force=True)
+    page.wait_for_url(f"**/{wanted}")
+
+
+def test_the_audit_of_a_session_unfolds_and_policies_answer_beside_each_other(compared, page_of):
+    page = page_of(compared, "compare/audit")
+    page.locator(".audited summary").first.click()
+    expect(page.locator(".planted").first).to_be_visible()
+    page.get_by_role("link", name="Policies").click()
+    expect(page.locator(".pair-of").first).to_contain_text("nothing")
+
+
+def test_it_works_without_scripts(compared, page_of):
+    page = page_of(compared, "compare", java_script_enabled=False)
+    page.locator('select[name="b"]').select_option(label="sentiment of second")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".c-dis b").first).to_have_text("100%")
+
+
+@pytest.mark.parametrize("path", ["compare", "compare/people", "compare/audit", "compare/policies"])
+def test_nothing_sticks_out_at_390_pixels(compared, page_of, path):
+    page = page_of(compared, path, width=390, height=800, dark=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

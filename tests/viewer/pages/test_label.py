@@ -1,0 +1,197 @@
+"""Labels by forms: what is kept, what is refused, and that nobody sees a reward or another's label who should not."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from tests.viewer.asking import ask, send, token_of
+from tests.viewer.runs import served
+from viewer.labels.overlay import Overlay, overlay_beside
+from viewer.labels.question import question_on
+
+HOSTILE = '<script>alert("x")</script>\'&'
+
+
+@pytest.fixture
+def labelled(viewed_run, tmp_path):
+    """A server of a run of its own, so that its labels are; and its overlay with one question."""
+    shutil.copytree(viewed_run, tmp_path / "run", ignore=shutil.ignore_patterns("store", "viewer"))
+    overlay = Overlay(overlay_beside(tmp_path / "run"))
+    overlay.ask(question_on("1 to 5"))
+    with served(tmp_path / "run", viewed_run.parent / "corpus") as running:
+        yield running, overlay
+
+
+def token(running):
+    return token_of(ask(running, "label")[1])
+
+
+def fields(running, **changes):
+    given = {"token": token(running), "who": "eve", "ask": "landing", "turn": 1, "value": 4}
+    return {name: value for name, value in {**given, **changes}.items() if value is not None}
+
+
+def values(overlay):
+    return {(key[0], key[1], key[2]): label.value for key, label in overlay.labels().standing.items()}
+
+
+def test_a_label_is_kept_and_the_page_leads_back_to_its_turn(labelled):
+    running, overlay = labelled
+    status, _, headers = send(running, "label/s03", fields(running))
+    assert status == 303 and headers["location"] == "../label/s03?who=eve&ask=landing#turn-1"
+    assert values(overlay) == {("s03", 1, "eve"): 4.0}
+    page = ask(running, "label/s03?who=eve&ask=landing")[1]
+    assert len(re.findall('aria-pressed="true"', page)) == 1
+    status, said, _ = send(running, "label/s03", fields(running, turn=3, value=1), Accept="application/json")
+    assert status == 200 and json.loads(said) == {"saved": True, "labelled": 2}
+    assert [label.blind for label in overlay.labels().standing.values()] == [True, True]
+    send(running, "label/s03", fields(running, value=""))
+    assert values(overlay) == {("s03", 3, "eve"): 1.0}
+
+
+def test_two_annotators_do_not_see_each_other_s_labels(labelled):
+    running, overlay = labelled
+    send(running, "label/s03", fields(running))
+    send(running, "label/s03", fields(running, who="max", value=2))
+    assert values(overlay) == {("s03", 1, "eve"): 4.0, ("s03", 1, "max"): 2.0}
+    for who, value in (("eve", "4"), ("max", "2"), ("kim", None)):
+        page = ask(running, f"label/s03?who={who}&ask=landing")[1]
+        assert re.findall('value="([0-9])" aria-pressed="true"', page) == ([value] if value else [])
+
+
+def test_rewards_and_scores_are_not_in_the_page_unless_asked_for_and_then_it_is_noted(labelled):
+    running, overlay = labelled
+    for path in ("label", "label?who=eve&ask=landing", "label/s03?who=eve&ask=landing"):
+        page = ask(running, path)[1]
+        assert "sentiment" not in page and "satisfaction" not in page and 'class="rewards"' not in page
+    page = ask(running, "label/s03?who=eve&ask=landing&shown=true")[1]
+    assert page.count('class="rewards"') == 3 and "sentiment" in page
+    send(running, "label/s03", fields(running, shown="true"))
+    assert [label.blind for label in overlay.labels().standing.values()] == [False]
+
+
+def test_sessions_of_the_test_split_come_first_and_are_counted(labelled):
+    running, _ = labelled
+    page = ask(running, "label?who=eve&ask=landing")[1]
+    splits = re.findall('class="tag split-([a-z]+)"', page)
+    assert splits[:3] == ["test"] * 3 and "test" not in splits[3:]
+    first = re.search('href="(label/[^"?]+)[^"]*">Begin with', page)[1]
+    for turn in (1, 3, 5):
+        assert send(running, first, fields(running, turn=turn))[0] == 303
+    assert "3 of 3" in ask(running, "label?who=eve&ask=landing")[1]
+    assert "0 of 3" in ask(running, "label?who=max&ask=landing")[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"value": 9}, "allowed is 1 to 5"),
+        ({"value": 2.5}, "allowed is 1 to 5"),
+        ({"value": "nan"}, "is no number"),
+        ({"value": HOSTILE}, "is no number"),
+        ({"turn": 0}, "none of this session"),
+        ({"turn": 99}, "none of this session"),
+        ({"turn": "1e9"}, "none of this session"),
+        ({"turn": None}, "none of this session"),
+        ({"who": ""}, "name is missing"),
+        ({"who": "computed:x"}, "computed"),
+        ({"who": "\u202eeve"}, "U+202E"),
+        ({"who": "x" * 500_000}, "500,000 characters"),
+    ],
+)
+def test_what_is_no_label_is_refused_and_nothing_is_kept(labelled, changes, said):
+    running, overlay = labelled
+    status, page, _ = send(running, "label/s03", fields(running, **changes))
+    assert status == 422 and said in page and "<script>alert" not in page
+    assert values(overlay) == {}
+
+
+def test_a_label_of_ten_megabytes_is_refused_unread(labelled):
+    running, overlay = labelled
+    try:
+        status, said, _ = send(running, "label/s03", fields(running, who="x" * 10_000_000))
+        assert status == 413 and "1,048,576 bytes at most" in said
+    except (ConnectionError, OSError):  # The server may hang up before all of it is sent.
+        pass
+    assert values(overlay) == {}
+
+
+def test_forms_of_other_sites_and_without_this_viewer_s_token_are_refused(labelled):
+    running, overlay = labelled
+    mine = fields(running)
+    assert send(running, "label/s03", mine, Origin="http://evil.example")[0] == 403
+    assert send(running, "label/s03", mine, Origin="null")[0] == 403
+    assert send(running, "label/s03", mine, Cookie="")[0] == 403
+    for token in ("", "0" * 64, None, "é"):
+        status, page, _ = send(running, "label/s03", fields(running, token=token))
+        assert status == 403 and "not from a page of this viewer" in page
+    assert send(running, "label/s03", mine, Content_Type="application/json")[0] == 415
+    assert send(running, "label/s03", mine, Content_Type="text/plain")[0] == 415
+    headers = {"Origin": running.address.rstrip("/"), "Content_Type": "application/x-www-form-urlencoded"}
+    assert ask(running, "label/s03", b"token=%ff&who", **headers)[0] == 400
+    assert ask(running, "label/s03", f"token={mine['token']}&who=a&who=b".encode(), **headers)[0] == 400
+    assert values(overlay) == {}
+
+
+def test_no_such_session_and_no_such_question_are_404(labelled):
+    running, _ = labelled
+    for path in ("label/none?who=eve&ask=landing", "label/s03?who=eve&ask=none", "label/..%2f..?who=e&ask=landing"):
+        assert ask(running, path)[0] == 404
+    assert send(running, "label/none", fields(running))[0] == 404
+    status, _, headers = ask(running, "label/s03")
+    assert status == 303 and headers["location"] == "../label"
+
+
+def test_a_question_of_one_s_own_is_kept_once(labelled):
+    running, overlay = labelled
+    own = {"token": token(running), "who": "eve", "ask": "", "asks": f"Kind? {HOSTILE}", "name": "kindness"}
+    scale = {"scale": "own", "low": -1, "high": 1, "step": 0.5}
+    status, _, headers = send(running, "label", own | scale)
+    assert status == 303 and headers["location"] == "label?who=eve&ask=kindness"
+    assert overlay.labels().questions["kindness"].answers == (-1.0, -0.5, 0.0, 0.5, 1.0)
+    status, page, _ = send(running, "label", own | scale | {"high": 2})
+    assert status == 422 and "answer" in page and "already" in page
+    status, page, _ = send(running, "label", own | {"scale": "own", "low": 5, "high": 1, "step": 1, "name": "z"})
+    assert status == 422 and "has to be below" in page
+    for scale in ("thumbs", "0 to 100"):
+        assert send(running, "label", own | {"scale": scale, "name": scale})[0] == 303
+        page = ask(running, f"label/s03?who=eve&ask={scale.replace(' ', '+')}")[1]
+        assert page.count("data-answer") == 3 and "<script>alert" not in page and "Kind? &lt;script&gt;" in page
+    assert send(running, "label", own | {"scale": "best", "name": "y"})[0] == 422
+    assert send(running, "label", own | {"who": " "})[0] == 422
+
+
+def test_hostile_names_are_text_everywhere(labelled):
+    running, overlay = labelled
+    who = f"{HOSTILE} javascript:x"
+    send(running, "label/s03", fields(running, who=who))
+    assert values(overlay) == {("s03", 1, who): 4.0}
+    page = ask(running, "label")[1]
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+    page = ask(running, "label/s03?who=%3Cscript%3Ealert(%22x%22)%3C/script%3E&ask=landing")[1]
+    assert "<script>alert" not in page
+
+
+def test_labels_that_cannot_be_written_are_not_said_to_be_saved(labelled, monkeypatch):
+    running, overlay = labelled
+    mine = fields(running)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("viewer.labels.overlay.os.fsync", full)
+    status, page, _ = send(running, "label/s03", mine)
+    monkeypatch.undo()
+    assert status == 422 and "labels cannot be written (No space left on device)" in page
+    assert values(overlay) == {}
+
+
+def test_an_overlay_that_is_damaged_is_said_and_the_other_pages_go_on(labelled):
+    running, overlay = labelled
+    with overlay.path.open("a") as file:
+        file.write('{"kind": "label"}\n')
+    status, page, _ = ask(running, "label")
+    assert status == 503 and "line 2: not as the viewer writes it" in page
+    assert ask(running, "")[0] == 200

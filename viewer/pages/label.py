@@ -1,0 +1,188 @@
+"""Labels: who labels what, and a session turn by turn. The methods' rewards are not even in the page at first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from evaluation.settings import EvaluationSettings
+from foundation.errors import InputError
+from viewer.labels.label import Label, said_digest
+from viewer.labels.overlay import Labels, Overlay
+from viewer.labels.question import SCALES, Question, check_annotator, question_on
+from viewer.pages.forms import form_token, read_form
+from viewer.pages.links import Links
+from viewer.pages.render import page, render
+from viewer.reading.run import ServedRun
+from viewer.reading.session import SessionTables, read_session
+from viewer.reading.to_label import sessions_to_label, turns_to_label
+from viewer.shown.label_view import label_session, progress_view, question_view
+
+router = APIRouter()
+ENOUGH = EvaluationSettings().labelled_turns
+Name = Annotated[str, Query(max_length=80)]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who labels, which question, and whether the methods' rewards are shown to them."""
+
+    who: str = ""
+    ask: str = ""
+    shown: bool = False
+
+
+def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Asked, number: int, fault: str = "") -> str:
+    """The first page: who labels what, and the sessions once that is known."""
+    labels = overlay.labels()
+    question = labels.questions.get(asked.ask)
+    progress = None
+    if asked.who and question is not None:
+        sessions = sessions_to_label(run.index, labels, asked.who, question.name)
+        progress = progress_view(sessions, number, ENOUGH)
+    return render(
+        run, links, "label.html", asked=asked, token=token, fault=fault, progress=progress, enough=ENOUGH,
+        question=None if question is None else question_view(question, labels), scales=SCALES,
+        questions=[question_view(one, labels) for one in labels.questions.values()], overlay=str(overlay.path),
+    )  # fmt: skip
+
+
+def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Asked, slug: str) -> str:
+    """One session to label; an HTTPException (404) where there is no such session or question."""
+    tables, labels = _session(run, slug), overlay.labels()
+    question = _question(labels, asked.ask)
+    sessions = sessions_to_label(run.index, labels, asked.who, question.name)
+    place = next((i for i, one in enumerate(sessions) if one.slug == slug), 0)
+    after = next((one for one in [*sessions[place + 1 :], *sessions[:place]] if not one.is_done), None)
+    view = label_session(tables, labels, asked.who, question.name, shown=asked.shown)
+    return render(
+        run, links, "label_session.html", asked=asked, token=token, view=view, after=after,
+        question=question_view(question, labels),
+    )  # fmt: skip
+
+
+@router.get("/label")
+def label_page(
+    request: Request, who: Name = "", ask: Name = "", page_number: Annotated[int, Query(alias="page", ge=1)] = 1
+) -> HTMLResponse:
+    """``GET /label``."""
+    return page(request, "label", html, *_given(request), Asked(who, ask), page_number)
+
+
+@router.post("/label")
+async def begin(request: Request) -> Response:
+    """``POST /label``: who labels which question; a new question is kept."""
+    fields = await read_form(request)
+    overlay, token = _given(request)
+    who, ask = fields.get("who", "").strip(), fields.get("ask", "")
+    try:
+        check_annotator(who)
+        if not ask:
+            question = _new_question(fields)
+            await run_in_threadpool(overlay.ask, question)
+            ask = question.name
+        _question(overlay.labels(), ask)
+    except InputError as error:
+        run: ServedRun = request.app.state.run
+        return HTMLResponse(html(run, Links("label"), overlay, token, Asked("", ""), 1, str(error)), 422)
+    return RedirectResponse(Links("label").page("label", who=who, ask=ask), 303)
+
+
+@router.get("/label/{slug}")
+def label_session_page(request: Request, slug: str, who: Name = "", ask: Name = "", shown: bool = False) -> Response:
+    """``GET /label/SLUG``."""
+    here = f"label/{slug}"
+    if not who or not ask:
+        return RedirectResponse(Links(here).page("label"), 303)
+    return page(request, here, session_html, *_given(request), Asked(who, ask, shown), slug)
+
+
+@router.post("/label/{slug}")
+async def save(request: Request, slug: str) -> Response:
+    """``POST /label/SLUG``: keep a label. The answer says so when it is on the disk, not before."""
+    fields = await read_form(request)
+    overlay, _ = _given(request)
+    run: ServedRun = request.app.state.run
+    try:
+        label = await run_in_threadpool(_label, run, overlay, slug, fields)
+        await run_in_threadpool(overlay.add, label)
+    except InputError as error:
+        raise HTTPException(422, str(error)) from None
+    if "application/json" in request.headers.get("accept", ""):
+        mine = (label.session_id, label.annotator, label.name)
+        done = sum((key[0], key[2], key[3]) == mine for key in overlay.labels().standing)
+        return JSONResponse({"saved": True, "labelled": done})
+    asked = {"who": label.annotator, "ask": label.name, "shown": "true" if fields.get("shown") == "true" else None}
+    return RedirectResponse(f"{Links(f'label/{slug}').page(f'label/{slug}', **asked)}#turn-{label.turn}", 303)
+
+
+def _given(request: Request) -> tuple[Overlay, str]:
+    state = request.app.state
+    return state.beside.overlay, form_token(state.access)
+
+
+def _session(run: ServedRun, slug: str) -> SessionTables:
+    tables = read_session(run.index, slug)
+    if tables is None:
+        raise HTTPException(404, "This run has no such session.")
+    return tables
+
+
+def _question(labels: Labels, name: str) -> Question:
+    if name not in labels.questions:
+        raise HTTPException(404, "Nothing is asked by that name. Begin on the page Label.")
+    return labels.questions[name]
+
+
+def _new_question(fields: Mapping[str, str]) -> Question:
+    """The question that a person has put together: a scale by its name, or one of their own."""
+    name, asks = fields.get("name", "").strip(), fields.get("asks", "").strip()
+    scale = fields.get("scale", "")
+    if scale != "own":
+        return question_on(scale, name, asks)
+    low, high, step = (_number(fields.get(end, ""), end) for end in ("low", "high", "step"))
+    return Question(name or "landing", asks or question_on("thumbs").asks, low, high, step, "badly", "well")
+
+
+def _label(run: ServedRun, overlay: Overlay, slug: str, fields: Mapping[str, str]) -> Label:
+    tables = _session(run, slug)
+    question = _question(overlay.labels(), fields.get("ask", ""))
+    turn = _turn(tables, fields.get("turn", ""))
+    given = fields.get("value", "")
+    said = next(one for one in tables.session.turns if one.turn == turn)
+    return Label(
+        session_id=tables.session.session_id,
+        turn=turn,
+        said=said_digest(said.speaker, said.text),
+        annotator=check_annotator(fields.get("who", "")),
+        name=question.name,
+        value=question.checked(_number(given, "value")) if given else None,
+        low=question.low,
+        high=question.high,
+        blind=fields.get("shown") != "true",
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _turn(tables: SessionTables, text: str) -> int:
+    turns = turns_to_label(tables)
+    if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 12 and int(text) in turns):
+        raise InputError(f"turn {text!r:.40} is none of this session's that can be labelled.")
+    return int(text)
+
+
+def _number(text: str, called: str) -> float:
+    try:
+        value = float(text) if len(text) <= 40 else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{called}: {text!r:.40} is no number.")
+    return value

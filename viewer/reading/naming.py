@@ -1,0 +1,46 @@
+"""The address, the split and the words of sessions that a table names by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from viewer.reading.index import Index
+from viewer.reading.packing import unpack
+
+
+@dataclass(frozen=True)
+class Named:
+    """A session: the part of an address that stands for it, its split, its turns' texts."""
+
+    slug: str
+    split: str | None
+    texts: Mapping[int, str]
+
+
+def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
+    """Those of the sessions that the run has."""
+    found = {}
+    with index.connect() as connection:
+        for session_id in dict.fromkeys(session_ids):
+            row = connection.execute(
+                "SELECT slug, split, columns FROM sessions JOIN packed ON packed.session = sessions.id "
+                "WHERE session_id = ? AND packed.name = 'session'",
+                (session_id,),
+            ).fetchone()
+            if row is not None:
+                texts = {int(turn[0]): str(turn[2]) for turn in unpack(row["columns"])[0]["turns"]}
+                found[session_id] = Named(row["slug"], row["split"], texts)
+    return found
+
+
+def splits_by_session(index: Index) -> dict[str, str | None]:
+    """Every session's split."""
+    with index.connect() as connection:
+        return dict(connection.execute("SELECT session_id, split FROM sessions").fetchall())
+
+
+def slugs_by_session(index: Index) -> dict[str, str]:
+    """The part of an address that stands for each session."""
+    with index.connect() as connection:
+        return dict(connection.execute("SELECT session_id, slug FROM sessions").fetchall())

@@ -1,0 +1,123 @@
+"""The audit: each way of asking over all sessions, and the sessions whose order of turns held least first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.report.text import clean, plain
+from viewer.reading.compared.audited import Audit, Audited
+from viewer.reading.naming import Named
+
+PAGE, NAME, LINE = 20, 120, 140
+
+
+@dataclass(frozen=True)
+class WayView:
+    """One way of asking: what it is, and how far the order held over all sessions (with its interval)."""
+
+    title: str
+    held: str
+    share: float
+    interval: str
+
+
+@dataclass(frozen=True)
+class CellView:
+    """One judgement; ``planted`` where words were planted for that turn."""
+
+    value: str
+    planted: bool
+
+
+@dataclass(frozen=True)
+class AuditedView:
+    """A session: how far its order held, and a table of turns by ways of asking."""
+
+    session_id: str
+    slug: str
+    rated: str
+    held: str
+    share: float
+    ways: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[int, str, tuple[CellView, ...]], ...]
+
+
+@dataclass(frozen=True)
+class AuditView:
+    """A page of the audit."""
+
+    verdict: str
+    ways: tuple[WayView, ...]
+    sessions: tuple[AuditedView, ...]
+    found: int
+    page: int
+    pages: int
+
+
+def ordered_audit(audit: Audit) -> list[Audited]:
+    """The episodes that held least first; those that cannot be compared last."""
+    return sorted(audit.episodes, key=lambda one: (one.held is None, one.held or 0.0, one.key))
+
+
+def page_of(ordered: Sequence[Audited], page: int) -> tuple[Sequence[Audited], int, int]:
+    """The episodes of a page, its number, and how many there are."""
+    pages = max(1, -(-len(ordered) // PAGE))
+    page = min(max(1, page), pages)
+    return ordered[PAGE * (page - 1) : PAGE * page], page, pages
+
+
+def audit_view(audit: Audit, named: Mapping[str, Named], page: int) -> AuditView:
+    """The audit as it is shown."""
+    ordered = ordered_audit(audit)
+    shown, page, pages = page_of(ordered, page)
+    return AuditView(
+        verdict=clean(audit.verdict, 2000),
+        ways=tuple(
+            WayView(
+                clean(title, NAME), _figure(found and found[0]), max(0.0, found[0]) if found else 0.0, _interval(found)
+            )
+            for name, title in audit.titles.items()
+            for found in (audit.correlations.get(name),)
+        ),
+        sessions=tuple(_session(one, audit, named[one.key[0]]) for one in shown if one.key[0] in named),
+        found=len(ordered),
+        page=page,
+        pages=pages,
+    )
+
+
+def _session(one: Audited, audit: Audit, named: Named) -> AuditedView:
+    turns = sorted({turn for asked in one.asked for turn in asked.values})
+    return AuditedView(
+        session_id=clean(one.key[0], NAME),
+        slug=named.slug,
+        rated=f"{clean(one.key[1], NAME)} → {clean(one.key[2], NAME)}",
+        held=_figure(one.held),
+        share=max(0.0, one.held or 0.0),
+        ways=tuple(
+            (clean(audit.titles.get(asked.perturbation, "as asked"), NAME), _figure(asked.correlation))
+            for asked in one.asked
+        ),
+        rows=tuple(
+            (
+                turn,
+                clean(" ".join(named.texts.get(turn, "").split()), LINE),
+                tuple(CellView(_value(asked.values.get(turn)), asked.planted == turn) for asked in one.asked),
+            )
+            for turn in turns
+        ),
+    )
+
+
+def _value(value: float | None) -> str:
+    return "–" if value is None or math.isnan(value) else plain(value)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def _interval(found: tuple[float, float, float] | None) -> str:
+    return f"{_figure(found[1])} to {_figure(found[2])}" if found else ""

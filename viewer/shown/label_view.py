@@ -1,0 +1,173 @@
+"""The label pages as they are shown: who labels what, how far they are, one session turn by turn."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.report.text import clean, plain, seconds, signed
+from viewer.labels.overlay import Labels
+from viewer.labels.question import MOST_BUTTONS, Question
+from viewer.reading.session import SessionTables
+from viewer.reading.to_label import PAGE, ToLabel, turns_to_label
+
+NAME, TEXT = 120, 20_000
+THUMBS = ("👎", "👍")
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """One answer of a scale: its value as the form sends it, what stands on the button, what a screen reader says."""
+
+    value: str
+    shown: str
+    says: str
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question, with its answers as buttons (none where there are too many) and who has answered it so far."""
+
+    name: str
+    asks: str
+    low: str
+    high: str
+    step: str
+    low_means: str
+    high_means: str
+    answers: tuple[AnswerView, ...]
+    labels: int
+    annotators: tuple[str, ...]
+
+    @property
+    def scale(self) -> str:
+        """The scale in words."""
+        if len(self.answers) == 2:
+            return "thumbs down or up"
+        return f"{self.low} to {self.high}" + ("" if self.step == "1" else f" by {self.step}")
+
+
+@dataclass(frozen=True)
+class ProgressView:
+    """The sessions to label, a page of them, and where to go on."""
+
+    rows: tuple[ToLabel, ...]
+    page: int
+    pages: int
+    sessions: int
+    turns: int
+    labelled: int
+    next: ToLabel | None
+    tests: int
+    """Test sessions with at least as many labels as the evaluation asks for."""
+
+
+@dataclass(frozen=True)
+class LabelTurn:
+    """One utterance; ``given`` is what this annotator said, or empty. ``rewards`` are hidden at first."""
+
+    turn: int
+    speaker: str
+    text: str
+    time: str
+    start_s: str
+    is_target: bool
+    given: str
+    rewards: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class LabelSession:
+    """One session to label; ``recordings`` are kind, number and offset of what can be played."""
+
+    session_id: str
+    slug: str
+    turns: tuple[LabelTurn, ...]
+    target_turns: int
+    labelled: int
+    recordings: tuple[tuple[str, int, float, str], ...]
+
+
+def question_view(question: Question, labels: Labels) -> QuestionView:
+    """A question and how far all annotators are."""
+    given = [key for key in labels.standing if key[3] == question.name]
+    answers = question.answers if len(question.answers) <= MOST_BUTTONS else ()
+    return QuestionView(
+        name=question.name,
+        asks=question.asks,
+        low=plain(question.low),
+        high=plain(question.high),
+        step=plain(question.step),
+        low_means=question.low_means,
+        high_means=question.high_means,
+        answers=tuple(_answer(value, question) for value in answers),
+        labels=len(given),
+        annotators=tuple(sorted({key[2] for key in given})),
+    )
+
+
+def progress_view(sessions: list[ToLabel], page: int, enough: int) -> ProgressView:
+    """The page of sessions to label; ``enough`` labels make a test session count in the evaluation."""
+    pages = max(1, -(-len(sessions) // PAGE))
+    page = min(max(1, page), pages)
+    return ProgressView(
+        rows=tuple(sessions[PAGE * (page - 1) : PAGE * page]),
+        page=page,
+        pages=pages,
+        sessions=len(sessions),
+        turns=sum(one.turns for one in sessions),
+        labelled=sum(one.labelled for one in sessions),
+        next=next((one for one in sessions if not one.is_done), None),
+        tests=sum(one.split == "test" and one.labelled >= enough for one in sessions),
+    )
+
+
+def label_session(tables: SessionTables, labels: Labels, annotator: str, name: str, *, shown: bool) -> LabelSession:
+    """A session for one annotator: their own labels, nobody else's; the methods' rewards only where ``shown``."""
+    session = tables.session
+    targets = turns_to_label(tables)
+    mine = {turn: labels.standing.get((session.session_id, turn, annotator, name)) for turn in targets}
+    rewards = _rewards(tables) if shown else {}
+    return LabelSession(
+        session_id=clean(session.session_id, NAME),
+        slug=tables.slug,
+        turns=tuple(
+            LabelTurn(
+                turn=one.turn,
+                speaker=clean(one.speaker, NAME),
+                text=clean(one.text, TEXT),
+                time=seconds(one.start_s),
+                start_s="" if one.start_s is None else f"{one.start_s:.3f}",
+                is_target=one.turn in targets,
+                given="" if (said := mine.get(one.turn)) is None or said.value is None else f"{said.value:.10g}",
+                rewards=tuple(rewards.get(one.turn, ())),
+            )
+            for one in session.turns
+        ),
+        target_turns=len(targets),
+        labelled=sum(said is not None for said in mine.values()),
+        recordings=tuple(
+            (media.kind, number, media.offset_s, clean(media.speaker, NAME))
+            for number, media in enumerate(session.media)
+            if media.kind in ("video", "audio")
+        ),
+    )
+
+
+def _answer(value: float, question: Question) -> AnswerView:
+    means = {question.low: question.low_means, question.high: question.high_means}.get(value, "")
+    shown = THUMBS[int(value == question.high)] if question.is_thumbs else plain(value)
+    return AnswerView(f"{value:.10g}", shown, f"{plain(value)} {means}".strip())
+
+
+def _rewards(tables: SessionTables) -> dict[int, list[tuple[str, str]]]:
+    values: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for row in tables.rewards:
+        if row["reward"] is not None and np.isfinite(row["reward"]):
+            values[int(row["turn"]), row["method"]].append(row["reward"])
+    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    for (turn, method), given in sorted(values.items()):
+        found[turn].append((clean(method, NAME), signed(float(np.mean(given)))))
+    return found
