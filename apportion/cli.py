@@ -22,6 +22,7 @@ from apportion.commands import llm_cache, machine, models, runs, stages
 from apportion.commands import probe as probe_commands
 from apportion.commands import score as score_commands
 from apportion.commands import train_agent as train_agent_commands
+from apportion.commands.learning import reactions as learning_commands
 from apportion.commands.parts.in_order import CommandsInOrder
 from apportion.commands.refining import group as refine_commands
 from apportion.commands.simulated import annotate as annotate_commands
@@ -104,7 +105,7 @@ cli.add_section(
 tables_commands.tables_group.add_command(trained_commands.tables_savoir_command)
 tables_commands.tables_group.add_command(trained_commands.tables_people_command)
 tables_commands.tables_group.add_command(stackelberg_commands.tables_stackelberg_command)
-cli.add_section("Models and replies", (models.models_group, llm_cache.llm_cache_group))
+cli.add_section("Models and replies", (models.models_group, learning_commands.learn_command, llm_cache.llm_cache_group))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from corpus.session import Episode, Rating, Session, Turn
+from corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
 from foundation.listing import listed
 
 PLACES = ("first", "second")
@@ -37,6 +37,34 @@ def unrated_episode(session: Session, target: str) -> Episode:
     """A session seen as if ``target`` had been rated, on a scale of no width: its score is nobody's."""
     nobodys = Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0)
     return Episode(session.session_id, session.turns, nobodys, session.backgrounds)
+
+
+def as_if_rated(session: Session, target: str) -> Session:
+    """A session that nobody rated as if its other side had rated whom ``target`` means, with a score that is nobody's.
+
+    So its turns can be judged by what the other side replies, who is `ENVIRONMENT` where several speak. A session in
+    which ``target`` means nobody, or in which nobody else speaks, stays as it is.
+
+    Parameters
+    ----------
+    target : str
+        A speaker's name, or ``first`` or ``second``.
+
+    >>> session = Session("s1", (Turn(0, "ann", "Hi."), Turn(1, "bob", "Hello.")))
+    >>> [(e.rating.rater, e.rating.target, e.is_rated) for e in as_if_rated(session, "second").episodes()]
+    [('ann', 'bob', False)]
+    """
+    credited = speaker_called(session.turns, target)
+    others = [speaker for speaker in in_order(session.turns) if speaker != credited]
+    if credited is None or not others:
+        return session
+    rater = others[0] if len(others) == 1 else ENVIRONMENT
+    return replace(session, ratings=(Rating(rater, credited, NOBODY, 0.0, 0.0, 0.0),))
+
+
+def is_anyone_rated(sessions: Iterable[Session], rating: str | None = None) -> bool:
+    """Whether any session has a score that somebody gave."""
+    return any(episode.is_rated for session in sessions for episode in session.episodes(rating))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from decompose.methods import METHODS, Method
 from decompose.prompting.prompt import load_prompt
-from decompose.settings import DecomposeSettings
+from decompose.reactions.prior import prior_identity
+from decompose.settings import DecomposeSettings, ReactionSettings
 from features.vocal_intensity.model import intensity_identity
 
 FETCHING_ONLY = frozenset(
@@ -50,10 +51,17 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     values: dict[str, Any] = {} if section is None else json.loads(section.model_dump_json())
     if section is settings.mix:  # What it is made of here; what methods have judged counts where it is read.
         mixed["reaction"] = settings_identity(METHODS["reaction"], settings)
+        if "prior" in settings.mix.sources and settings.reaction.prior is not None:
+            mixed["prior"] = settings_identity(METHODS["prior"], settings)
     if section is settings.savoir:  # Who plays on and scores counts where a session is opened.
         values = {name: value for name, value in values.items() if name not in settings.savoir.NOT_IN_KEY}
     if section is settings.intensity:  # A model counts by what it is, not by where it lies.
         values["model"] = intensity_identity(settings.intensity.model)
+    if isinstance(section, ReactionSettings):
+        for name in ("prior", "target"):  # Whose turns are credited is a part of the sessions themselves.
+            del values[name]
+        if method.uses_prior:
+            values["prior"] = prior_identity(section.prior)
     if section is settings.influence:
         values = settings.influence.identity(served=method.asks)
     if section is settings.llm:

@@ -26,7 +26,8 @@ class Method:
     ``kind`` is ``judge`` (one session is enough: ``decompose.judging.sessions.Judge``) or ``fit`` (on a corpus).
     ``load`` names its code as ``module:attribute``, imported on first use. ``uses_descriptors`` asks for the rater's
     behaviour in words, ``uses_features`` for it in numbers (of the voice where ``uses_voice``). ``uses_reactions`` asks
-    for what was read of the replies; such a fit is called as `decompose.reactions.model.fit_reactions` is.
+    for what was read of the replies; such a fit is called as `decompose.reactions.model.fit_reactions` is; one that
+    ``uses_prior`` judges by a model of reactions that was learnt elsewhere, so that a corpus without a score will do.
     ``requests`` says that it asks a language model: it names what lists the first requests that judging a session
     makes (`decompose.judging.requests.Requests`), so that a run can count, price and show them, hand them
     in as a batch, and have many sessions wait for the server at once. ``simulates`` says that it plays sessions on in
@@ -64,6 +65,7 @@ class Method:
     load: str
     uses_descriptors: bool = False
     uses_reactions: bool = False
+    uses_prior: bool = False
     requests: str | None = None
     simulates: bool = False
     plays_on: bool = True
@@ -311,6 +313,15 @@ _OURS = (
         "Reaction-aware decomposition",
         "decompose.reactions.model:fit_reactions",
         uses_reactions=True,
+        section="reaction",
+    ),
+    Method(
+        "prior",
+        "fit",
+        "Reactions, as other corpora taught them",
+        "decompose.reactions.travel:judge_by_prior",
+        uses_reactions=True,
+        uses_prior=True,
         section="reaction",
     ),
     Method(

@@ -23,7 +23,7 @@ from foundation.errors import InputError, UnitError
 Indices = NDArray[np.int64]
 Constraint = Literal["exact", "soft"]
 """Whether rewards are made to sum to R~, or stay the method's own numbers, as Eq. 4 of LLM-GELI leaves them."""
-Rule = Literal["spread", "own", "share", "fraction", "soft", "soft share", "soft fraction", "min-max"]
+Rule = Literal["spread", "own", "share", "fraction", "soft", "soft share", "soft fraction", "min-max", "foretold"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Projection:
     says where s, rewards a unit of judgement, comes from: ``spread`` (one of the corpus), ``own`` (1: the values are
     rewards), ``share`` (R~ / sum of a) or ``fraction`` (R~ / the highest a), the last two of each episode. ``soft``
     says that the values are the rewards as they come (s = 1); ``soft share`` and ``soft fraction`` that nothing was
-    added to s * a; ``min-max`` that each episode's values were brought to 0 to 10 (`Method.min_max`), with ``equal``
+    added to s * a; ``foretold`` that nobody gave a score, and s is 1/T; ``min-max`` that each
+    episode's values were brought to 0 to 10 (`Method.min_max`), with ``equal``
     those whose values were all the same. ``spread`` is s where it is one number. ``residuals`` are R~ - s * sum of j,
     one an episode (R~ - sum of j of ``min-max``); where the method hands out the score itself
     (`Method.hands_out_score`), R - sum of j. ``unjudged`` are the episodes of
@@ -125,6 +126,9 @@ def project(
     score itself leave nothing out of it, so that their ``score_offset`` is 0 then. So it is for a local signal alone
     (``method.unprojected``, Eq. 5 on the raw signal), whatever ``constraint`` and ``target`` say.
 
+    Where nobody gave any score, the mean judgement of a dialogue stands for it, in the method's own units:
+    reward_t = j_t/T (``foretold``).
+
     Parameters
     ----------
     judgements : pa.Table
@@ -163,6 +167,8 @@ def project(
             "no training episode to take the mean score from: the split 'train' holds no rated session. Give `split` "
             "more sessions or a larger training share."
         )
+    if not any(episode.is_rated for episode in episodes.all):
+        return _foretold(judgements, ordered)
     mean = math.fsum(scores) / len(scores)
     offset = _lowest(episodes.all) if method.attribution else mean
     offset = offset if target == "relative" else 0.0
@@ -224,6 +230,15 @@ def _applied(
         equal=equal,
     )
     return _with_rewards(judgements.take(pa.array(ordered.rows)), rewards, scales[ordered.episode]), projection
+
+
+def _foretold(judgements: pa.Table, table: _Table) -> tuple[pa.Table, Projection]:
+    """No score to share out: values over T, which sum to the score that they foretell."""
+    scales = 1.0 / table.turns
+    rewards = scales[table.episode] * table.value
+    residuals = tuple(Residual(*episode.key, residual=0.0) for episode in table.judged)
+    projection = Projection(0.0, "foretold", None, residuals, table.unjudged)
+    return _with_rewards(judgements.take(pa.array(table.rows)), rewards, scales[table.episode]), projection
 
 
 def _min_max(table: _Table) -> tuple[Rule, Floats, Floats, tuple[EpisodeKey, ...]]:

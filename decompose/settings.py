@@ -171,6 +171,18 @@ class ReactionSettings(Settings):
         "the leave-one-out error of the training sessions' scores decides",
     )
 
+    prior: Path | None = Field(
+        default=None,
+        description="what was learnt of reactions on other corpora, a file for the method prior; make one with "
+        "`apportion learn-reactions CORPUS --out FILE`",
+    )
+    target: str = Field(
+        default="second",
+        min_length=1,
+        description="whose turns are credited by the method prior where a corpus has no ratings at all: a speaker's "
+        "name, or first or second, by who speaks first in a session",
+    )
+
     @field_validator("late")
     @classmethod
     def _powers(cls, powers: tuple[float, ...]) -> tuple[float, ...]:
@@ -179,8 +191,8 @@ class ReactionSettings(Settings):
             raise ValueError(f"{wrong[0]:g} is not from 0 to 8")
         return powers
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late"})
-    """What decides how reactions are put together: the key of what is read of them is made of all other fields."""
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late", "prior", "target"})
+    """What decides how reactions are put together, and who is credited: what is read of them depends on all others."""
 
 
 class AuditSettings(Settings):
@@ -221,7 +233,7 @@ class DecomposeSettings(PresetSettings):
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
         "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
-        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student; sentiment-raw, sentiment-utterance-raw, "
+        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student, prior; sentiment-raw, sentiment-utterance-raw, "
         "affect-raw and intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "

@@ -348,7 +348,9 @@ def _anchored(config: Config, base: Path) -> Config:
     config = config.model_copy(update={"features": config.features.model_copy(update=models)})
     intensity = config.decompose.intensity.model_copy(update={"model": absolute(config.decompose.intensity.model)})
     influence = config.decompose.influence.found_from(base)
-    decompose = config.decompose.model_copy(update={"intensity": intensity, "influence": influence})
+    reaction = config.decompose.reaction.model_copy(update={"prior": absolute(config.decompose.reaction.prior)})
+    read = {"intensity": intensity, "influence": influence, "reaction": reaction}
+    decompose = config.decompose.model_copy(update=read)
     config = config.model_copy(update={"decompose": decompose})
     config = config.with_prompt_file(base).with_policy(base).with_reward_model(base)
     config = config.model_copy(update={"align": found_from(config.align, base)})
@@ -378,6 +380,8 @@ def shown_config(config: Config) -> dict[str, Any]:
         shown["features"][name] = Path(shown["features"][name]).name if shown["features"][name] else None
     if config.decompose.intensity.model is not None:
         shown["decompose"]["intensity"]["model"] = config.decompose.intensity.model.name
+    if config.decompose.reaction.prior is not None:
+        shown["decompose"]["reaction"]["prior"] = config.decompose.reaction.prior.name
     shown["decompose"]["influence"] |= config.decompose.influence.shown()
     if is_path(config.decompose.llm.prompt):
         shown["decompose"]["llm"]["prompt"] = Path(config.decompose.llm.prompt).name

@@ -14,6 +14,7 @@ from decompose.methods import METHODS, Method, find_method
 from decompose.prompting.prompt import shows_score, tells_quality
 from decompose.reactions.model import Fitted, learn
 from decompose.reactions.read import Reactions, arrange
+from decompose.reactions.travel import opinions, prior_for
 from decompose.sources.source import Source, turn_opinions
 from decompose.sources.student import student_source
 from foundation.arrays import Floats
@@ -86,6 +87,14 @@ def _reaction(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source
     return Source("reaction", by_episode(reactions, values), model.left_out, reads_replies=True)
 
 
+def _prior(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:
+    """What other corpora's scores tell of the replies, where a model of them is named; none of this one's are read."""
+    if how.settings.reaction.prior is None:
+        return None
+    values = opinions(prior_for(how.settings.reaction), reactions)
+    return Source("prior", by_episode(reactions, values), reads_replies=True)
+
+
 def _behaviour(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:
     """What this corpus's scores tell of face and voice alone; unknown where nothing was measured."""
     if not reactions.behaviour.shape[1]:
@@ -133,6 +142,7 @@ def _student(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source 
 
 MAKERS: Mapping[str, Callable[[Reactions, Lessons, HowToLearn], Source | None]] = {
     "reaction": _reaction,
+    "prior": _prior,
     "behaviour": _behaviour,
     "llm-student": _student,
 }

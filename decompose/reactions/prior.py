@@ -10,18 +10,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from decompose.reactions.cues import CUES
-from decompose.reactions.read import Reactions
 from foundation.arrays import Floats
 from foundation.errors import InputError
 from foundation.files import check_file, remembered_digest, write_atomically
 from foundation.nearest import did_you_mean
 from foundation.settings import Settings, problems
+
+if TYPE_CHECKING:
+    from decompose.reactions.read import Reactions
 
 KIND: Literal["apportion-reactions"] = "apportion-reactions"
 CARD = "card"
@@ -30,6 +32,8 @@ SUFFIX = ".safetensors"
 TENSORS = ("centre", "scale", "weights")
 LARGEST = 1 << 24
 """Bytes of a file that is looked at: a model of a wide encoder has some hundred thousand."""
+STEADY = 200.0
+"""Turns after which a corpus's own mean and spread of replies count as much as those that were learnt with."""
 MAKE = "Make one with `apportion learn-reactions CORPUS --out FILE`."
 
 
@@ -56,7 +60,8 @@ class PriorCard(Settings):
 
     ``reading`` are the settings by which replies were read, ``backbone`` what tells the encoder from another of the
     same name (`foundation.files.model_digest`), ``width`` the d numbers that it gives and ``cues`` the C names beside
-    them. ``explained`` is R^2 of standardised scores that were left out one at a time; None where none were there.
+    them. ``adapts`` says that replies are standardised over the corpus that is judged; else as over those that it was
+    learnt from. ``explained`` is R^2 of standardised scores that were left out one at a time; None without scores.
     """
 
     kind: Literal["apportion-reactions"] = KIND
@@ -68,6 +73,7 @@ class PriorCard(Settings):
     backbone: str = Field(min_length=1)
     width: int = Field(ge=1)
     cues: tuple[str, ...]
+    adapts: bool = True
     late: float | None = None
     penalty: float | None = None
     explained: float | None = None
@@ -102,10 +108,14 @@ class PriorCard(Settings):
 class Prior:
     """A turn whose reaction has the numbers x is worth ((x - centre) / scale) . weights + bias.
 
+    Another corpus's replies lie elsewhere: they are about other things. So where the card says that the model adapts,
+    centre and scale of a corpus with N turns are N / (N + 200) its own, for the rest those below.
+
     Parameters
     ----------
     centre, scale, weights : float64 [shape=(d + C,)]
-        Of the reply's embedding, then of its cues. A scale of infinity leaves a column out.
+        Of the reply's embedding, then of its cues: the mean and standard deviation over the turns that it was learnt
+        from, and what a standard deviation is worth. A scale of infinity leaves a column out.
     bias : float
         In standard deviations of what taught it, as the values are: 0 is a session like its mean.
     """
@@ -131,8 +141,18 @@ class Prior:
                 f"{found}. {_SET_READING} {_shown(self.card.reading)}."
             )
         features = np.concatenate([reactions.embeddings, reactions.cues], axis=1)
-        worth: Floats = ((features - self.centre) / self.scale) @ self.weights + self.bias
+        centre, scale = self._standard(features)
+        worth: Floats = ((features - centre) / scale) @ self.weights + self.bias
         return worth
+
+    def _standard(self, features: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of each column [shape=(N, F) -> (F,), (F,)]."""
+        if not (self.card.adapts and len(features)):
+            return self.centre, self.scale
+        own = len(features) / (len(features) + STEADY)
+        centre = own * features.mean(axis=0) + (1 - own) * self.centre
+        scale = np.sqrt(own * features.var(axis=0) + (1 - own) * self.scale**2)
+        return centre, scale
 
     def check_reading(self, reading: Mapping[str, Any], backbone: str) -> None:
         """Refuse a corpus whose replies are read otherwise than those that it was learnt from.

@@ -66,6 +66,11 @@ def choose_methods(
     if INFLUENCE in names and settings.influence.model is None:
         left_out |= {INFLUENCE: "no model that measures is named (decompose.influence.model)"}
     left_out |= {
+        name: "no model of reactions is named (decompose.reaction.prior)"
+        for name in names
+        if METHODS[name].uses_prior and settings.section_of(METHODS[name]).prior is None
+    }
+    left_out |= {
         name: f"it reads what {lacking} has judged" for name in names if (lacking := METHODS[name].lacks(names))
     }
     if not asked:

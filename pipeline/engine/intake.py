@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from corpus.corpus import Corpus
@@ -10,7 +10,9 @@ from corpus.power import too_few_sessions_warning
 from corpus.problem import broken_sessions
 from corpus.session import Session
 from corpus.splitting.settings import SplitSettings
+from corpus.targets import as_if_rated, in_order
 from corpus.validate import Problem, validate
+from decompose.methods import METHODS
 from foundation.errors import InputError
 from foundation.listing import first_few, indented, listed
 from foundation.nearest import did_you_mean
@@ -29,7 +31,8 @@ class Intake:
 
     Where a run names its sessions, the others are there, too: the splits and the mean score are those of all of them.
 
-    ``rating`` is None where the corpus has no scores.
+    ``rating`` is None where the corpus has no scores. Where its turns are judged all the same, by what was learnt
+    elsewhere, each session has a rating that nobody gave (`corpus.targets.as_if_rated`).
     """
 
     corpus: Corpus
@@ -56,22 +59,70 @@ def take_in(config: Config) -> Intake:
     fatal = [problem for problem in faults if problem.session_id is None]
     if fatal:
         raise InputError("\n".join([f"{config.corpus}: the corpus cannot be used.", *indented(fatal, MOST_PROBLEMS)]))
-    rating = _rating(config, corpus)
+    unscored = not corpus.rating_names() and _judges_unscored(config)
+    rating = None if unscored else _rating(config, corpus)
     broken = broken_sessions(problems)
     usable = [session_id for session_id in corpus.session_ids() if session_id not in broken]
     if not named & frozenset(usable):
         raise InputError("\n".join([f"{config.corpus}: no session can be used.", *indented(faults, MOST_PROBLEMS)]))
     sessions = {session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]}
     _check_limit(config, named - broken, sessions)
+    if unscored:
+        return _unscored(config, corpus, sessions, tuple(faults), _odd(problems))
     rated = sum(bool(sessions[session_id].episodes(rating)) for session_id in sessions.keys() & named)
     if not rated and rating is not None and not _does_without_scores(config):
         raise InputError(
             f"{config.corpus}: none of the {len(sessions.keys() & named)} sessions used has a rating {rating!r}. "
             f"{WITHOUT_SCORES}"
         )
-    odd = [str(problem) for problem in problems if problem.severity == "warning" and problem.session_id is None]
     weak = _power_warning(rated, config.split) if config.run.sessions is None else _few_warning(named, sessions)
-    return Intake(corpus, sessions, rating, tuple(faults), (*odd, *([weak] if weak else [])))
+    return Intake(corpus, sessions, rating, tuple(faults), (*_odd(problems), *([weak] if weak else [])))
+
+
+def _odd(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """What is odd about the corpus as a whole."""
+    return tuple(str(problem) for problem in problems if problem.severity == "warning" and problem.session_id is None)
+
+
+def _unscored(
+    config: Config, corpus: Corpus, sessions: Mapping[str, Session], faults: tuple[Problem, ...], odd: tuple[str, ...]
+) -> Intake:
+    """A corpus that nobody scored, each session as if its other side had rated whom the configuration names."""
+    target = config.decompose.reaction.target
+    judged = {session_id: as_if_rated(session, target) for session_id, session in sessions.items()}
+    count = sum(bool(session.ratings) for session in judged.values())
+    if not count:
+        speakers = sorted({speaker for session in sessions.values() for speaker in in_order(session.turns)})
+        raise InputError(
+            f"decompose.reaction.target = {target!r}: in no session of {config.corpus} does that mean a speaker whom "
+            f"somebody answers. Set it to first, second or a speaker's name: {listed(speakers)}."
+        )
+    told = (
+        f"no session has a score: the rewards of {count} of {len(sessions)} sessions are what a model of reactions "
+        f"that was learnt elsewhere foretells for {target!r}, in standard deviations of what taught it. They sum to a "
+        "score that it foretells and nobody gave; nothing here can tell how good they are."
+    )
+    return Intake(corpus, judged, None, faults, (*odd, told))
+
+
+def _judges_unscored(config: Config) -> bool:
+    """Whether turns are to be judged by what was learnt elsewhere, which needs no score of this corpus.
+
+    Raises
+    ------
+    InputError
+        Other methods, which need one, are to judge them too.
+    """
+    methods = config.decompose.methods
+    others = [name for name in methods if not METHODS[name].uses_prior]
+    if len(others) == len(methods):
+        return False
+    if others:
+        raise InputError(
+            f"{config.corpus}: no ratings, so there is no score to turn into rewards. Of decompose.methods, "
+            f"{', '.join(others)} cannot do without one. Leave them out, or add a ratings table."
+        )
+    return True
 
 
 def _named(config: Config, corpus: Corpus) -> frozenset[str]:

@@ -163,7 +163,7 @@ def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]
     return [
         ("sessions", f"{len(sessions):,}"),
         *([("sessions without a score", f"{unrated:,}")] if unrated else []),
-        ("scores", f"{len(inputs.episodes):,}"),
+        ("scores", f"{sum(episode.is_rated for episode in inputs.episodes):,}"),
         ("credited turns", f"{turns:,}"),
         ("methods", f"{len(methods):,}"),
     ]

@@ -84,9 +84,14 @@ class BackgroundView:
     text: str
 
 
+FORETOLD = ("foretold, nobody's score", False)
+"""What a sum of rewards is where there was no score to share out, and that it is not exact."""
+
+
 @dataclass(frozen=True)
 class SessionView:
-    """One episode as it is shown; ``rater`` is empty where nobody who takes part gave the score."""
+    """One episode as it is shown; ``rater`` is empty where nobody who takes part gave the score, ``score`` where nobody
+    did at all."""
 
     session_id: str
     split: str
@@ -143,7 +148,7 @@ def session_views(
     ids = pa.array(sorted({episode.session_id for episode in shown_episodes}), pa.string())
     values = _values(rewards.filter(pc.is_in(rewards["session_id"], ids)))
     words = _words(descriptors, ids)
-    training = [e.score for e in episodes if split_of.get(e.session_id) == "train"]
+    training = [e.score for e in episodes if e.is_rated and split_of.get(e.session_id) == "train"]
     mean = float(np.mean(training)) if training else None
     shown = tuple(
         _view(episode, split_of.get(episode.session_id, ""), values.get(episode.key, {}), words, colours, mean)
@@ -210,7 +215,7 @@ def _view(
         split=split,
         rater=clean(rating.rater, 60) if episode.has_rater else "",
         target=clean(rating.target, 60),
-        score=plain(episode.score),
+        score=plain(episode.score) if episode.is_rated else "",
         scale=f"{plain(rating.low)} to {plain(rating.high)}",
         backgrounds=tuple(
             BackgroundView(clean(known.kind, 30), clean(known.speaker or "", 60), clean(known.text))
@@ -236,7 +241,7 @@ def _strip(
     mean: float | None,
 ) -> MethodStrip:
     total = float(np.sum([reward.reward for reward in values.values()]))
-    equals, exact = what_it_equals(total, episode.score, mean, episode.rating.low)
+    equals, exact = what_it_equals(total, episode.score, mean, episode.rating.low) if episode.is_rated else FORETOLD
     best = max(values, key=lambda turn: values[turn].reward, default=None)
     label = clean(method, 60)
     if best is not None:

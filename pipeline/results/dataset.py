@@ -120,7 +120,7 @@ def _aligned(run: RunFolder, grouped: dict[tuple[Any, ...], dict[int, float]]) -
             "rater": rater,
             "target": target,
             "rating": name,
-            "score": episode.rating.score,
+            "score": episode.rating.score if episode.is_rated else None,
             "low": episode.rating.low,
             "high": episode.rating.high,
             "higher_is_better": episode.rating.higher_is_better,

@@ -32,6 +32,9 @@ from pipeline.stages.shared import (
 )
 from pipeline.stages.simulated import check_simulators, played_session, simulator_settings
 
+FEW_SCORES = 100
+"""Scores below which a correlation of 0.2 between foretold and given scores cannot be told from none."""
+
 
 def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's replies to what is read of them."""
@@ -152,11 +155,26 @@ def _check_voices(before: BeforeRun) -> None:
         )
 
 
-def _check_fitting(before: BeforeRun) -> tuple[str, ...]:
+def _check_fitting(before: BeforeRun) -> Iterator[str]:
     _check_faces(before)
+    yield from _prior_warnings(before)
     # What reads reactions has a backbone of its own.
-    learning = any(not method_of(unit).uses_reactions for unit in before.units)
-    return check_reward_model(before) if learning else ()
+    if any(not method_of(unit).uses_reactions for unit in before.units):
+        yield from check_reward_model(before)
+
+
+def _prior_warnings(before: BeforeRun) -> Iterator[str]:
+    """That few scores cannot tell whether what was learnt elsewhere holds; raises where that cannot be used at all."""
+    for name in sorted({name_of(unit) for unit in before.units if method_of(unit).uses_prior}):
+        from decompose.reactions.travel import prior_for
+
+        prior = prior_for(before.config.decompose.section_of(METHODS[name]))
+        rated = sum(episode.is_rated for s in before.sessions.values() for episode in s.episodes(before.rating))
+        if 0 < rated < FEW_SCORES:
+            yield (
+                f"method {name!r} judges by a model that was learnt elsewhere ({prior.card.told()}); {rated} scores "
+                f"are too few to tell whether it holds here."
+            )
 
 
 def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:

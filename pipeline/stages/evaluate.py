@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corpus.session import Episode, EpisodeKey, Session
+from corpus.targets import is_anyone_rated
 from decompose.methods import METHODS
 from decompose.reward_models import direct_notes, taught_by
 from pipeline.config import Config, key_of
+from pipeline.engine.choice import NO_SCORE
 from pipeline.engine.stage import Inputs, Outputs, Stage, Work
 from pipeline.stages.shared import name_of
 
@@ -112,6 +114,8 @@ def _offsets(inputs: Inputs) -> dict[str, float]:
 
 
 def _nothing_held_out(config: Config, sessions: Mapping[str, Session]) -> str | None:
+    if not is_anyone_rated(sessions.values(), config.rating):
+        return NO_SCORE
     return "split.test = 0: no session is held out to judge the methods on" if config.split.test == 0 else None
 
 

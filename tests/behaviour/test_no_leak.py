@@ -14,6 +14,7 @@ from pipeline.running.runner import run_stages
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.influence.measurers import small_model, tokenizer
+from tests.decompose.reactions.made_up import write_made_up
 
 TEXT = """
 corpus = "{0}"
@@ -25,6 +26,8 @@ epochs = 2
 objective = "both"
 [decompose.influence]
 model = "measurer"
+[decompose.reaction]
+prior = "learnt.safetensors"
 """
 TEXT_METHODS = [
     name for name, m in METHODS.items() if not (m.asks or m.simulates or m.uses_judgements or needs_features(name))
@@ -53,6 +56,7 @@ def test_training_is_identical_when_labels_are_shuffled(tmp_path):
     shuffle_labels(tmp_path / "shuffled")
     small_model().save_pretrained(tmp_path / "measurer")
     tokenizer().save_pretrained(tmp_path / "measurer")
+    write_made_up(tmp_path / "learnt.safetensors")
     evaluations = []
     for name in ("as_they_are", "shuffled"):
         chosen = load_config(config(tmp_path, TEXT.format(name, TEXT_METHODS)))

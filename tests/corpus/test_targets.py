@@ -3,8 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.session import Rating, Session, Turn
-from corpus.targets import Credited, answered_episodes, credited, in_order, speaker_called, unrated_episode
+from corpus.session import ENVIRONMENT, Rating, Session, Turn
+from corpus.targets import (
+    Credited,
+    answered_episodes,
+    as_if_rated,
+    credited,
+    in_order,
+    is_anyone_rated,
+    speaker_called,
+    unrated_episode,
+)
 
 names = st.sampled_from(["ann", "bob", "cy", "first", "second"])
 said = st.lists(st.tuples(names, st.sampled_from(["", " ", "hi", "bye"])), max_size=8)
@@ -73,3 +82,24 @@ def test_without_any_rating_nobody_is_answered_for() -> None:
 def test_an_episode_that_nobody_rated_says_so() -> None:
     made = unrated_episode(session("a", "ub"), "b")
     assert made.target_turns == (1,) and not made.is_rated and made.key == ("a", "", "b", "")
+
+
+@given(said, st.sampled_from(["first", "second", "ann", "zoe"]))
+def test_a_session_that_nobody_rated_is_seen_by_its_other_side(lines: list[tuple[str, str]], target: str) -> None:
+    bare = Session("s", tuple(Turn(i, who, text) for i, (who, text) in enumerate(lines)))
+    meant, heard = speaker_called(bare.turns, target), in_order(bare.turns)
+    seen = as_if_rated(bare, target)
+    assert not is_anyone_rated([bare, seen])
+    if meant is None or set(heard) <= {meant}:
+        assert seen is bare
+        return
+    (episode,) = seen.episodes()
+    others = [who for who in heard if who != meant]
+    assert episode.rating.target == meant and not episode.is_rated
+    assert episode.rating.rater == (others[0] if len(others) == 1 else ENVIRONMENT)
+
+
+def test_whether_anyone_is_rated() -> None:
+    both = [session("s1", "ab"), session("s2", "ab", "a")]
+    assert is_anyone_rated(both) and is_anyone_rated(both, "mood")
+    assert not is_anyone_rated(both, "humour") and not is_anyone_rated(both[:1])

@@ -1,8 +1,12 @@
 from dataclasses import replace
 
+import pytest
+
 from decompose.identity import configured, settings_identity
 from decompose.methods import METHODS
 from decompose.settings import DecomposeSettings
+from foundation.errors import InputError
+from tests.decompose.reactions.made_up import write_made_up
 
 DEFAULT = DecomposeSettings()
 
@@ -75,3 +79,18 @@ def test_where_a_method_s_code_lies_is_no_part_of_its_identity_and_its_version_i
 
 def test_options_that_are_not_given_leave_the_identity_as_it_was_before_there_were_any():
     assert not {"reasoning_effort", "extra_body"} & identity("llm").keys()
+
+
+def test_a_model_of_reactions_counts_by_its_content_and_for_who_reads_it_alone(tmp_path):
+    write_made_up(tmp_path / "one.safetensors")
+    write_made_up(tmp_path / "same.safetensors")
+    write_made_up(tmp_path / "other.safetensors", seed=1)
+    one, same, other = ({"prior": tmp_path / f"{name}.safetensors"} for name in ("one", "same", "other"))
+    assert identity("prior", reaction=one) == identity("prior", reaction=same) != identity("prior", reaction=other)
+    assert identity("reaction", reaction=one) == identity("reaction")
+    assert identity("mix", reaction=one) == identity("mix", reaction=same) != identity("mix", reaction=other)
+    alone = {"sources": ("reaction",)}
+    assert identity("mix", reaction=one, mix=alone) == identity("mix", reaction=other, mix=alone)
+    assert identity("reaction", reaction={"max_tokens": 64}) != identity("reaction")
+    with pytest.raises(InputError, match="no reaction model is named"):
+        identity("prior")

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -354,3 +355,15 @@ def test_whatever_a_model_replies_the_rewards_sum_to_the_target_or_the_reply_is_
     assert [row["raw_reward"] for row in kept] == values[episode]
     assert abs(math.fsum(row["reward"] for row in kept) - (episode.score - projection.score_offset)) < 1e-6
     json.dumps(projection.to_json(), allow_nan=False)
+
+
+def test_where_nobody_gave_a_score_values_over_the_turns_are_the_rewards():
+    bare = [replace(e, rating=replace(e.rating, score=0.0, low=0.0, high=0.0)) for e in (A, B)]
+    values = {bare[0]: [1.0, 3.0], bare[1]: [0.0, None, 2.0, 4.0]}
+    table, projection = project(judgements(values), SplitEpisodes(bare, SPLITS), "relative", JUDGED)
+    assert rewards_of(table, bare[0]) == [0.5, 1.5]
+    assert rewards_of(table, bare[1]) == [0.0, 0.5, 0.5, 1.0]  # what is not known counts as the mean of its dialogue
+    assert (projection.rule, projection.spread, projection.score_offset) == ("foretold", None, 0.0)
+    assert [residual.residual for residual in projection.residuals] == [0.0, 0.0]
+    rated = project(judgements({A: [1.0, 3.0]}), SplitEpisodes([A, bare[1]], SPLITS), "relative", JUDGED)[1]
+    assert rated.rule == "spread"

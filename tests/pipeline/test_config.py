@@ -31,6 +31,13 @@ def test_a_model_of_vocal_intensity_is_found_from_the_file_and_shown_without_its
     assert shown_config(load_config(written(tmp_path, 'corpus = "c"')))["decompose"]["intensity"]["model"] is None
 
 
+def test_a_model_of_reactions_is_found_from_the_file_and_shown_without_its_place(tmp_path):
+    config = load_config(written(tmp_path, 'corpus = "c"\n[decompose.reaction]\nprior = "m/learnt.safetensors"\n'))
+    assert config.decompose.reaction.prior == tmp_path / "m" / "learnt.safetensors"
+    assert shown_config(config)["decompose"]["reaction"]["prior"] == "learnt.safetensors"
+    assert shown_config(load_config(written(tmp_path, 'corpus = "c"')))["decompose"]["reaction"]["prior"] is None
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

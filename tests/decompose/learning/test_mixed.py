@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,10 @@ from corpus.splitting.episodes import SplitEpisodes
 from decompose.learning.fit import fit_decomposer
 from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.learning.mixed import sources_of
-from decompose.settings import DecomposeSettings
+from decompose.reactions.prior import LearntFrom, write_prior
+from decompose.reactions.read import arrange
+from decompose.reactions.travel import About, Pool, learn_prior
+from decompose.settings import DecomposeSettings, ReactionSettings
 from decompose.sources.standard import standardised
 from foundation.errors import UnitError
 from tests.decompose.reactions.test_model import reacted, table_of
@@ -172,3 +176,21 @@ def test_without_what_a_blend_is_made_of_the_cause_is_looked_up() -> None:
         fitted("reaction-llm", read=None)
     with pytest.raises(UnitError, match=r"'mix': no source \(none\) knows any session"):
         fitted("mix", None, read=None)
+
+
+def test_what_other_corpora_taught_is_a_source_where_it_is_named(tmp_path: Path) -> None:
+    others, felt = reacted(80)
+    about = LearntFrom(corpus="other", sessions=len(others), turns=len(felt))
+    taught = learn_prior([Pool(arrange(table_of(others, felt), others), about)], ReactionSettings(), About("o", "CC0"))
+    write_prior(tmp_path / "o.safetensors", taught)
+    named = {"reaction": {"prior": tmp_path / "o.safetensors"}, "mix": {"sources": ("reaction", "prior")}}
+    found, sources = fitted("mix", None, **named)
+    assert sources.keys() == {"reaction", "prior"} and sources["prior"]["weight"] > 0.1
+    silent = sum(not e.reply_positions(p) for e in EPISODES for p in e.target_positions)
+    assert found["raw_reward"].null_count == silent
+    assert fitted("mix", None, mix={"sources": ("reaction", "prior")})[1].keys() == {"reaction"}
+    # With too few scores for any to be believed, what was learnt elsewhere stands alone.
+    few = EPISODES[:6]
+    turns = sum(len(e.target_turns) for e in few)
+    _, alone = fitted("mix", None, few, table_of(few, FELT[:turns]), **named)
+    assert (alone["prior"]["weight"], alone["reaction"]["weight"]) == (1.0, 0.0)

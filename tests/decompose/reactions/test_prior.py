@@ -31,7 +31,7 @@ def card(**changes: Any) -> PriorCard:
     learnt = LearntFrom(corpus="made up", rating="liking", sessions=40, turns=200)
     values = {
         "name": "made-up", "learnt_from": (learnt,), "licence": "Apache-2.0", "reading": READING,
-        "backbone": "minilm", "width": WIDTH, "cues": CUES, "late": 1.0, "explained": 0.2,
+        "backbone": "minilm", "width": WIDTH, "cues": CUES, "late": 1.0, "explained": 0.2, "adapts": False,
         "versions": {"apportion": "0.0"},
     }  # fmt: skip
     return PriorCard.model_validate({**values, **changes})
@@ -100,6 +100,22 @@ def test_a_value_is_a_weighted_sum_and_a_column_may_be_left_out() -> None:
     moved: Floats = seen.cues.copy()
     moved[:, -1] += 100.0
     np.testing.assert_allclose(made.values(replace(seen, cues=moved)), by_hand)
+
+
+def test_a_model_that_adapts_reads_replies_against_those_of_their_corpus() -> None:
+    made, seen = prior(), reactions()
+    made = replace(made, card=card(adapts=True))
+    own = len(seen.cues) / (len(seen.cues) + 200)
+    features = np.concatenate([seen.embeddings, seen.cues], axis=1)
+    centre = own * features.mean(axis=0) + (1 - own) * made.centre
+    scale = np.sqrt(own * features.var(axis=0) + (1 - own) * made.scale**2)
+    np.testing.assert_allclose(made.values(seen), ((features - centre) / scale) @ made.weights + made.bias)
+    many = Reactions(
+        seen.episodes, np.tile(seen.cues, (5000, 1)), np.tile(seen.embeddings, (5000, 1)),
+        np.tile(seen.replied, 5000), np.zeros((5000 * len(seen.cues), 0)),
+    )  # fmt: skip
+    moved = replace(many, cues=3 * many.cues + 7.0, embeddings=2 * many.embeddings - 1.0)
+    np.testing.assert_allclose(made.values(moved), made.values(many), atol=0.05)
 
 
 def test_replies_that_were_read_otherwise_are_refused() -> None:

@@ -1,0 +1,1 @@
+"""What is learnt on some corpora for others: `reactions` (`apportion learn-reactions`)."""
