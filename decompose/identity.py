@@ -58,8 +58,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
     if section is settings.intensity:  # A model counts by what it is, not by where it lies.
         values["model"] = intensity_identity(settings.intensity.model)
     if isinstance(section, ReactionSettings):
-        for name in ("prior", "target"):  # Whose turns are credited is a part of the sessions themselves.
-            del values[name]
+        # Whose turns are credited is a part of the sessions themselves.
+        values = {**section.reading(), "late": values["late"]}
         if method.uses_prior:
             values["prior"] = prior_identity(section.prior)
     if section is settings.influence:

@@ -164,6 +164,17 @@ class ReactionSettings(Settings):
         description="reads the replies, always frozen: minilm (embedded), or a Hugging Face model by name or folder",
     )
     max_tokens: int = Field(default=128, ge=8, le=8192, description="tokens of an utterance that are read")
+    reads: Literal["reply", "exchange", "both"] = Field(
+        default="reply",
+        description="what the backbone is given: the reply by itself, in exchange the reply after the turn that it "
+        "answers, so that its words are read in that light, or both, side by side",
+    )
+    replies: int = Field(
+        default=1,
+        ge=1,
+        le=2,
+        description="how many of the rater's next replies are read; the second's embedding stands beside the first's",
+    )
     late: tuple[float, ...] = Field(
         default=(0.0, 1.0, 2.0),
         min_length=1,
@@ -190,6 +201,16 @@ class ReactionSettings(Settings):
         if wrong:
             raise ValueError(f"{wrong[0]:g} is not from 0 to 8")
         return powers
+
+    def reading(self) -> dict[str, Any]:
+        """What decides what is read of a reply, as plain JSON values.
+
+        What came later is named where it is not as it always was: what was read or learnt before stays of use.
+        """
+        values = self.model_dump(mode="json", exclude=set(self.NOT_IN_KEY))
+        defaults = type(self).model_fields
+        later = {name for name in ("reads", "replies") if values[name] == defaults[name].default}
+        return {name: value for name, value in values.items() if name not in later}
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"late", "prior", "target"})
     """What decides how reactions are put together, and who is credited: what is read of them depends on all others."""

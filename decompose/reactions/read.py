@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +46,9 @@ class Reactions:
 def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:
     """The reactions in one session, for every episode and target turn.
 
-    A reply of several utterances has the mean of their embeddings; zeros stand where nobody replied.
+    A reply of several utterances has the mean of their embeddings; zeros stand where nobody replied. With
+    ``settings.replies`` of two the embedding of the reply after the next one stands beside the next one's, and with
+    ``settings.reads`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
         The backbone cannot be loaded.
     """
     from reward_model.network.backbones import frozen_backbone
-    from reward_model.network.texts import embed_texts
+    from reward_model.network.texts import embed_replies, embed_texts
 
     backbone = frozen_backbone(settings.backbone, settings.max_tokens)
     episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]
@@ -66,8 +69,54 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     listening = [any(episode.is_listener(turn.speaker) for episode in episodes) for turn in session.turns]
     spoken = [text if read else "" for text, read in zip(texts, listening, strict=True)]
     vectors = embed_texts(backbone, spoken)
-    rows = [_Row.of(episode, position, texts, vectors) for episode in episodes for position in episode.target_positions]
-    return _table(rows, vectors.shape[1])
+    answered = [
+        (episode, at, _replies(episode, at, texts, settings.replies))
+        for episode in episodes
+        for at in episode.target_positions
+    ]
+    size = (len(answered), settings.replies * vectors.shape[1])
+    alone = np.array([_joined(replies, vectors) for _, _, replies in answered], np.float32).reshape(size)
+    blocks = [alone] if settings.reads != "exchange" else []
+    if settings.reads != "reply":
+        exchanges = [reply.exchange(texts) for _, _, replies in answered for reply in replies]
+        blocks.append(embed_replies(backbone, exchanges).reshape(size))
+    embeddings = np.concatenate(blocks, axis=1)
+    rows = [
+        _Row.of(episode, at, texts, vectors, alone[row], embeddings[row])
+        for row, (episode, at, _) in enumerate(answered)
+    ]
+    return _table(rows, embeddings.shape[1])
+
+
+class _Reply(NamedTuple):
+    """One reply of the rater: the position of what it answers, and those of its utterances; none where it is silent."""
+
+    answers: int
+    said: tuple[int, ...]
+
+    def exchange(self, texts: Sequence[str]) -> tuple[str, str]:
+        """What it answers, and the reply as one text; two empty texts for silence."""
+        if not self.said:
+            return "", ""
+        return texts[self.answers], " ".join(texts[i] for i in self.said)
+
+
+def _replies(episode: Episode, position: int, texts: Sequence[str], count: int) -> list[_Reply]:
+    """The next ``count`` replies after a target turn; silence where there are none."""
+    found: list[_Reply] = []
+    at = position
+    for _ in range(count):
+        positions = episode.reply_positions(at)
+        answers = position if not found else (positions[0] - 1 if positions else at)
+        found.append(_Reply(answers, tuple(i for i in positions if texts[i])))
+        at = positions[-1] if positions else len(texts)
+    return found
+
+
+def _joined(replies: Sequence[_Reply], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean embedding of each reply's utterances, side by side; zeros for silence."""
+    silence = np.zeros(vectors.shape[1], np.float32)
+    return np.concatenate([vectors[list(one.said)].mean(axis=0) if one.said else silence for one in replies])
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +128,19 @@ class _Row:
     replied: bool
 
     @classmethod
-    def of(cls, episode: Episode, position: int, texts: Sequence[str], vectors: NDArray[np.float32]) -> _Row:
+    def of(
+        cls,
+        episode: Episode,
+        position: int,
+        texts: Sequence[str],
+        vectors: NDArray[np.float32],
+        alone: NDArray[np.float32],
+        embedding: NDArray[np.float32],
+    ) -> _Row:
         replies = [i for i in episode.reply_positions(position) if texts[i]]
         before = [i for i in range(position) if episode.is_listener(episode.turns[i].speaker) and texts[i]]
-        embedding = vectors[replies].mean(axis=0) if replies else np.zeros(vectors.shape[1], np.float32)
-        asked = float(np.max(_cosines(vectors[before], embedding), initial=0.0)) if replies else 0.0
+        next_reply = alone[: vectors.shape[1]]
+        asked = float(np.max(_cosines(vectors[before], next_reply), initial=0.0)) if replies else 0.0
         numbers = cues([texts[i] for i in replies], texts[position], [texts[i] for i in before], asked)
         return cls(episode.key, episode.turns[position].turn, numbers, embedding, bool(replies))
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +75,7 @@ def learn_prior(pools: Sequence[Pool], settings: ReactionSettings, about: About)
         name=about.name,
         learnt_from=tuple(pool.about for pool in pools),
         licence=about.licence,
-        reading=reading_of(settings),
+        reading=settings.reading(),
         backbone=model_digest(settings.backbone),
         width=together.embeddings.shape[1],
         cues=CUES,
@@ -106,12 +105,6 @@ def _columns(reactions: Reactions) -> Floats:
     return np.concatenate([reactions.embeddings, reactions.cues], axis=1)
 
 
-def reading_of(settings: ReactionSettings) -> dict[str, Any]:
-    """The settings that decide what is read of a reply, as plain JSON values."""
-    values = settings.model_dump(mode="json")
-    return {name: value for name, value in values.items() if name not in settings.NOT_IN_KEY}
-
-
 def prior_for(settings: ReactionSettings) -> Prior:
     """The model that ``settings`` name, once it is known that replies are read as it needs.
 
@@ -126,7 +119,7 @@ def prior_for(settings: ReactionSettings) -> Prior:
             "--out FILE` makes one of corpora with scores."
         )
     prior = read_prior(settings.prior)
-    prior.check_reading(reading_of(settings), model_digest(settings.backbone))
+    prior.check_reading(settings.reading(), model_digest(settings.backbone))
     return prior
 
 

@@ -14,7 +14,7 @@ from decompose.prompting.prompt import load_prompt
 from features.vocal_intensity.model import load_intensity_model
 from foundation.errors import InputError
 from llm_client.request import ChatReply, ChatRequest
-from pipeline.config import Config, key_of
+from pipeline.config import Config
 from pipeline.engine.facts import has_face, has_sound
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.choosing import is_chosen
@@ -45,7 +45,7 @@ def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"rating": config.rating, "threads": config.run.threads, **key_of(config.decompose.reaction)}
+    return {"rating": config.rating, "threads": config.run.threads, **config.decompose.reaction.reading()}
 
 
 def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from reward_model.history_windows import Pair
 from reward_model.network.tokens import length_batches
 
 if TYPE_CHECKING:
@@ -73,3 +74,35 @@ def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.floa
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
         vectors[batch] = ((states * mask).sum(dim=1) / mask.sum(dim=1)).float().numpy()
     return vectors[[places.get(text, len(places)) for text in texts]]
+
+
+@torch.inference_mode()
+def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> NDArray[np.float32]:
+    """One vector a reply that is read after what it answers: as `embed_texts`, averaged over the reply's tokens alone.
+
+    Parameters
+    ----------
+    exchanges : sequence of (str, str), length N
+        What was said before, and the reply; an empty reply gives zeros. Of a model whose tokenizer does not tell the
+        two apart, the average is over both.
+
+    Returns
+    -------
+    float32 [shape=(N, d)]
+        d is the hidden size. Equal pairs are computed once.
+    """
+    backbone.eval()
+    places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for pair in exchanges if pair[1]))}
+    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: no reply
+    tokens = [encoded.window for encoded in backbone.tokens.encode(list(places))]
+    for batch in length_batches(tokens, TEXTS_AT_ONCE):
+        inputs = backbone.tokens.pad([tokens[i] for i in batch])
+        layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
+        longest = inputs["attention_mask"].shape[1]
+        replies = [[*tokens[i].segments, *[0] * (longest - len(tokens[i].segments))] for i in batch]
+        counted = torch.tensor(replies) * inputs["attention_mask"]
+        counted = torch.where(counted.any(dim=1, keepdim=True), counted, inputs["attention_mask"])
+        mask = counted.unsqueeze(-1).to(layers[0].dtype)
+        states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
+        vectors[batch] = states.float().numpy()
+    return vectors[[places.get(pair, len(places)) for pair in exchanges]]

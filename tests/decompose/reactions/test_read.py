@@ -116,3 +116,38 @@ def test_to_a_target_whom_the_environment_scores_all_others_react(settings: Reac
     rated = arrange(read_session(session(), "liked", settings), session().episodes())
     np.testing.assert_array_equal(found.embeddings, rated.embeddings)
     np.testing.assert_array_equal(found.cues, rated.cues)
+
+
+def test_the_reply_after_the_next_stands_beside_it(settings: ReactionSettings) -> None:
+    one = arrange(read_session(session(), "liked", settings), session().episodes())
+    two = arrange(read_session(session(), "liked", settings.model_copy(update={"replies": 2})), session().episodes())
+    np.testing.assert_array_equal(two.embeddings[:, :16], one.embeddings)
+    np.testing.assert_array_equal(two.cues, one.cues)
+    np.testing.assert_array_equal(two.embeddings[0, 16:], one.embeddings[1])  # after the reply to turn 0 comes turn 5
+    assert two.embeddings[1].any() and not two.embeddings[1:, 16:].any() and two.embeddings.shape == (4, 32)
+
+
+def test_a_reply_is_read_in_the_light_of_the_turn(settings: ReactionSettings) -> None:
+    other = (("bot", "bad"), *SAID[1:])
+    exchange = settings.model_copy(update={"reads": "exchange"})
+    alone, light, moved = (
+        arrange(read_session(one, "liked", how), one.episodes())
+        for one, how in ((session(), settings), (session(), exchange), (session(said=other), exchange))
+    )
+    assert light.embeddings.shape == alone.embeddings.shape and not light.embeddings[3].any()
+    assert not np.allclose(light.embeddings[0], alone.embeddings[0])
+    assert not np.allclose(light.embeddings[0], moved.embeddings[0])  # the same reply to another turn
+    np.testing.assert_allclose(light.embeddings[1:], moved.embeddings[1:], atol=1e-6)
+    both = settings.model_copy(update={"reads": "both"})
+    found = arrange(read_session(session(), "liked", both), session().episodes())
+    np.testing.assert_allclose(found.embeddings, np.hstack([alone.embeddings, light.embeddings]), atol=1e-6)
+    np.testing.assert_array_equal(found.cues, alone.cues)
+    whole = settings.model_copy(update={"reads": "both", "replies": 2})
+    assert arrange(read_session(session(), "liked", whole), session().episodes()).embeddings.shape == (4, 64)
+
+
+def test_a_reading_is_named_by_what_is_not_as_it_always_was(settings: ReactionSettings) -> None:
+    plain = ReactionSettings()
+    assert plain.reading() == {"backbone": "minilm", "max_tokens": 128}
+    assert ReactionSettings(replies=2, late=(1.0,), target="bot").reading() == {**plain.reading(), "replies": 2}
+    assert ReactionSettings(reads="both").reading()["reads"] == "both"

@@ -19,7 +19,7 @@ from decompose.learning.fit import fit_decomposer
 from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.reactions.prior import LearntFrom, Prior, write_prior
 from decompose.reactions.read import arrange
-from decompose.reactions.travel import About, Pool, learn_prior, opinions, prior_for, reading_of
+from decompose.reactions.travel import About, Pool, learn_prior, opinions, prior_for
 from decompose.settings import DecomposeSettings, ReactionSettings
 from foundation.errors import InputError
 from tests.decompose.reactions.test_model import reacted, table_of
@@ -61,7 +61,7 @@ def test_two_corpora_on_two_scales_teach_one_model(learnt: Prior) -> None:
     card = learnt.card
     assert card.explained is not None and card.explained > 0.3
     assert [one.sessions for one in card.learnt_from] == [150, 150]
-    assert card.reading == {"backbone": "minilm", "max_tokens": 128} == reading_of(SETTINGS)
+    assert card.reading == {"backbone": "minilm", "max_tokens": 128} == SETTINGS.reading()
     assert card.penalty is not None and card.late in SETTINGS.late
 
 

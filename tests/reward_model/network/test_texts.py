@@ -2,9 +2,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from reward_model.network.backbones import load_backbone
-from reward_model.network.texts import embed_sentences, embed_texts
+from reward_model.network.texts import embed_replies, embed_sentences, embed_texts
 from tests.reward_model.tiny import save_tiny
 
 
@@ -33,3 +34,25 @@ def test_a_sentence_is_the_half_of_an_embedding_that_is_the_turn_s_own(tmp_path:
     expected = backbone.embed([("user: something", "good train"), ("", "bad")]).numpy()[:, 16:]
     np.testing.assert_allclose(found[[0, 2, 3]], expected[[0, 1, 0]], rtol=1e-4, atol=1e-5)
     assert not found[1].any()
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+def test_a_reply_is_read_after_what_it_answers(tmp_path: Path, kind: str) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
+    found = embed_replies(backbone, [("good", "w1 w2"), ("bad", ""), ("bad", "w1 w2"), ("good", "w1 w2")])
+    assert found.shape == (4, 16) and found.dtype == np.float32
+    assert not found[1].any()
+    np.testing.assert_array_equal(found[0], found[3])
+    assert not np.allclose(found[0], found[2])
+    np.testing.assert_allclose(embed_replies(backbone, [("bad", "w1 w2")])[0], found[2], rtol=1e-4, atol=1e-5)
+    assert embed_replies(backbone, []).shape == (0, 16)
+
+
+def test_the_average_is_over_the_reply_alone(tmp_path: Path) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path)), 32)
+    (window,) = [encoded.window for encoded in backbone.tokens.encode([("good bad", "w1")])]
+    with torch.inference_mode():
+        layers = backbone.encoder(**backbone.tokens.pad([window]), output_hidden_states=True).hidden_states[1:]
+    own = [i for i, segment in enumerate(window.segments) if segment == 1]
+    expected = torch.stack([layer[0, own].mean(dim=0) for layer in layers]).mean(dim=0).numpy()
+    np.testing.assert_allclose(embed_replies(backbone, [("good bad", "w1")])[0], expected, rtol=1e-5, atol=1e-6)
