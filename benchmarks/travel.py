@@ -7,7 +7,7 @@ Within-session Spearman with the mean human turn rating, sessions with at least 
 ``own`` and ``ceiling`` are judged by five folds over sessions (`benchmarks.reaction.folds_of`), a model of other
 corpora by all of theirs: it has seen no score and no label of this one. ``own + prior`` is the sum of both, each
 standardised within the dialogue; whether such a mixture helps is for left-out scores to decide. Turn labels enter the
-ceiling and the evaluation alone. ``--kept`` names a folder for what is read of the replies, since reading takes minutes.
+ceiling and the evaluation alone. ``--kept`` names a folder for what is read of the replies: reading takes minutes.
 """
 
 from __future__ import annotations
