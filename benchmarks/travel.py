@@ -29,7 +29,7 @@ from benchmarks.language_model_rows import CORPORA
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
 from corpus.corpus import Corpus
-from decompose.reactions.blend import standardised
+from decompose.sources.standard import standardised
 from decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
 from decompose.reactions.pooled_ridge import fit
 from decompose.reactions.prior import LearntFrom
