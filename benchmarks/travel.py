@@ -29,13 +29,13 @@ from benchmarks.language_model_rows import CORPORA
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
 from corpus.corpus import Corpus
-from decompose.sources.standard import standardised
 from decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
 from decompose.reactions.pooled_ridge import fit
 from decompose.reactions.prior import LearntFrom
 from decompose.reactions.read import Reactions, arrange, read_session
 from decompose.reactions.travel import About, Pool, learn_prior
 from decompose.settings import ReactionSettings
+from decompose.sources.standard import standardised
 from evaluation.figures.agreement import within_session
 from evaluation.ground.held_out import HeldOut
 from evaluation.ground.turn_labels import TurnLabels, read_labels

@@ -82,9 +82,9 @@ def test_a_corpus_is_judged_without_a_look_at_its_scores(learnt: Prior, tmp_path
 
     def judged(these: list[Episode]) -> pa.Table:
         lessons = Lessons(SplitEpisodes(these, splits_of(these, 0.6)), reactions=table_of(these, felt))
-        judgements, history = fit_decomposer("prior", lessons, HowToLearn(settings, small(), 3), ignore)
-        assert history.schema == HISTORY.arrow and len(history) == 0
-        return judgements
+        found = fit_decomposer("prior", lessons, HowToLearn(settings, small(), 3), ignore)
+        assert found.history.schema == HISTORY.arrow and len(found.history) == 0
+        return found.judgements
 
     table = judged(episodes)
     assert table.schema.equals(REWARDS.arrow) and set(table.column("method").to_pylist()) == {"prior"}
