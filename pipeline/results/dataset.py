@@ -10,6 +10,7 @@ from typing import Any
 
 from corpus.schema import REWARDS, SPLITS
 from corpus.session import Episode, Turn
+from corpus.targets import as_if_rated
 from foundation.errors import InputError
 from pipeline.results.run_folder import RunFolder, write_once
 
@@ -104,10 +105,12 @@ def _rows(run: RunFolder, methods: Sequence[str], session_ids: set[str]) -> list
 
 
 def _aligned(run: RunFolder, grouped: dict[tuple[Any, ...], dict[int, float]]) -> Iterator[dict[str, Any]]:
-    """Each episode's messages with its rewards beside them."""
+    """Each episode's messages with its rewards beside them; of a corpus without scores the score is null."""
     episodes = {}
-    for session_id in dict.fromkeys(key[0] for key in grouped):
-        episodes.update({episode.key: episode for episode in run.corpus.session(session_id).episodes()})
+    for session_id, target in dict.fromkeys((key[0], key[2]) for key in grouped):
+        session = run.corpus.session(session_id)
+        seen = session if session.ratings else as_if_rated(session, target)
+        episodes.update({episode.key: episode for episode in seen.episodes()})
     for (session_id, rater, target, name, method, seed), of_turn in grouped.items():
         episode = episodes.get((session_id, rater, target, name))
         if episode is None:

@@ -113,3 +113,15 @@ def test_a_model_that_is_not_there_or_was_learnt_otherwise_stops_before_any_work
         done = in_process(patch, "run", config(folder, text))
     assert done.returncode == 2 and "gone.safetensors" in done.stderr and "no such file" in done.stderr
     assert not (folder / "gone-run" / "store").exists()
+
+
+def test_rewards_of_a_corpus_without_scores_are_exported_for_trainers(folder: Path) -> None:
+    run(folder, "bare", "bare-run")
+    with pytest.MonkeyPatch.context() as patch:
+        done = in_process(patch, "export", folder / "bare-run", "--format", "dataset", "--out", folder / "exported")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [row for path in sorted((folder / "exported" / "data").iterdir()) for row in pq.read_table(path).to_pylist()]
+    assert len(rows) == 10 and {row["score"] for row in rows} == {None}
+    rewards = values(folder, "bare-run", "reward")
+    for row in rows:
+        assert [row["rewards"][turn] for turn in (1, 3, 5)] == [rewards[row["session_id"], turn] for turn in (1, 3, 5)]
