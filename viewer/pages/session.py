@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import pyarrow as pa
@@ -21,7 +23,7 @@ from viewer.reading.session import SessionTables, read_session
 from viewer.shown.session.axis import axis_of
 from viewer.shown.session.evidence import evidences
 from viewer.shown.session.recordings import Player
-from viewer.shown.session.tracks import TrackGroup, tracks_of
+from viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
 from viewer.shown.session.view import Asked, Chosen, choose, session_view
 
 router = APIRouter()
@@ -99,13 +101,17 @@ def _training_mean(run: ServedRun) -> float | None:
 def _tracks(run: ServedRun, tables: SessionTables, chosen: Chosen) -> tuple[TrackGroup, ...]:
     path = run.place.folder / "frames" / f"{session_file_name(tables.session.session_id)}.parquet"
     try:
-        frames = pq.read_table(path, partitioning=None)
-    except FileNotFoundError:
-        frames = None
+        frames = _batches(path) if path.is_file() else None
+        return tracks_of(frames, tables.utterance_features, axis_of(tables.session), chosen.people)
     except (OSError, pa.ArrowException) as error:
         cause = str(error).splitlines()[0]
         raise UnitError(f"{path}: not a readable table ({cause}). Run `apportion run` again.") from None
-    return tracks_of(frames, tables.utterance_features, axis_of(tables.session), chosen.people)
+
+
+def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a table of frames, never all at once."""
+    with pq.ParquetFile(path, read_dictionary=["person", "feature"]) as file:
+        yield from file.iter_batches(columns=list(COLUMNS))
 
 
 def _player(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> tuple[Player, str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.viewer.runs import served
@@ -225,3 +226,14 @@ def test_without_scripts_everything_can_be_reached(talks, page_of):
     expect(page.locator(".line.track").first).to_contain_text("Pitch")
     page.locator(".pick", has_text="learner").click()
     expect(page.locator(".method.front")).to_contain_text("learner")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("path", ["session/talk", "session/chat", "session/gone"])
+def test_axe_finds_nothing(talks, page_of, path, dark):
+    for width in (390, 1440):
+        page = page_of(talks, path, dark=dark, width=width)
+        page.locator("#turn-4 .why").click()
+        expect(page.locator("#turn-4 .grounds")).to_be_visible()
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()

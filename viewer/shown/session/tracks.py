@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from features.names import EMOTION_FEATURES
 from foundation.arrays import Floats
@@ -48,6 +48,8 @@ GROUPS: tuple[tuple[str, tuple[Feature, ...]], ...] = (
     ),
     ("Emotions", tuple(Feature(name, name.capitalize(), "", (0.0, 1.0)) for name in EMOTION_FEATURES)),
 )
+COLUMNS = ("person", "feature", "time_s", "value")
+"""Columns of ``frames`` that are read."""
 FEATURES = tuple(feature for _, features in GROUPS for feature in features)
 
 
@@ -80,7 +82,7 @@ class TrackGroup:
 
 
 def tracks_of(
-    frames: pa.Table | None,
+    frames: Iterable[pa.RecordBatch] | None,
     means: Sequence[Mapping[str, Any]],
     axis: Axis,
     people: Mapping[str, Person],
@@ -89,7 +91,7 @@ def tracks_of(
 
     Parameters
     ----------
-    frames : pa.Table or None
+    frames : iterable of pa.RecordBatch, or None
         The session's ``frames``.
     means : sequence of mapping
         The session's ``utterance_features``, for features that ``frames`` does not have.
@@ -113,19 +115,34 @@ Samples = tuple[Floats, Floats]
 """Times in seconds and values, both [shape=(F,)]; NaN ends a line."""
 
 
-def _measured(frames: pa.Table) -> dict[tuple[str, str], Samples]:
-    names = pa.array([feature.name for feature in FEATURES])
-    rows = frames.filter(pc.is_in(frames["feature"], names)).select(["feature", "person", "time_s", "value"])
-    found: dict[tuple[str, str], Samples] = {}
-    pairs = rows.group_by(["feature", "person"]).aggregate([]).to_pylist()
-    for pair in pairs:
-        mask = pc.and_(pc.equal(rows["feature"], pair["feature"]), pc.equal(rows["person"], pair["person"]))
-        own = rows.filter(mask).sort_by("time_s")
-        times, values = (own[name].to_numpy().astype(np.float64) for name in ("time_s", "value"))
+def _measured(frames: Iterable[pa.RecordBatch]) -> dict[tuple[str, str], Samples]:
+    """Series by feature and person. An hour of two films is a million rows: only what is drawn of a batch is kept."""
+    told = {feature.name for feature in FEATURES}
+    parts: dict[tuple[str, str], list[Samples]] = {}
+    for batch in frames:
+        (features, of_feature), (people, of_person) = (_codes(batch[name]) for name in ("feature", "person"))
+        times, values = (batch[name].to_numpy(zero_copy_only=False) for name in ("time_s", "value"))
         usable = np.isfinite(times) & np.isfinite(values)
-        if usable.any():
-            found[pair["feature"], pair["person"]] = (times[usable], values[usable])
+        for place, feature in enumerate(features):
+            if feature not in told:
+                continue
+            of_this = np.flatnonzero(usable & (of_feature == place))
+            for speaker, person in enumerate(people):
+                own = of_this[of_person[of_this] == speaker]
+                if len(own):
+                    parts.setdefault((feature, person), []).append((times[own], values[own]))
+    found = {}
+    for key, own_parts in parts.items():
+        times, values = (np.concatenate([part[which] for part in own_parts]) for which in (0, 1))
+        order = np.argsort(times, kind="stable")
+        found[key] = (times[order], values[order])
     return found
+
+
+def _codes(column: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
+    """The different names of a column, and which of them each row has."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def _of_turns(means: Iterable[Mapping[str, Any]], axis: Axis) -> dict[tuple[str, str], Samples]:

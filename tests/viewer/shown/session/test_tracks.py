@@ -20,7 +20,7 @@ PEOPLE = people_of(SESSION, "bob")
 
 def frames(feature, points, person="ann"):
     rows = [{"session_id": "s", "person": person, "feature": feature, "time_s": t, "value": v} for t, v in points]
-    return pa.Table.from_pylist(rows, schema=FRAMES.arrow)
+    return pa.Table.from_pylist(rows, schema=FRAMES.arrow).to_batches(max_chunksize=30)
 
 
 def only(groups):
