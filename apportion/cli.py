@@ -38,6 +38,7 @@ from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tournament as tournament_commands
 from apportion.commands.simulated import trained_tables as trained_commands
 from apportion.commands.simulated.task_sets import tasks as tasks_commands
+from apportion.commands.viewing import bundle as bundle_commands
 from apportion.commands.viewing import labels as label_commands
 from apportion.commands.viewing import patterns as patterns_commands
 from apportion.commands.viewing import view as view_commands
@@ -92,6 +93,7 @@ cli.add_section(
     "With what came of it",
     (
         view_commands.view_command,
+        bundle_commands.bundle_command,
         label_commands.labels_group,
         patterns_commands.patterns_command,
         score_commands.score_command,

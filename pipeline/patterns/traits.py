@@ -47,7 +47,9 @@ def _of_episode(episode: Episode) -> tuple[Mapping[str, NDArray[np.bool_]], NDAr
     place = np.arange(count)
     flags = {
         "cue: asks a question": np.array(["?" in text for text in texts], np.bool_),
-        "cue: regrets or refuses": np.array([SORRY.search(text.lower()) is not None for text in texts], np.bool_),
+        "cue: regrets or negates (sorry, cannot, …n't)": np.array(
+            [SORRY.search(text.lower()) is not None for text in texts], np.bool_
+        ),
         "cue: says again what it said": np.array(_repeats(texts), np.bool_),
         "place: the first turn": place == 0,
         "place: the last turn": place == count - 1,

@@ -17,11 +17,12 @@ from decompose.methods import METHODS
 from pipeline.report.bars import largest, turn_bars, value_bar
 from pipeline.report.text import clean, number, plain, seconds, signed
 
-MAX_SESSIONS = 100
+MAX_SESSIONS = 24
+"""Sessions shown: enough to see what the methods do; all of them are for `apportion view`, which searches and plays."""
 MAX_TURNS = 200
 """Turns shown of one session."""
-TURN_BUDGET = 4000
-"""Turns shown in all; sessions beyond it are left to the tables."""
+TURN_BUDGET = 1000
+"""Turns shown in all; sessions beyond it are left to the viewer."""
 SPLIT_ORDER = ("test", "validation", "policy", "train")
 SUM_TOLERANCE = 1e-6
 WINDOWS = {"during": "meanwhile", "reply": "while replying"}

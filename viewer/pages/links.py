@@ -15,6 +15,7 @@ To add a page NAME:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -25,6 +26,21 @@ NAVIGATION: tuple[tuple[str, str], ...] = (
     ("label", "Label"),
 )
 """Pages in the bar at the top: name and title."""
+BUNDLED = ("index", "patterns")
+"""Those of them that a bundle has: nothing can be asked of it, and nothing written."""
+
+KEPT = ("page", "rating", "number")
+"""What tells two files of a bundle apart that are one page on the server."""
+
+
+def bundled_name(name: str, query: Mapping[str, object]) -> str:
+    """The name of a page's file without ``.html``; ``~~`` stands in no name of a page or session, 1 is the first page.
+
+    >>> bundled_name("index", {"page": 2, "q": "train"}), bundled_name("session/s01", {"rating": 0})
+    ('index~~page-2', 'session/s01')
+    """
+    asked = {**query, "page": None if query.get("page") == 1 else query.get("page")}
+    return name + "".join(f"~~{key}-{asked[key]}" for key in KEPT if asked.get(key) not in (None, "", False, 0))
 
 
 @dataclass(frozen=True)
@@ -36,7 +52,10 @@ class Links:
     here : str
         The page's own place, such as ``index`` or ``session/s01``.
     bundled : bool
-        Whether the pages are files of a static folder.
+        Whether the pages are files of a static folder. What a query would ask for is then a page of its own (`KEPT`),
+        or is not there.
+    recorded : bool
+        Whether recordings are beside the pages of a static folder.
 
     >>> Links("session/s01").page("index", sort="score"), Links("index").session("s01", turn=3)
     ('../?sort=score', 'session/s01#turn-3')
@@ -46,6 +65,7 @@ class Links:
 
     here: str
     bundled: bool = False
+    recorded: bool = False
 
     @property
     def up(self) -> str:
@@ -55,8 +75,9 @@ class Links:
     def page(self, name: str, **query: object) -> str:
         """A page by its name; values of ``query`` that are empty or None are left out."""
         own = "" if name == "index" else name
-        place = f"{name}.html" if self.bundled else own
-        address = f"{self.up}{place}" or "./"
+        if self.bundled:
+            return self.up + bundled_name(name, query) + ".html"
+        address = f"{self.up}{own}" or "./"
         asked = urlencode({key: value for key, value in query.items() if value not in (None, "", False)})
         return f"{address}?{asked}" if asked else address
 
@@ -65,8 +86,8 @@ class Links:
         return self.page(f"session/{slug}", **query) + ("" if turn is None else f"#turn-{turn}")
 
     def media(self, slug: str, number: int) -> str:
-        """A recording of a session, by its place among the session's rows of ``media``; empty in a bundle."""
-        return "" if self.bundled else f"{self.up}media/{slug}/{number}"
+        """A recording of a session, by its place among the session's rows of ``media``; empty where there is none."""
+        return "" if self.bundled and not self.recorded else f"{self.up}media/{slug}/{number}"
 
     def static(self, name: str) -> str:
         """A file of ``viewer/static/``, or ``tokens.css``."""

@@ -17,7 +17,7 @@ def episode(said: list[str], session_id: str = "s1", times: list[tuple[float, fl
 def test_cues_of_what_is_said():
     found = traits([episode(["Where to?", "I cannot find it.", "We are open until nine.", "we are OPEN until nine!"])])
     assert found["cue: asks a question"].tolist() == [True, False, False, False]
-    assert found["cue: regrets or refuses"].tolist() == [False, True, False, False]
+    assert found["cue: regrets or negates (sorry, cannot, …n't)"].tolist() == [False, True, False, False]
     assert found["cue: says again what it said"].tolist() == [False, False, False, True]
 
 

@@ -1,0 +1,60 @@
+"""axe-core over every page, light and dark, wide and narrow: nothing serious."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from evaluation.patterns.find import find_patterns
+from evaluation.patterns.result import PatternSettings
+from tests.evaluation.patterns.planted import corpus
+from tests.viewer.runs import served, write_viewed_run
+
+PAGES = ("", "?q=platform", "?q=nothing-like-it", "session/s03", "session/none", "patterns")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A server of a run in which somebody has looked for patterns."""
+    run = write_viewed_run(tmp_path_factory.mktemp("axe"))
+    found = find_patterns(corpus(0, sessions=300, cost=1.0)[0], "sentiment", PatternSettings(resamples=200))
+    (run / "patterns").mkdir()
+    (run / "patterns" / "sentiment.json").write_text(json.dumps(found.to_json()))
+    with served(run) as running:
+        yield running
+
+
+def serious(page) -> list[str]:
+    """What axe-core calls serious or critical: the rule and the first element that breaks it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:160]} {one['nodes'][0].get('failureSummary', '')[:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_serious_is_found(told, page_of, watched, path, dark):
+    watched.allowed.append("404")
+    page = page_of(told, path, dark=dark, bypass_csp=True)
+    for summary in page.locator("details:not([open]) > summary").all():
+        if summary.is_visible():
+            summary.click()
+    assert serious(page) == []
+
+
+def test_nothing_serious_is_found_on_a_telephone(told, page_of):
+    for path in ("", "session/s03", "patterns"):
+        assert serious(page_of(told, path, width=390, height=800, bypass_csp=True)) == []
+
+
+def test_a_kind_of_turn_is_a_click_from_its_conversation(told, page_of, watched):
+    watched.allowed.append("404")  # The made-up kinds are of sessions that this run does not have.
+    page = page_of(told, "patterns", width=390, height=800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("summary").first.click()
+    with page.expect_navigation():
+        page.locator(".examples a").first.click()
+    assert "/session/s0" in page.url and "#turn-" in page.url

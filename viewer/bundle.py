@@ -1,0 +1,169 @@
+"""The viewer's pages as a folder of files that opens from a disk: for whoever has no server, or should have none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError, UnitError
+from foundation.files import check_path, place_folder
+from pipeline.patterns.write import read_patterns
+from viewer.pages import patterns, session, sessions
+from viewer.pages.links import Links, bundled_name
+from viewer.reading.listing import PAGE, Query
+from viewer.reading.place import RunPlace
+from viewer.reading.recordings import recording_file
+from viewer.reading.run import ServedRun, serve_run
+from viewer.reading.session import read_session
+from viewer.renamed import renamed_copy
+from viewer.shown.session.view import Asked
+
+
+@dataclass(frozen=True)
+class BundleReport:
+    """What was written: ``pages`` and copied recordings in the folder ``out``, ``size`` in bytes."""
+
+    out: Path
+    pages: int
+    sessions: int
+    recordings: int
+    size: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for ``--json``."""
+        return {**self.__dict__, "out": str(self.out)}
+
+    def __str__(self) -> str:
+        kept = f"{self.recordings:,} recordings" if self.recordings else "no recordings"
+        return (
+            f"wrote {self.pages:,} pages of {self.sessions:,} sessions to {self.out} "
+            f"({self.size / 2**20:.1f} MiB, {kept})\nnext: open {self.out / 'index.html'}"
+        )
+
+
+def write_bundle(
+    place: RunPlace, out: Path, *, media: bool = False, pseudonyms: bool = False, names: Sequence[str] = ()
+) -> BundleReport:
+    """Write the run's pages into the folder ``out``, whole or not at all; what is there is never replaced.
+
+    Parameters
+    ----------
+    place : RunPlace
+    media : bool
+        Whether recordings are copied, too.
+    pseudonyms : bool
+        Whether people get other names (`viewer.renamed`); goes with no recording, which would tell who they are.
+    names : sequence of str
+        Names to replace besides those of who takes part.
+
+    Raises
+    ------
+    InputError
+        Something is at ``out``, or it cannot be written; recordings together with pseudonyms; an unreadable run.
+    """
+    check_path(out)
+    if media and pseudonyms:
+        raise InputError("--media goes with no --pseudonyms: faces and voices tell who somebody is. Give one of them.")
+    if out.exists() or out.is_symlink():
+        raise InputError(f"{out}: exists, and is not replaced. Name a folder that is not there yet.")
+    with ExitStack() as stack:
+        shown = place
+        if pseudonyms:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="apportion-bundle-")))
+            shown = renamed_copy(place, folder, names)
+        run = serve_run(shown)
+        stack.callback(run.close)
+        try:
+            out.absolute().parent.mkdir(parents=True, exist_ok=True)
+            scratch = out.absolute().with_name(f".{out.name}.{os.getpid()}.tmp")
+            stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+            scratch.mkdir()
+            report = _written(run, scratch, out, media, (place, shown))
+            place_folder(scratch, out.absolute())
+        except OSError as error:
+            raise InputError(f"{out}: cannot be written ({error.strerror}). Choose another folder.") from None
+    return report
+
+
+def _written(run: ServedRun, folder: Path, out: Path, media: bool, places: Sequence[RunPlace]) -> BundleReport:
+    _static(folder / "static")
+    slugs = _slugs(run)
+    pages = 0
+    for here, html in _pages(run, slugs):
+        path = folder / f"{here}.html"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(_without_places(html(Links(here, bundled=True, recorded=media)), places), encoding="utf-8")
+        pages += 1
+    recordings = sum(_recordings(run, slug, folder) for slug in slugs) if media else 0
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return BundleReport(out, pages, len(slugs), recordings, size)
+
+
+def _pages(run: ServedRun, slugs: Sequence[str]) -> Iterator[tuple[str, Callable[[Links], str]]]:
+    """Every page: where it stands, and what makes it of its links."""
+    with run.index.connect() as connection:
+        episodes = int(connection.execute("SELECT count(*) FROM episodes").fetchone()[0])
+    for number in range(1, max(1, -(-episodes // PAGE)) + 1):
+        query = Query(page=number)
+        yield bundled_name("index", {"page": number}), lambda links, query=query: sessions.html(run, links, query)  # type: ignore[misc]
+    for slug in slugs:
+        for rating in range(_ratings(run, slug)):
+            here = bundled_name(f"session/{slug}", {"rating": rating})
+            yield here, lambda links, slug=slug, rating=rating: session.html(run, links, slug, Asked(rating=rating))  # type: ignore[misc]
+    for at, method in enumerate(sorted(read_patterns(run.place.folder)) or [""]):
+        here = bundled_name("patterns", {"number": at})
+        yield here, lambda links, method=method: patterns.html(run, links, method)  # type: ignore[misc]
+
+
+def _ratings(run: ServedRun, slug: str) -> int:
+    """How many pages a session has: one a rating, one where there is none."""
+    tables = read_session(run.index, slug)
+    return max(1, len(tables.session.ratings)) if tables else 1
+
+
+def _slugs(run: ServedRun) -> list[str]:
+    with run.index.connect() as connection:
+        return [row[0] for row in connection.execute("SELECT slug FROM sessions ORDER BY id")]
+
+
+def _static(folder: Path) -> None:
+    """Style sheets and scripts, the shared colours among them."""
+    with as_file(files("viewer").joinpath("static")) as static:
+        shutil.copytree(static, folder)
+    (folder / "tokens.css").write_text(
+        files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+
+
+def _recordings(run: ServedRun, slug: str, folder: Path) -> int:
+    """Copy a session's recordings to where its page looks for them; one that cannot be served is left out."""
+    tables = read_session(run.index, slug)
+    copied = 0
+    for number, media in enumerate(tables.session.media if tables else ()):
+        try:
+            source = recording_file(run.place.corpus, media)
+        except UnitError:
+            continue
+        target = folder / "media" / slug / str(number)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        copied += 1
+    return copied
+
+
+def _without_places(html: str, places: Sequence[RunPlace]) -> str:
+    """A page that says nothing of this machine's folders, which a warning may name."""
+    for place in places:
+        for folder, called in ((place.corpus, "CORPUS"), (place.folder, "RUN")):
+            for written in (str(folder), escape(str(folder))):
+                html = html.replace(written, called)
+    home = str(Path.home())
+    return html.replace(home + "/", "~/") if len(home) > 1 else html

@@ -1,0 +1,119 @@
+"""A copy of a run and its corpus in which people have other names: what is made of it cannot show one by oversight.
+
+Names are those of speakers, raters and targets, and whatever else is named; they are replaced session by session as
+`decompose.prompting.pseudonyms` does for a language model. Annotators get a number. Session ids stay.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpus.corpus import Corpus
+from corpus.session import Episode, Rating, Session
+from decompose.prompting.pseudonyms import Renaming, folded, renaming
+from pipeline.patterns.write import FOLDER, read_patterns
+from pipeline.results.run_folder import session_file_name
+from viewer.reading.place import RunPlace
+
+PEOPLE = ("speaker", "rater", "target", "person")
+TEXTS = ("text", "rationale", "evidence", "cause")
+ENVIRONMENT = "environment"
+ONE_NAME = "(a name)"
+
+
+def renamed_copy(place: RunPlace, scratch: Path, names: Sequence[str] = ()) -> RunPlace:
+    """A run like ``place`` in the folder ``scratch``, without its store and recordings, under other names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names to replace besides those of who takes part.
+    """
+    corpus = Corpus.open(place.corpus)
+    of_session = {session.session_id: _renaming(session, names) for session in corpus.iter_sessions()}
+    copy = RunPlace(scratch / place.folder.name, scratch / "corpus")
+    annotators = _annotators(corpus)
+    tables = {name: _renamed(table, of_session, annotators) for name, table in corpus.tables.items()}
+    Corpus.of(copy.corpus, tables).write(copy.corpus)
+    copy.folder.mkdir()
+    for path in sorted((*place.folder.glob("*.parquet"), *(place.folder / "frames").glob("*.parquet"))):
+        target = copy.folder / path.relative_to(place.folder)
+        target.parent.mkdir(exist_ok=True)
+        pq.write_table(_renamed(pq.read_table(path, partitioning=None), of_session, annotators), target)
+    for path in (*place.folder.glob("*.json"), *place.folder.glob("projections/*.json")):
+        target = copy.folder / path.relative_to(place.folder)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, target)
+    _patterns(place.folder, copy.folder, of_session)
+    return copy
+
+
+def _renaming(session: Session, names: Sequence[str]) -> Renaming:
+    """Other names for all who take part in a session; it may have no rating and people who only have a recording."""
+    someone = session.turns[0].speaker if session.turns else ENVIRONMENT
+    rating = next(iter(session.ratings), Rating(someone, someone, "", 0.0, 0.0, 0.0))
+    others = [name for one in session.ratings for name in (one.rater, one.target) if name != ENVIRONMENT]
+    others += [media.speaker for media in session.media]
+    return renaming(Episode(session.session_id, session.turns, rating, session.backgrounds), [*others, *names])
+
+
+def _annotators(corpus: Corpus) -> dict[str, str]:
+    """A number for each annotator that may be a person."""
+    known = {
+        name
+        for table in (corpus.ratings, corpus.turn_labels)
+        for name in table.column("annotator").to_pylist()
+        if name and not name.startswith("computed:") and name != "rules"
+    }
+    return {name: f"annotator {number}" for number, name in enumerate(sorted(known), start=1)}
+
+
+def _renamed(table: pa.Table, of_session: dict[str, Renaming], annotators: dict[str, str]) -> pa.Table:
+    if "session_id" not in table.column_names:
+        return table
+    sessions = table.column("session_id").to_pylist()
+    for place, column in enumerate(table.schema):
+        if column.name not in (*PEOPLE, *TEXTS, "annotator") or not pa.types.is_string(column.type):
+            continue
+        values = table.column(column.name).to_pylist()
+        if column.name == "annotator":
+            changed = [annotators.get(value, value) for value in values]
+        else:
+            changed = [
+                _word(of_session.get(session), value, column.name in PEOPLE)
+                for session, value in zip(sessions, values, strict=True)
+            ]
+        table = table.set_column(place, column, pa.array(changed, column.type))
+    return table
+
+
+def _word(known: Renaming | None, value: str | None, is_person: bool) -> str | None:
+    if known is None or value is None or (is_person and value == ENVIRONMENT):
+        return value
+    return known.speaker(value) if is_person else known.text(value)
+
+
+def _patterns(folder: Path, copy: Path, of_session: dict[str, Renaming]) -> None:
+    """What `apportion patterns` found: its examples under other names, words that are somebody's name left out."""
+    people = frozenset(word for known in of_session.values() for word in known.words)
+    for method, document in read_patterns(folder).items():
+        for kind in document.get("kinds", []):
+            words = str(kind["name"]).split()
+            kind["name"] = " ".join(ONE_NAME if folded(word) in people else word for word in words)
+            kind["examples"] = [_example(example, of_session) for example in kind["examples"]]
+        target = copy / FOLDER / f"{session_file_name(method)}.json"
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _example(example: dict[str, Any], of_session: dict[str, Renaming]) -> dict[str, Any]:
+    known = of_session.get(example["session_id"])
+    people = {name: _word(known, example[name], True) for name in ("rater", "target")}
+    return {**example, **people, "text": _word(known, example["text"], False)}
