@@ -10,7 +10,18 @@ from evaluation.patterns.result import PatternSettings
 from tests.evaluation.patterns.planted import corpus
 from tests.viewer.runs import served, write_viewed_run
 
-PAGES = ("", "?q=platform", "?q=nothing-like-it", "session/s03", "session/none", "patterns")
+PAGES = (
+    "",
+    "?q=platform",
+    "?q=nothing-like-it",
+    "session/s03",
+    "session/none",
+    "patterns",
+    "compare",
+    "compare/people",
+    "compare/audit",
+    "label",
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +57,7 @@ def test_nothing_serious_is_found(told, page_of, watched, path, dark):
 
 
 def test_nothing_serious_is_found_on_a_telephone(told, page_of):
-    for path in ("", "session/s03", "patterns"):
+    for path in ("", "session/s03", "patterns", "compare", "label"):
         assert serious(page_of(told, path, width=390, height=800, bypass_csp=True)) == []
 
 
