@@ -72,7 +72,7 @@ def test_a_corpus_that_is_gone_or_another_is_refused(run, tmp_path):
 def test_the_fingerprint_changes_with_any_file_and_with_nothing_else(run):
     place = open_place(run)
     first = place.fingerprint()
-    (run / "viewer").mkdir()
+    (run / "viewer").mkdir(exist_ok=True)  # There already where the run that was copied is being served.
     (run / "viewer" / "sessions.sqlite").write_bytes(b"")
     assert place.fingerprint() == first
     (run / "projections" / "uniform-seed0.json").touch()
