@@ -153,7 +153,9 @@ def _excerpt(connection: Any, session: int, wanted: re.Pattern[str] | None) -> t
     for turn, speaker, text, *_ in unpack(blob[0])[0]["turns"]:
         match = wanted.search(text)
         if match is not None:
-            start = max(0, min(match.start() - AROUND, len(text) - EXCERPT))
+            # From the beginning of a word, and not further back where the text ends soon: two lines are shown of it.
+            start = max(0, match.start() - AROUND)
+            start = text.find(" ", start, match.start()) + 1 or start if start else 0
             part = text[start : start + EXCERPT]
             return turn, speaker, ("…" if start else "") + part + ("…" if start + EXCERPT < len(text) else "")
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -65,6 +66,16 @@ def test_filtered_and_searched(index):
     assert listing(index, Query(only="warned")).found == 0
     assert listing(index, Query(text="...")).found == 0
     assert listing(index, Query(text="platform -platform")).found == 0
+
+
+def test_what_was_found_stands_at_the_beginning_of_its_excerpt(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=4)
+    corpus = Corpus.open(tmp_path / "corpus")
+    rows = [{**row, "text": "many other words " * 30 + "needle."} for row in corpus.utterances.to_pylist()]
+    utterances = pa.Table.from_pylist(rows, schema=corpus.utterances.schema)
+    Corpus.of(tmp_path / "corpus", {**corpus.tables, "utterances": utterances}).write(tmp_path / "corpus")
+    for row in listing(serve_run(open_place(run_on(tmp_path))).index, Query(text="needle")).rows:
+        assert row.excerpt == (0, "user", "…other words many other words needle.")
 
 
 def test_an_unknown_method_has_no_figures(index):
