@@ -16,7 +16,7 @@ from viewer.reading.place import open_place
 @pytest.fixture
 def run(viewed_run, tmp_path):
     """A copy of the run and its corpus, moved together."""
-    shutil.copytree(viewed_run.parent, tmp_path / "moved")
+    shutil.copytree(viewed_run.parent, tmp_path / "moved", ignore=shutil.ignore_patterns("viewer"))
     return tmp_path / "moved" / "run"
 
 
