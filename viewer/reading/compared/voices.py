@@ -91,18 +91,27 @@ def _methods(file: Stamp) -> tuple[str, ...]:
     return tuple(sorted(set(_read(file[0], ["method"])["method"].unique().to_pylist())))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _values(file: Stamp, method: str) -> pa.Table:
     rows = _read(file[0], list(COLUMNS), [("method", "==", method)])
     rows = rows.filter(pc.is_finite(pc.fill_null(rows["reward"], float("nan"))))
     keys = [*EPISODE_KEY, "turn"]
-    mean = rows.group_by(keys, use_threads=False).aggregate([("reward", "mean")])
-    return mean.rename_columns([*keys, "value"])
+    mean = rows.group_by(keys, use_threads=False).aggregate([("reward", "mean")]).rename_columns([*keys, "value"])
+    texts = [mean.schema.get_field_index(name) for name in EPISODE_KEY]
+    for place in texts:  # Two tables are joined by texts, since each has a dictionary of its own.
+        mean = mean.set_column(place, mean.column_names[place], mean.column(place).cast(pa.string()))
+    del rows
+    pa.default_memory_pool().release_unused()
+    return mean
 
 
 def _read(path: str, columns: list[str], filters: list[tuple[str, str, str]] | None = None) -> pa.Table:
     try:
-        return pq.read_table(path, columns=columns, filters=filters, partitioning=None)
+        # One thread, names as a dictionary, and what Arrow does not need any more given back: the server stays small.
+        names = [name for name in columns if name not in ("turn", "reward")]
+        return pq.read_table(
+            path, columns=columns, filters=filters, partitioning=None, use_threads=False, read_dictionary=names
+        )
     except (OSError, pa.ArrowException, KeyError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
