@@ -15,6 +15,9 @@ from decompose.sources.standard import agreement
 from foundation.arrays import Floats
 from foundation.intervals.resampling import percentile_interval
 
+EVEN = 0.1
+"""The part of the weight that all sources that count share alike: scores tell that a source holds something more surely
+than how much more than another, and a mix that leans to equal parts loses little where they err."""
 FORETELLS = "it foretells left-out scores"
 SAID = "it foretells left-out scores, and others tell the same better"
 SHOWN = "it was shown the score, so that it counts as the best source that was not"
@@ -50,6 +53,8 @@ class Weighing:
         What each counts for by itself, on resamples of the sessions: its R^2 as far as it is believed, 0 for none.
     alike : float64 [shape=(K, K)]
         How far they agree within dialogues (`decompose.sources.standard.agreement`).
+    evened : bool
+        Whether a part of the weight (`EVEN`) is shared alike by all that count.
     """
 
     sources: tuple[str, ...]
@@ -57,6 +62,7 @@ class Weighing:
     whys: tuple[str, ...]
     strengths: Floats
     alike: Floats
+    evened: bool = True
 
     def of(self, known: Sequence[bool]) -> Floats:
         """The weights [shape=(K,)] in a dialogue of which these sources are known; all 0 where none counts.
@@ -78,7 +84,12 @@ class Weighing:
 
     def _drawn(self, known: Sequence[bool]) -> Floats:
         distinct, place = np.unique(np.where(known, self.strengths, 0.0), axis=0, return_inverse=True)
-        return np.array([shares(self.alike, of) for of in distinct])[place.ravel()]
+        drawn = np.array([shares(self.alike, of) for of in distinct])[place.ravel()]
+        counted = self.strengths.any(axis=0) & np.array(known)
+        if not self.evened or not counted.any():
+            return drawn
+        evened: Floats = (1 - EVEN) * drawn + EVEN * counted / counted.sum()
+        return evened
 
 
 def weigh(
@@ -107,7 +118,7 @@ def weigh(
     names = tuple(source.name for source in sources)
     if given is not None:
         taken = [given.get(name, 0.0) for name in names]
-        return Weighing(names, tuple(found), (GIVEN,) * len(names), _alike_in_all(taken), np.eye(len(names)))
+        return Weighing(names, tuple(found), (GIVEN,) * len(names), _alike_in_all(taken), np.eye(len(names)), False)
     whys = [_why(source, of, of_quality) for source, of in zip(sources, found, strict=True)]
     strengths = np.stack([np.nan_to_num(np.maximum(0.0, of.draws)) * of.kept for of in found], axis=1)
     shown, honest = (np.array([why == kind for why in whys]) for kind in (SHOWN, FORETELLS))
