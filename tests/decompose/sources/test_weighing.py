@@ -15,7 +15,7 @@ from decompose.sources.weighing import shares, weigh
 from tests.decompose.sources.opinions import dialogues, opinion
 
 EPISODES, WORTH = dialogues(300)
-GOOD = opinion("good", EPISODES, WORTH, 1.5)
+GOOD = opinion("good", EPISODES, WORTH, 2.0)
 NOISE = opinion("noise", EPISODES, WORTH, np.inf, seed=9)
 
 

@@ -1,0 +1,242 @@
+"""Claim: sources of turn values mixed by left-out session scores are no worse than the best of them.
+
+Run: python benchmarks/sources.py ../shared/data/uss/SGD.txt.gz --judged benchmarks/judged/SGD.jsonl
+
+The protocol of `benchmarks/reaction.py`: five folds over sessions; what learns from scores, and what each source
+weighs, is taught by four of them and judged on the fifth. Within-session Spearman with the mean human turn rating over
+the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
+elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
+judged ones. ``--corpus`` is the importer, ``--read FILE`` keeps what was read of the replies. Turn labels enter the
+evaluation and, by ``--checks``, a made-up copy of them as a source: its weight, and that of 100 draws of noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+# A file beside this one is named like a package of ours, so its own folder may not be searched first.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+
+from benchmarks.language_model_rows import request
+from benchmarks.measure import tell
+from benchmarks.reaction import FOLDS, folds_of
+from corpus.corpus import Corpus
+from corpus.importers import conture, uss
+from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+from corpus.session import Episode, Session
+from corpus.splitting.episodes import SplitEpisodes
+from decompose.judging.sentiment import judge as sentiment
+from decompose.learning.lessons import HowToLearn, Lessons
+from decompose.learning.mixed import by_episode, sources_of
+from decompose.prompting.prompt import tells_quality
+from decompose.prompting.reply import parse_reply
+from decompose.reactions.prior import read_prior
+from decompose.reactions.read import Reactions, arrange, read_session
+from decompose.settings import DecomposeSettings
+from decompose.sources.mixing import mixed
+from decompose.sources.source import Source
+from decompose.sources.weighing import Weighing, weigh
+from evaluation.figures.agreement import within_session
+from evaluation.ground.held_out import HeldOut
+from evaluation.ground.turn_labels import read_labels
+from evaluation.intervals.bootstrap import estimate, paired_difference
+from evaluation.settings import EvaluationSettings
+from foundation.arrays import Floats
+from llm_client.asker import Asker
+from llm_client.kept.recorded import RecordedReplies
+from llm_client.settings import LLMSettings
+from reward_model.settings import RewardModelSettings
+
+KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
+DRAWS = 100
+ALL, LOCAL = "mix of all", "mix without a language model"
+
+
+def judgements(method: str, episodes: Sequence[Episode], values: Mapping[str, Sequence[float | None]]) -> pa.Table:
+    """A REWARDS table of what was judged, by session."""
+    rows = [
+        {**dict(zip((*EPISODE_KEY, "turn"), (*e.key, turn), strict=True)), "method": method, "seed": 0, "raw_reward": v}
+        for e in episodes
+        if e.session_id in values
+        for turn, v in zip(e.target_turns, values[e.session_id], strict=True)
+    ]
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+
+
+def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: str) -> dict[str, list[float | None]]:
+    """What the language model said of each session that it was asked about in this wording."""
+    replies, found = RecordedReplies(path), {}
+    for session_id, session in sessions.items():
+        asked, turns = request(session, rating, prompt)
+        reply = replies.find(asked)
+        if reply is not None:
+            found[session_id] = [answer.value for answer in parse_reply(reply.text, turns, -5, 5)]
+    return found
+
+
+def fold_of(lessons: Lessons, fold: int) -> Lessons:
+    """The same lessons, taught by all other folds."""
+    folds = folds_of([episode.session_id for episode in lessons.episodes.all])
+    rows = [{"session_id": s, "split": "test" if of == fold else "train"} for s, of in folds.items()]
+    splits = pa.Table.from_pylist(rows, schema=SPLITS.arrow)
+    return replace(lessons, episodes=SplitEpisodes(lessons.episodes.all, splits))
+
+
+class Told:
+    """The values of each source and mix on the sessions that had not taught them, and the weights of each fold."""
+
+    def __init__(self, episodes: Sequence[Episode]) -> None:
+        self.episodes = episodes
+        self.sizes = [len(e.target_turns) for e in episodes]
+        self.values: dict[str, list[Floats]] = {}
+        self.known: dict[str, list[bool]] = {}
+        self.weights: dict[str, list[Weighing]] = {}
+
+    def add(self, name: str, place: int, values: Floats | None) -> None:
+        """Values of one episode; None where nothing is known of it."""
+        column = self.values.setdefault(name, [np.zeros(size) for size in self.sizes])
+        self.known.setdefault(name, [False] * len(self.sizes))[place] = values is not None
+        if values is not None:
+            column[place] = np.where(
+                np.isfinite(values), values, np.nanmean(values) if np.isfinite(values).any() else 0
+            )
+
+
+def tell_folds(lessons: Lessons, how: HowToLearn, extra: Sequence[Source], of_quality: bool) -> Told:
+    """Weigh and mix on four folds and judge the fifth, five times."""
+    told = Told(lessons.episodes.all)
+    folds = folds_of([episode.session_id for episode in told.episodes])
+    for fold in range(FOLDS):
+        taught = fold_of(lessons, fold)
+        sources = [*sources_of(how.settings.mix.sources, taught, how), *extra]
+        local = [source for source in sources if not source.name.startswith("llm")]
+        for name, mixes in {ALL: sources, LOCAL: local}.items():
+            weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality)
+            told.weights.setdefault(name, []).append(weighing)
+            weights_of = cache(weighing.of)
+            for place, episode in enumerate(told.episodes):
+                if folds[episode.session_id] == fold:
+                    told.add(name, place, mixed(mixes, weights_of, episode))
+        for source in sources:
+            for place, episode in enumerate(told.episodes):
+                if folds[episode.session_id] == fold:
+                    told.add(source.name, place, source.values[episode.key] if source.knows(episode.key) else None)
+    return told
+
+
+def tell_figures(told: Told, corpus: Corpus, of: str, wanted: Sequence[bool]) -> None:
+    """Agreement of every source and mix with people on the wanted sessions, and each mix less each source."""
+    kept = [place for place, is_wanted in enumerate(wanted) if is_wanted]
+    held, how = HeldOut.of([told.episodes[place] for place in kept]), EvaluationSettings()
+    labels = read_labels(corpus.turn_labels, held, how)
+    found = {
+        name: within_session(held, np.concatenate([values[place] for place in kept])[None], labels, how)
+        for name, values in told.values.items()
+    }
+    for name, sampled in found.items():
+        figure = estimate(sampled, 0.95)
+        less = {f"{mix}_less_this": [estimate(paired_difference(found[mix], sampled), 0.95)] for mix in (ALL, LOCAL)}
+        tell(
+            f"{of}: within-session Spearman, {name}", figure.value, "rho", interval=[figure.low, figure.high],
+            sessions=figure.sessions, **{key: [d.value, d.low, d.high] for key, (d,) in less.items()},
+        )  # fmt: skip
+
+
+def tell_weights(told: Told, of: str) -> None:
+    """What each source weighs on average over the folds, and the first fold's interval and reason."""
+    for name, weighings in told.weights.items():
+        for place, first in enumerate(weighings[0].weights):
+            weight = float(np.mean([weighing.weights[place].weight for weighing in weighings]))
+            tell(
+                f"{of}: weight in the {name}, {first.source}", weight, "", interval=[first.low, first.high],
+                explained=round(first.foretold.explained, 3), explained_interval=first.foretold.interval,
+                sessions=first.foretold.sessions, why=first.why,
+            )  # fmt: skip
+
+
+def tell_checks(lessons: Lessons, how: HowToLearn, corpus: Corpus, of: str) -> None:
+    """The weight of noise and of a copy of people's labels beside what the run has, taught by four folds."""
+    taught = fold_of(lessons, 0)
+    sources = sources_of(how.settings.mix.sources, taught, how)
+    episodes, training = lessons.episodes.all, taught.episodes.of("train")
+    held = HeldOut.of(episodes)
+    means, _ = read_labels(corpus.turn_labels, held, EvaluationSettings()).means(held.turns)
+    ends = np.cumsum([len(episode.target_turns) for episode in episodes])
+    copy = Source("labels", {e.key: part for e, part in zip(episodes, np.split(means, ends[:-1]), strict=True)})
+    found = {w.source: w.weight for w in weigh([*sources, copy], training).weights}
+    tell(f"{of}: weight of a made-up copy of the labels", found["labels"], "", beside=[s.name for s in sources])
+    rng, weights = np.random.default_rng(0), []
+    for _ in range(DRAWS):
+        noise = Source("noise", {e.key: rng.normal(size=len(e.target_turns)) for e in episodes})
+        weights.append(weigh([*sources, noise], training).weights[-1].weight)
+    tell(f"{of}: draws of pure noise with a weight under 0.05", sum(w < 0.05 for w in weights), f"of {DRAWS}")
+
+
+def read(sessions: Mapping[str, Session], rating: str, how: HowToLearn, kept: Path | None) -> pa.Table:
+    """What is read of the replies, from ``kept`` where that is there."""
+    if kept is not None and kept.is_file():
+        return feather.read_table(kept)
+    table = pa.concat_tables([read_session(s, rating, how.settings.reaction) for s in sessions.values()])
+    if kept is not None:
+        feather.write_feather(table, str(kept))
+    return table
+
+
+def travelled(paths: Sequence[Path], reactions: Reactions) -> list[Source]:
+    """The sources that other corpora taught, by the names on their cards; unknown where nobody replied."""
+    found = []
+    for path in paths:
+        prior = read_prior(path)
+        values = np.where(reactions.replied, prior.values(reactions), np.nan)
+        found.append(Source(prior.card.name, by_episode(reactions, values), reads_replies=True))
+    return found
+
+
+def main(given: argparse.Namespace) -> None:
+    """Print weights and figures of one corpus."""
+    import_corpus, rating = KINDS[given.corpus]
+    rating = given.rating or rating
+    corpus = Corpus.of(given.source.parent, import_corpus(given.source, {}).tables)
+    sessions = {session.session_id: session for session in corpus.iter_sessions()}
+    episodes = [episode for session in sessions.values() for episode in session.episodes(rating)]
+    settings = DecomposeSettings.model_validate({"llm": {"prompt": given.prompt, "model": "claude"}})
+    how = HowToLearn(settings, RewardModelSettings(), 0)
+    table = read(sessions, rating, how, given.read)
+    reactions = arrange(table, episodes)
+    with Asker(LLMSettings()) as asker:
+        said = {e.session_id: [j.value for j in sentiment(e, None, settings, asker)] for e in reactions.episodes}
+    judged = recorded(given.judged, sessions, rating, given.prompt) if given.judged else {}
+    tables = [judgements("sentiment", reactions.episodes, said), judgements("llm", reactions.episodes, judged)]
+    none = SPLITS.arrow.empty_table()
+    lessons = Lessons(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
+    of = given.source.name.split(".")[0] if given.corpus == "uss" else given.corpus
+    told = tell_folds(lessons, how, travelled(given.prior, reactions), tells_quality(rating))
+    tell_weights(told, of)
+    show = partial(tell_figures, told, corpus)
+    show(of, [True] * len(told.episodes))
+    if judged:
+        show(f"{of}, the {len(judged)} judged by {given.prompt!r}", [e.session_id in judged for e in told.episodes])
+    if given.checks:
+        tell_checks(lessons, how, corpus, of)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--corpus", choices=tuple(KINDS), default="uss")
+    parser.add_argument("--rating", help="another rating of the corpus")
+    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `learn-reactions`")
+    parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
+    parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
+    parser.add_argument("--read", type=Path, help="keeps what was read of the replies")
+    parser.add_argument("--checks", action="store_true", help="weigh noise and a copy of the labels, too")
+    main(parser.parse_args())
