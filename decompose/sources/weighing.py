@@ -26,7 +26,7 @@ EMPTY = "it foretells no left-out score: the interval holds zero"
 AGAINST = "its larger values go with lower scores"
 FEW = f"it knows fewer than {FEWEST} training sessions"
 ROUTED = "the rating tells of quality, and this reads the rater's replies alone"
-UNTAUGHT = "no source foretells scores clearly; those that learnt from none share alike"
+UNTAUGHT = "no source foretells scores clearly; those that learnt from none count by the little that they foretell"
 TAUGHT = "no source foretells scores clearly, and it is learnt from these scores"
 GIVEN = "set in the configuration"
 
@@ -103,7 +103,8 @@ def weigh(
 
     A source counts for its R^2 of left-out training scores as far as that lies clearly above zero
     (`Foretold.kept`). One that was shown the score foretells it whatever it knows of the turns: it counts as the
-    strongest that was not. Where no source foretells anything, those that learnt from none of these scores count alike.
+    strongest that was not. Where no source foretells anything clearly, those that learnt from none of these scores
+    count by the little that they foretell, and alike where that is nothing.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def weigh(
     else:
         free = [source.left_out is None and why != ROUTED for source, why in zip(sources, whys, strict=True)]
         whys = [why if why == ROUTED else UNTAUGHT if of else TAUGHT for why, of in zip(whys, free, strict=True)]
-        strengths = _alike_in_all([float(of) for of in free])
+        return Weighing(names, tuple(found), tuple(whys), _doubtful(found, free), agreement(sources), False)
     return Weighing(names, tuple(found), tuple(whys), strengths, agreement(sources))
 
 
@@ -149,6 +150,17 @@ def shares(alike: Floats, strengths: Floats) -> Floats:
         weights[counted], _ = nnls(lower.T, np.linalg.solve(lower, strengths[counted]))
         weights /= weights.sum()
     return weights
+
+
+def _doubtful(found: Sequence[Foretold], free: Sequence[bool]) -> Floats:
+    """The strengths of sources that learnt from no score, where none is clear: what each resample leaves above zero."""
+    counted = np.array([is_free and not of.against for is_free, of in zip(free, found, strict=True)])
+    drawn = np.nan_to_num(np.maximum(0.0, np.stack([of.draws for of in found], axis=1)))
+    strengths: Floats = np.where(counted, drawn, 0.0)
+    # Where all is noise, a resample's smallest rest is no reason to prefer anybody.
+    if not any(of.explained > 0 for of, is_counted in zip(found, counted, strict=True) if is_counted):
+        return _alike_in_all([float(is_free) for is_free in free])
+    return strengths
 
 
 def _alike_in_all(strengths: Sequence[float]) -> Floats:
