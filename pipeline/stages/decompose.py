@@ -276,6 +276,7 @@ REACT = Stage(
     _react,
     needs=(),
     per="session",
+    version=2,
     command="decompose",
     settings=_react_settings,
     applies=_is_reacted_to,

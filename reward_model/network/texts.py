@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from reward_model.history_windows import Pair
-from reward_model.network.tokens import length_batches
+from reward_model.network.tokens import Tokens, length_batches
 
 if TYPE_CHECKING:
     from reward_model.network.backbones import Backbone
 
 TEXTS_AT_ONCE = 16
 SENTENCES_AT_ONCE = 64
+TOKENS_IN_A_ROW = 256
+"""Of texts that are read side by side: few enough that what they must not see of each other costs little."""
 
 
 @torch.inference_mode()
@@ -38,13 +41,14 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
     backbone.eval()
     places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
     vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
-    tokens = [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in places])]
-    for batch in length_batches(tokens, TEXTS_AT_ONCE):
-        inputs = backbone.tokens.pad([tokens[i] for i in batch])
-        layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
-        mask = inputs["attention_mask"].unsqueeze(-1).to(layers[0].dtype)
-        states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
-        vectors[batch] = states.float().numpy()
+    tokens = backbone.tokens.alone(list(places))
+    # BERT is told the positions of its tokens; others count them along the row, or by how far two are apart.
+    if backbone.config.model_type == "bert":
+        for row in _rows(tokens):
+            vectors[row] = _side_by_side(backbone, [tokens[i] for i in row]).float().numpy()
+    else:
+        for batch in length_batches(tokens, TEXTS_AT_ONCE):
+            vectors[batch] = _padded(backbone, [tokens[i] for i in batch]).float().numpy()
     return vectors[[places.get(text, len(places)) for text in texts]]
 
 
@@ -106,3 +110,48 @@ def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> NDArray[np.f
         states = torch.stack([(layer * mask).sum(dim=1) for layer in layers]).mean(dim=0) / mask.sum(dim=1)
         vectors[batch] = states.float().numpy()
     return vectors[[places.get(pair, len(places)) for pair in exchanges]]
+
+
+def _rows(tokens: Sequence[Tokens]) -> Iterator[list[int]]:
+    """Positions of the texts that share a row, in their order."""
+    row: list[int] = []
+    length = 0
+    for i, text in enumerate(tokens):
+        if row and length + len(text.ids) > TOKENS_IN_A_ROW:
+            yield row
+            row, length = [], 0
+        row.append(i)
+        length += len(text.ids)
+    if row:
+        yield row
+
+
+def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
+    """The vectors [shape=(B, d)] of texts in one row, none of which sees another: nothing is padded."""
+    lengths = torch.tensor([len(text.ids) for text in texts])
+    own = torch.repeat_interleave(torch.arange(len(texts)), lengths)
+    apart = torch.where(own[:, None] == own[None], 0.0, torch.finfo(torch.float32).min)
+    states = _mean_over_layers(
+        backbone,
+        {
+            "input_ids": torch.tensor([[number for text in texts for number in text.ids]]),
+            "token_type_ids": torch.tensor([[segment for text in texts for segment in text.segments]]),
+            "position_ids": torch.cat([torch.arange(len(text.ids)) for text in texts])[None],
+            "attention_mask": apart[None, None],
+        },
+    )[0]
+    sums = torch.zeros(len(texts), states.shape[1], dtype=states.dtype).index_add_(0, own, states)
+    return sums / lengths[:, None]
+
+
+def _padded(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
+    """The vectors [shape=(B, d)] of texts of like lengths, each in a row of its own."""
+    inputs = backbone.tokens.pad(texts)
+    states = _mean_over_layers(backbone, inputs)
+    mask = inputs["attention_mask"].unsqueeze(-1).to(states)
+    means: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
+    return means
+
+
+def _mean_over_layers(backbone: Backbone, inputs: dict[str, Tensor]) -> Tensor:
+    return torch.stack(backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]).mean(dim=0)

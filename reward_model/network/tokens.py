@@ -48,8 +48,12 @@ class PairTokenizer:
         Of what was known before the dialogue as much is kept as half of the room for the history holds.
         """
         windows = self._tokens(pairs)
-        replies = self._tokens([("", reply) for _, reply in pairs])
+        replies = self.alone([reply for _, reply in pairs])
         return [Encoded(window, reply) for window, reply in zip(windows, replies, strict=True)]
+
+    def alone(self, texts: Sequence[str]) -> list[Tokens]:
+        """Texts without any history, one ``Tokens`` each; what is longer than L loses its end."""
+        return self._tokens([("", text) for text in texts])
 
     def pad(self, texts: Sequence[Tokens]) -> dict[str, Tensor]:
         """The model's inputs for B texts, each [shape=(B, L)] int64, padded to the longest of them."""

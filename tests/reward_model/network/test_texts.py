@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from reward_model.network import texts as reading
 from reward_model.network.backbones import load_backbone
 from reward_model.network.texts import embed_replies, embed_sentences, embed_texts
 from tests.reward_model.tiny import save_tiny
@@ -56,3 +57,15 @@ def test_the_average_is_over_the_reply_alone(tmp_path: Path) -> None:
     own = [i for i, segment in enumerate(window.segments) if segment == 1]
     expected = torch.stack([layer[0, own].mean(dim=0) for layer in layers]).mean(dim=0).numpy()
     np.testing.assert_allclose(embed_replies(backbone, [("good bad", "w1")])[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_texts_side_by_side_do_not_see_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backbone = load_backbone(str(save_tiny(tmp_path)), 32)
+    said = ["good train", "bad", "no good train at all", "bad bad bad", "good"]
+    together = embed_texts(backbone, said)
+    alone = np.concatenate([embed_texts(backbone, [text]) for text in said])
+    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
+    monkeypatch.setattr(reading, "TOKENS_IN_A_ROW", 9)  # A row ends before it grows too long.
+    np.testing.assert_allclose(embed_texts(backbone, said), alone, rtol=1e-4, atol=1e-5)
+    backbone.config.model_type = "another"  # Read in rows of their own and padded, the texts say the same.
+    np.testing.assert_allclose(embed_texts(backbone, said), alone, rtol=1e-4, atol=1e-5)
