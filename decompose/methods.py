@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, Literal
 
 from foundation.arrays import Null
@@ -15,6 +16,8 @@ from foundation.registry import load_brought, load_named, points_of
 from foundation.settings import Settings
 
 ENTRY_POINTS = "apportion.methods"
+REACTIONS_EN = Path(__file__).parent / "reactions" / "shipped" / "reactions-en.safetensors"
+"""The model of reactions that comes with this package; `demo/reactions_en` has what taught it."""
 PLAYING = "savoir"
 """The section of the methods that play on as [decompose.savoir] says."""
 
@@ -323,6 +326,16 @@ _OURS = (
         uses_reactions=True,
         uses_prior=True,
         section="reaction",
+    ),
+    Method(
+        "reactions-en",
+        "fit",
+        "Reactions, by a student of a language model that judged made-up English dialogues",
+        "decompose.reactions.travel:judge_by_prior",
+        uses_reactions=True,
+        uses_prior=True,
+        section="reaction",
+        fixed=(("prior", REACTIONS_EN),),
     ),
     Method(
         "reaction-llm",

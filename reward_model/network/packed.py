@@ -29,7 +29,8 @@ def pack(backbone: Backbone) -> Backbone:
     differ by rounding: by about a millionth of a hidden state.
     """
     operations = torch.ops.mkldnn
-    if not (torch.backends.mkldnn.is_available() and hasattr(operations, "_linear_pointwise")):
+    has_it: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not (has_it and hasattr(operations, "_linear_pointwise")):
         return backbone
     for layer in backbone.encoder.modules():
         if type(layer) is nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
