@@ -53,6 +53,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         mixed["reaction"] = settings_identity(METHODS["reaction"], settings)
         if "prior" in settings.mix.sources and settings.reaction.prior is not None:
             mixed["prior"] = settings_identity(METHODS["prior"], settings)
+        if "reactions-en" in settings.mix.sources:
+            mixed["reactions-en"] = settings_identity(METHODS["reactions-en"], settings)
     if section is settings.savoir:  # Who plays on and scores counts where a session is opened.
         values = {name: value for name, value in values.items() if name not in settings.savoir.NOT_IN_KEY}
     if section is settings.intensity:  # A model counts by what it is, not by where it lies.

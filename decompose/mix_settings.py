@@ -9,7 +9,7 @@ from foundation.listing import listed
 from foundation.nearest import did_you_mean
 from foundation.settings import Settings
 
-MADE_HERE = ("reaction", "prior", "behaviour", "llm-student")
+MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student")
 """The sources of a mix that are no method's judgements, but made of what was read of the replies."""
 
 
@@ -32,8 +32,8 @@ class MixSettings(Settings):
         min_length=1,
         description="what is mixed, as far as the run has it: reaction (what this corpus's scores tell of replies), "
         "prior (what others' do, where decompose.reaction.prior names it), behaviour (the rater's face and voice "
-        "alone), llm-student (what llm's judgements of some sessions tell of replies), and methods that judge by their "
-        "names, llm, sentiment, ...",
+        "alone), llm-student (what llm's judgements of some sessions tell of replies), reactions-en (what a language "
+        "model's judgements of made-up dialogues tell of them), and methods that judge by their names, llm, sentiment, ...",
     )
     weights: dict[str, float] | None = Field(
         default=None,

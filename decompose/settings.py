@@ -190,8 +190,8 @@ class ReactionSettings(Settings):
     target: str = Field(
         default="second",
         min_length=1,
-        description="whose turns are credited by the method prior where a corpus has no ratings at all: a speaker's "
-        "name, or first or second, by who speaks first in a session",
+        description="whose turns are credited by the methods prior and reactions-en where a corpus has no ratings at "
+        "all: a speaker's name, or first or second, by who speaks first in a session",
     )
 
     @field_validator("late")
@@ -254,9 +254,10 @@ class DecomposeSettings(PresetSettings):
         min_length=1,
         description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
         "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
-        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student, prior; sentiment-raw, sentiment-utterance-raw, "
-        "affect-raw and intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
-        "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
+        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student, prior, reactions-en; sentiment-raw, "
+        "sentiment-utterance-raw, affect-raw and intensity-raw are signals alone; savoir, savoir-paper, "
+        "savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out play sessions of simulated dialogues "
+        "on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
         "an utterance moved the reply that came, by a model here or at a server",
     )

@@ -95,6 +95,12 @@ def _prior(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | 
     return Source("prior", by_episode(reactions, values), reads_replies=True)
 
 
+def _reactions_en(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source:
+    """What a language model's judgements of made-up dialogues tell of the replies (`demo/reactions_en`)."""
+    prior = prior_for(how.settings.section_of(METHODS["reactions-en"]))
+    return Source("reactions-en", by_episode(reactions, opinions(prior, reactions)), reads_replies=True)
+
+
 def _behaviour(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:
     """What this corpus's scores tell of face and voice alone; unknown where nothing was measured."""
     if not reactions.behaviour.shape[1]:
@@ -143,6 +149,7 @@ def _student(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source 
 MAKERS: Mapping[str, Callable[[Reactions, Lessons, HowToLearn], Source | None]] = {
     "reaction": _reaction,
     "prior": _prior,
+    "reactions-en": _reactions_en,
     "behaviour": _behaviour,
     "llm-student": _student,
 }

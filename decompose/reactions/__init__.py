@@ -3,5 +3,6 @@
 From the ground up: `cues` (tone, thanks, refusal, repetition, as numbers), `behaviour` (the face and voice during a
 reply), `read` (every reply as numbers), `pooled_ridge` (the regression), `prior` (what was learnt as a file that
 travels), `model` (its values for a corpus), `travel` (one model of several corpora, and a corpus judged by it),
-`gather` (corpora in folders, read for that).
+`gather` (corpora in folders, read for that), `student` (a model of what was judged of turns), `shipped/` (models that
+come with this package).
 """

@@ -65,8 +65,8 @@ def learn_student(reactions: Reactions, judged: Floats, sets: Sequence[str]) -> 
         )
     if len(set(sets)) < 2:
         raise InputError(
-            f"all dialogues belong to one set ({sets[0] if sets else 'none'}): the penalty is the one that travels from "
-            "one to another. Name two or more."
+            f"all dialogues belong to one set ({sets[0] if sets else 'none'}): the penalty is the one that travels "
+            "from one to another. Name two or more."
         )
     turns = [len(episode.target_turns) for episode in reactions.episodes]
     set_of = np.repeat(np.array(sets), turns)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import torch
 
 from corpus.corpus import Corpus
 from corpus.importers.chat import import_corpus
@@ -106,6 +107,7 @@ def learn() -> tuple[Prior, Student]:
 
 def main(out: Path | None) -> None:
     """Learn it; write it, or compare it with the one that is shipped."""
+    torch.set_num_threads(1)
     learnt, student = learn()
     print(f"agreement on the set left out, by penalty: {np.round(student.agreement, 4).tolist()}")
     if out is not None:
