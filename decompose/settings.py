@@ -257,9 +257,9 @@ class DecomposeSettings(PresetSettings):
         "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student, prior, reactions-en; sentiment-raw, "
         "sentiment-utterance-raw, affect-raw and intensity-raw are signals alone; savoir, savoir-paper, "
         "savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out play sessions of simulated dialogues "
-        "on; episode-score is the score on "
-        "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
-        "an utterance moved the reply that came, by a model here or at a server",
+        "on; episode-score is the score on every act; sotopia-rl asks for attributions of several dimensions; "
+        "influence and influence-served measure how an utterance moved the reply that came, by a model here or at a "
+        "server",
     )
     target: Literal["relative", "score"] = Field(
         default="relative",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from decompose.reactions.cues import CUES
@@ -93,17 +94,17 @@ def _scale(columns: Floats, width: int) -> Floats:
     return np.where(counts, np.where(counts, sd, 1.0) / share, np.inf)
 
 
-def _across(features: Floats, values: Floats, set_of: Sequence[str], dialogue_of: Floats) -> list[float]:
+def _across(features: Floats, values: Floats, set_of: NDArray[np.str_], dialogue_of: NDArray[np.int64]) -> list[float]:
     """The agreement on sets that were left out, for each of the penalties; every set counts the same."""
-    names = np.array(set_of)
     found = np.zeros(len(PENALTIES))
-    for name in sorted(set(names)):
-        taught = names != name
+    names = sorted(set(set_of.tolist()))
+    for name in names:
+        taught = set_of != name
         centre = features[taught].mean(axis=0)
         weights = _ridge(features[taught] - centre, values[taught] - values[taught].mean(), range(len(PENALTIES)))
         left = features[~taught] - centre
         found += [_within(left @ of, values[~taught], dialogue_of[~taught]) for of in weights]
-    return (found / len(set(names))).tolist()
+    return [float(agreement) for agreement in found / len(names)]
 
 
 def _ridge(features: Floats, values: Floats, places: Sequence[int]) -> list[Floats]:
@@ -114,7 +115,7 @@ def _ridge(features: Floats, values: Floats, places: Sequence[int]) -> list[Floa
     return [right.T @ (singular / (singular**2 + PENALTIES[i] * scale) * along) for i in places]
 
 
-def _within(found: Floats, judged: Floats, dialogue_of: Floats) -> float:
+def _within(found: Floats, judged: Floats, dialogue_of: NDArray[np.int64]) -> float:
     """Mean Spearman within dialogues of three or more turns whose judgements differ; a constant one counts as 0."""
     agreements = []
     for dialogue in np.unique(dialogue_of):
