@@ -33,7 +33,8 @@ class MixSettings(Settings):
         description="what is mixed, as far as the run has it: reaction (what this corpus's scores tell of replies), "
         "prior (what others' do, where decompose.reaction.prior names it), behaviour (the rater's face and voice "
         "alone), llm-student (what llm's judgements of some sessions tell of replies), reactions-en (what a language "
-        "model's judgements of made-up dialogues tell of them), and methods that judge by their names, llm, sentiment, ...",
+        "model's judgements of made-up dialogues tell of them), and methods that judge by their names, llm, "
+        "sentiment, ...",
     )
     weights: dict[str, float] | None = Field(
         default=None,
