@@ -76,3 +76,14 @@ class Answers:
         """The answers of some annotators alone, such as those whom no check flagged."""
         kept = np.isin(self.annotators, np.asarray(wanted, np.int64))
         return Answers(self.systems, self.items[kept], self.annotators[kept], self.values[kept])
+
+    def of_systems(self, wanted: Sequence[str]) -> Answers:
+        """The answers on some systems alone, in the order that they are named in.
+
+        Raises
+        ------
+        InputError
+            No such system.
+        """
+        columns = [self.place(system) for system in wanted]
+        return Answers(tuple(wanted), self.items, self.annotators, self.values[:, columns])

@@ -10,8 +10,10 @@ import numpy as np
 from evaluation.people.alpha import Level, krippendorff_alpha
 from evaluation.people.answers import Answers
 from evaluation.people.holm import holm
+from evaluation.people.mixed import MixedMean, mixed_mean
 from evaluation.people.paired import McNemar, item_bootstrap, mcnemar
 from evaluation.people.two_way import MeanOfAnswers, mean_of_answers
+from foundation.arrays import Floats
 from foundation.errors import InputError
 from foundation.intervals.resampling import Sampling
 
@@ -21,7 +23,7 @@ class Compared:
     """One system less the base on one criterion.
 
     ``p_holm`` is corrected over all comparisons of the table; ``bootstrap`` draws items alone; ``marks`` is None where
-    answers are ratings.
+    answers are ratings; ``mixed`` where it was not asked for, or cannot be had.
     """
 
     criterion: str
@@ -30,16 +32,21 @@ class Compared:
     p_holm: float | None
     bootstrap: tuple[float, float] | tuple[None, None]
     marks: McNemar | None
+    mixed: MixedMean | None = None
 
 
-def compare_to(base: str, criteria: Mapping[str, Answers], sampling: Sampling | None = None) -> tuple[Compared, ...]:
+def compare_to(
+    base: str, criteria: Mapping[str, Answers], sampling: Sampling | None = None, *, mixed: bool = False
+) -> tuple[Compared, ...]:
     """Every other system less ``base`` on every criterion, in the answers that judge both.
 
     Parameters
     ----------
     criteria : mapping of str to Answers
     sampling : Sampling, optional
-        Of the bootstrap beside; its confidence is that of both intervals.
+        Of the bootstrap beside; its confidence is that of all intervals.
+    mixed : bool
+        Whether to fit a mixed model of each difference beside, which takes longer than all else together.
 
     Raises
     ------
@@ -62,7 +69,8 @@ def compare_to(base: str, criteria: Mapping[str, Answers], sampling: Sampling | 
                 )
             marks = mcnemar(values, of_base) if _are_marks(answers) else None
             bootstrap = item_bootstrap(values - of_base, answers.items, how)
-            found.append(Compared(criterion, system, difference, None, bootstrap, marks))
+            fitted = _mixed(values - of_base, answers, how) if mixed else None
+            found.append(Compared(criterion, system, difference, None, bootstrap, marks, fitted))
     corrected = holm([np.nan if one.difference.p is None else one.difference.p for one in found])
     return tuple(
         replace(one, p_holm=float(p) if np.isfinite(p) else None) for one, p in zip(found, corrected, strict=True)
@@ -74,6 +82,11 @@ def alphas(criteria: Mapping[str, Answers], level: Level = "nominal") -> dict[st
     return {name: krippendorff_alpha(answers.by_unit(), level) for name, answers in criteria.items()}
 
 
+def _mixed(differences: Floats, answers: Answers, how: Sampling) -> MixedMean | None:
+    return mixed_mean(differences, answers.items, answers.annotators, how.confidence)
+
+
 def _are_marks(answers: Answers) -> bool:
+    """Whether answers are yes and no, or a preference, of which a tie is a half: it prefers neither."""
     known = answers.values[np.isfinite(answers.values)]
-    return bool(np.isin(known, (0.0, 1.0)).all())
+    return bool(np.isin(known, (0.0, 0.5, 1.0)).all())

@@ -30,7 +30,8 @@ def mcnemar(first: Floats, other: Floats) -> McNemar:
     Parameters
     ----------
     first, other : float64 [shape=(A,)]
-        1 where an answer marks the system, 0 where not, NaN where it says nothing (such an answer counts nowhere).
+        1 where an answer marks the system, 0 where not, NaN where it says nothing (such an answer counts nowhere). A
+        half of both is a tie of two, and neither wins it.
     """
     from scipy.stats import binomtest
 

@@ -36,3 +36,10 @@ def test_an_item_that_was_answered_twice():
 def test_an_unknown_system():
     with pytest.raises(InputError, match="no system 'c'; there are a, b"):
         Answers(("a", "b"), ITEMS, PEOPLE, VALUES).place("c")
+
+
+def test_some_systems_alone():
+    answers = Answers(("a", "b"), np.array([0]), np.array([0]), np.array([[1.0, 0.0]]))
+    assert answers.of_systems(["b"]).values.tolist() == [[0.0]]
+    with pytest.raises(InputError, match="no system 'c'; there are a, b"):
+        answers.of_systems(["c"])

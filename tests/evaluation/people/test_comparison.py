@@ -4,6 +4,7 @@ import pytest
 from evaluation.people.answers import Answers
 from evaluation.people.comparison import alphas, compare_to
 from evaluation.people.holm import holm
+from evaluation.people.mixed import mixed_mean
 from foundation.errors import InputError
 
 
@@ -31,6 +32,21 @@ def test_ratings_have_no_marks():
     ratings = marked([0.5, 0.5], 0)
     five = Answers(ratings.systems, ratings.items, ratings.annotators, ratings.values * 4 + 1)
     assert compare_to("s0", {"kind": five})[0].marks is None
+
+
+def test_a_tie_is_won_by_neither():
+    items, people = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+    won = np.array([1, 1, 0.5, 1, 0, 0.5, 1, 1.0])
+    (row,) = compare_to("s0", {"better": Answers(("s0", "s1"), items, people, np.stack([1 - won, won], axis=1))})
+    assert row.difference.value == pytest.approx(2 * won.mean() - 1)
+    assert (row.marks.only_first, row.marks.only_other) == (5, 1)
+
+
+def test_a_mixed_model_of_every_difference_where_it_is_asked_for():
+    answers = marked([0.2, 0.6], 4)
+    (row,) = compare_to("s0", {"social": answers}, mixed=True)
+    assert row.mixed == mixed_mean(answers.values[:, 1] - answers.values[:, 0], answers.items, answers.annotators)
+    assert compare_to("s0", {"social": answers})[0].mixed is None
 
 
 def test_an_answer_that_judges_no_two():
