@@ -1,10 +1,10 @@
-"""Claim: the mixed model of a study's answers is that of statsmodels or above it, and its intervals cover what they say.
+"""Claim: the mixed model of a study's answers is statsmodels' or above it, and its intervals cover what they say.
 
 Run: python benchmarks/human_mixed.py [--studies 100]
 
 Simulated annotators, no people. First 60 small studies (30 items, 10 annotators, 3 an item) without and with an effect
 of annotators: how often statsmodels' search ends below our likelihood, how often above, and how long both take. Then
-studies of Table 1's size as `benchmarks/human_study.py` draws them ("shared"), with the shares of Table 1: how often the
+studies of Table 1's size as `benchmarks/human_study.py` draws them ("shared"), with the shares of Table 1: how often
 intervals of differences to the base hold the truth, beside those of clustered variances.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +11,8 @@ from evaluation.people.alpha import Level, krippendorff_alpha
 from evaluation.people.answers import Answers
 from evaluation.people.holm import holm
 from evaluation.people.mixed import MixedMean, mixed_mean
-from evaluation.people.paired import McNemar, item_bootstrap, mcnemar
-from evaluation.people.two_way import MeanOfAnswers, mean_of_answers
-from foundation.arrays import Floats
+from evaluation.people.paired import McNemar, item_bootstrap, mcnemar, unpaired_bootstrap
+from evaluation.people.two_way import MeanOfAnswers, difference_of_means, mean_of_answers
 from foundation.errors import InputError
 from foundation.intervals.resampling import Sampling
 
@@ -36,7 +35,12 @@ class Compared:
 
 
 def compare_to(
-    base: str, criteria: Mapping[str, Answers], sampling: Sampling | None = None, *, mixed: bool = False
+    base: str,
+    criteria: Mapping[str, Answers],
+    sampling: Sampling | None = None,
+    *,
+    mixed: bool = False,
+    apart: Collection[str] = (),
 ) -> tuple[Compared, ...]:
     """Every other system less ``base`` on every criterion, in the answers that judge both.
 
@@ -47,30 +51,32 @@ def compare_to(
         Of the bootstrap beside; its confidence is that of all intervals.
     mixed : bool
         Whether to fit a mixed model of each difference beside, which takes longer than all else together.
+    apart : collection of str
+        Criteria whose answers judge one system each (items are what is comparable of them): the systems' means are
+        over all of their own answers, without McNemar's test and mixed model.
 
     Raises
     ------
     InputError
-        A criterion without the base, or without any answer that judges the base and a system.
+        A criterion without the base, or without any answer that judges the base and a system (in ``apart``: either).
     """
     how = sampling or Sampling()
     found = []
     for criterion, answers in criteria.items():
-        of_base = answers.values[:, answers.place(base)]
-        for place, system in enumerate(answers.systems):
+        for system in answers.systems:
             if system == base:
                 continue
-            values = answers.values[:, place]
-            difference = mean_of_answers(values - of_base, answers.items, answers.annotators, how.confidence)
-            if difference is None:
+            compared = (
+                _compared_apart(criterion, system, base, answers, how)
+                if criterion in apart
+                else _compared(criterion, system, base, answers, how, mixed)
+            )
+            if compared is None:
                 raise InputError(
                     f"criterion {criterion!r}: no answer judges both {system!r} and the base {base!r}. Leave the "
                     "system out, or name another base."
                 )
-            marks = mcnemar(values, of_base) if _are_marks(answers) else None
-            bootstrap = item_bootstrap(values - of_base, answers.items, how)
-            fitted = _mixed(values - of_base, answers, how) if mixed else None
-            found.append(Compared(criterion, system, difference, None, bootstrap, marks, fitted))
+            found.append(compared)
     corrected = holm([np.nan if one.difference.p is None else one.difference.p for one in found])
     return tuple(
         replace(one, p_holm=float(p) if np.isfinite(p) else None) for one, p in zip(found, corrected, strict=True)
@@ -82,8 +88,24 @@ def alphas(criteria: Mapping[str, Answers], level: Level = "nominal") -> dict[st
     return {name: krippendorff_alpha(answers.by_unit(), level) for name, answers in criteria.items()}
 
 
-def _mixed(differences: Floats, answers: Answers, how: Sampling) -> MixedMean | None:
-    return mixed_mean(differences, answers.items, answers.annotators, how.confidence)
+def _compared(criterion: str, system: str, base: str, answers: Answers, how: Sampling, mixed: bool) -> Compared | None:
+    values, of_base = (answers.values[:, answers.place(name)] for name in (system, base))
+    data = (values - of_base, answers.items, answers.annotators, how.confidence)
+    difference = mean_of_answers(*data)
+    if difference is None:
+        return None
+    marks = mcnemar(values, of_base) if _are_marks(answers) else None
+    bootstrap = item_bootstrap(values - of_base, answers.items, how)
+    return Compared(criterion, system, difference, None, bootstrap, marks, mixed_mean(*data) if mixed else None)
+
+
+def _compared_apart(criterion: str, system: str, base: str, answers: Answers, how: Sampling) -> Compared | None:
+    values, of_base = (answers.values[:, answers.place(name)] for name in (system, base))
+    difference = difference_of_means(values, of_base, answers.items, answers.annotators, how.confidence)
+    if difference is None:
+        return None
+    bootstrap = unpaired_bootstrap(values, of_base, answers.items, how)
+    return Compared(criterion, system, difference, None, bootstrap, None)
 
 
 def _are_marks(answers: Answers) -> bool:

@@ -56,3 +56,27 @@ def item_bootstrap(
     _, at = np.unique(items[known], return_inverse=True)
     sums = np.stack([np.bincount(at, weights=differences[known]), np.bincount(at)], axis=1).astype(np.float64)
     return interval(sums, ratio, sampling)
+
+
+def unpaired_bootstrap(
+    one: Floats, other: Floats, items: NDArray[np.int64], sampling: Sampling
+) -> tuple[float, float] | tuple[None, None]:
+    """The same of two means that need not be of the same answers.
+
+    Parameters
+    ----------
+    one, other : float64 [shape=(A,)]
+        NaN where an answer does not judge the system.
+    items : int64 [shape=(A,)]
+    """
+    _, at = np.unique(items, return_inverse=True)
+    columns = [
+        np.bincount(at, weights=column)
+        for values in (one, other)
+        for column in (np.where(np.isfinite(values), values, 0.0), np.isfinite(values).astype(np.float64))
+    ]
+    return interval(np.stack(columns, axis=1), _difference_of_ratios, sampling)
+
+
+def _difference_of_ratios(sums: Floats) -> Floats:
+    return ratio(sums[..., :2]) - ratio(sums[..., 2:])

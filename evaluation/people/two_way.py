@@ -66,24 +66,66 @@ def mean_of_answers(
         None without an answer. Where all answers are equal, p is that of a sign test in which each of the fewer of
         items and annotators counts once: they may be alike for a reason that the next one does not share.
     """
-    from scipy.stats import t
-
     known = np.isfinite(values)
     if not known.any():
         return None
     values, items, annotators = values[known], items[known], annotators[known]
-    count, clusters = len(values), (len(np.unique(items)), len(np.unique(annotators)))
     mean = float(values.mean())
+    return _judged(mean, (values - mean) / len(values), items, annotators, confidence)
+
+
+def difference_of_means(
+    one: Floats,
+    other: Floats,
+    items: NDArray[np.int64],
+    annotators: NDArray[np.int64],
+    confidence: float = CONFIDENCE,
+) -> MeanOfAnswers | None:
+    """The mean of one system's values less the other's where few answers judge both, else as `mean_of_answers`.
+
+    Each mean is over all of its own answers; where every answer judges both, it is the mean of their differences, with
+    the same interval.
+
+    Parameters
+    ----------
+    one, other : float64 [shape=(N,)]
+        NaN where an answer does not judge the system.
+    items, annotators : int64 [shape=(N,)]
+
+    Returns
+    -------
+    MeanOfAnswers or None
+        None where a system has no answer.
+    """
+    either = np.isfinite(one) | np.isfinite(other)
+    values = np.stack([one[either], other[either]])
+    known = np.isfinite(values)
+    counts = known.sum(axis=1)
+    if not counts.all():
+        return None
+    means = np.nansum(values, axis=1) / counts
+    deviations = np.where(known, (values - means[:, None]) / counts[:, None], 0.0)
+    difference = float(means[0] - means[1])
+    return _judged(difference, deviations[0] - deviations[1], items[either], annotators[either], confidence)
+
+
+def _judged(
+    value: float, deviations: Floats, items: NDArray[np.int64], annotators: NDArray[np.int64], confidence: float
+) -> MeanOfAnswers:
+    """A figure from its answers' shares in it [shape=(N,)], each less what it would be on average."""
+    from scipy.stats import t
+
+    count, clusters = len(deviations), (len(np.unique(items)), len(np.unique(annotators)))
     if min(clusters) < 2:
-        return MeanOfAnswers(mean, None, None, None, count, *clusters)
-    error = float(np.sqrt(two_way_variance((values - mean) / count, items, annotators)))
+        return MeanOfAnswers(value, None, None, None, count, *clusters)
+    error = float(np.sqrt(two_way_variance(deviations, items, annotators)))
     freedom = min(clusters) - 1
-    if error <= ALIKE * max(1.0, abs(mean)):
-        alike = 1.0 if mean == 0 else min(1.0, 2 * 0.5 ** min(clusters))
-        return MeanOfAnswers(mean, None, None, alike, count, *clusters)
+    if error <= ALIKE * max(1.0, abs(value)):
+        alike = 1.0 if value == 0 else min(1.0, 2 * 0.5 ** min(clusters))
+        return MeanOfAnswers(value, None, None, alike, count, *clusters)
     half = float(t.ppf((1 + confidence) / 2, freedom)) * error
-    p = float(2 * t.sf(abs(mean) / error, freedom))
-    return MeanOfAnswers(mean, mean - half, mean + half, p, count, *clusters)
+    p = float(2 * t.sf(abs(value) / error, freedom))
+    return MeanOfAnswers(value, value - half, value + half, p, count, *clusters)
 
 
 def _clustered(deviations: Floats, clusters: NDArray[np.int64]) -> float:

@@ -49,6 +49,20 @@ def test_a_mixed_model_of_every_difference_where_it_is_asked_for():
     assert compare_to("s0", {"social": answers})[0].mixed is None
 
 
+def test_systems_that_no_answer_shares_are_compared_by_their_means():
+    rng = np.random.default_rng(5)
+    values = np.where(rng.random((80, 1)) < 0.5, [1.0, np.nan], [np.nan, 1.0]) * rng.integers(1, 6, (80, 1))
+    answers = Answers(("s0", "s1"), np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), values)
+    (row,) = compare_to("s0", {"landed": answers}, apart={"landed"}, mixed=True)
+    assert row.difference.value == pytest.approx(np.nanmean(values[:, 1]) - np.nanmean(values[:, 0]))
+    assert row.bootstrap[0] < row.difference.value < row.bootstrap[1]
+    assert row.bootstrap == pytest.approx((row.difference.low, row.difference.high), abs=0.5)
+    assert (row.marks, row.mixed) == (None, None)
+    values[:, 1] = np.nan
+    with pytest.raises(InputError, match="no answer judges both 's1' and the base 's0'"):
+        compare_to("s0", {"landed": answers}, apart={"landed"})
+
+
 def test_an_answer_that_judges_no_two():
     answers = marked([0.5, 0.5], 0)
     answers.values[:, 1] = np.nan

@@ -4,7 +4,7 @@ import statsmodels.api as sm
 from scipy.stats import t
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
-from evaluation.people.two_way import mean_of_answers, two_way_variance
+from evaluation.people.two_way import difference_of_means, mean_of_answers, two_way_variance
 
 
 def study(seed: int, items: int = 40, annotators: int = 12) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -56,3 +56,31 @@ def test_answers_that_are_all_equal_are_no_proof():
     few = mean_of_answers(np.ones(6), np.repeat([0, 1], 3), np.tile([0, 1, 2], 2))
     assert (few.low, few.high, few.p) == (None, None, 0.5)
     assert mean_of_answers(np.zeros(4), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])).p == 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_difference_of_systems_that_no_answer_shares_is_that_of_statsmodels(seed):
+    values, items, people = study(seed)
+    first = np.random.default_rng(seed).random(len(values)) < 0.4
+    found = difference_of_means(np.where(first, values, np.nan), np.where(first, np.nan, values), items, people)
+    fitted = sm.OLS(values, sm.add_constant(first.astype(float))).fit()
+    groups = (items, people, items * 100 + people)
+    by_item, by_person, alone = (cov_cluster(fitted, group, use_correction=False)[1, 1] for group in groups)
+    sizes = [len(np.unique(group)) for group in groups]
+    by_item, by_person, alone = (v * n / (n - 1) for v, n in zip((by_item, by_person, alone), sizes, strict=True))
+    error = max(by_item + by_person - alone, by_item, by_person) ** 0.5
+    assert found.value == pytest.approx(fitted.params[1])
+    assert (found.low, found.high) == pytest.approx(t.interval(0.95, 11, loc=fitted.params[1], scale=error))
+
+
+def test_a_difference_of_systems_that_every_answer_shares_is_the_mean_of_differences():
+    values, items, people = study(3)
+    other = np.random.default_rng(4).standard_normal(len(values))
+    found, expected = difference_of_means(values, other, items, people), mean_of_answers(values - other, items, people)
+    assert (found.value, found.low, found.high, found.p) == pytest.approx(
+        (expected.value, expected.low, expected.high, expected.p)
+    )
+
+
+def test_a_system_without_an_answer_differs_from_nothing():
+    assert difference_of_means(np.ones(2), np.full(2, np.nan), np.arange(2), np.arange(2)) is None
