@@ -1,15 +1,16 @@
 """Every way from one score of a conversation to a reward for each of its turns.
 
-From the ground up: `methods` (the registry: what each way is called, needs and gives), `judgement` (what a method says
-of a turn), `presets` (published settings), `savoir_settings` (who plays on, who scores), `influence_settings` (which
-model measures, and against what), `mix_settings` (which opinions are mixed), `settings`, `asking` (the language model
-of a decomposition), `casting` (who plays sessions on); then `prompting` (how a language model is asked), `reactions`
-(what the rater's replies tell), `sources` (opinions on turns, wherever they come from), `shapley` (values of the
-players of any game); `projection` (judgements to rewards that sum to the score, by default less the training mean),
-`identity` (what of the settings decides a method's values), `notes` (what a reader has to know of them), `judging`
-(methods to which one session is enough); `influence` (how far an utterance moves what is said next); `learning`
-(methods that are learned on a corpus), `audit` (the same question asked in several ways), `conversation` (one
-conversation from Python), `reward_models` (which reward models learn from them). `prompts` holds the prompts' texts.
+From the ground up: `method` (what a way declares of itself), `methods` (the registry of all ways), `judgement` (what a
+method says of a turn), `presets` (published settings), `savoir_settings` (who plays on, who scores),
+`influence_settings` (which model measures, and against what), `mix_settings` (which opinions are mixed), `settings`,
+`asking` (the language model of a decomposition), `casting` (who plays sessions on); then `prompting` (how a language
+model is asked), `reactions` (what the rater's replies tell), `sources` (opinions on turns, wherever they come from),
+`shapley` (values of the players of any game); `projection` (judgements to rewards that sum to the score, by default
+less the training mean), `identity` (what of the settings decides a method's values), `notes` (what a reader has to know
+of them), `judging` (methods to which one session is enough); `influence` (how far an utterance moves what is said
+next); `learning` (methods that are learned on a corpus), `audit` (the same question asked in several ways),
+`conversation` (one conversation from Python), `reward_models` (which reward models learn from them). `prompts` holds
+the prompts' texts.
 
 >>> from decompose import decompose
 >>> chat = [
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from decompose.judging.llm import requests_for
     from decompose.judging.requests import RequestMeta
     from decompose.judging.sessions import judge_session
-    from decompose.methods import Method
+    from decompose.method import Method
     from decompose.projection import project
     from decompose.settings import DecomposeSettings
     from decompose.shapley.values import shapley_values
@@ -62,7 +63,7 @@ _HOMES = {
     "DecomposeSettings": "decompose.settings",
     "Decomposition": "decompose.conversation",
     "Judgement": "decompose.judgement",
-    "Method": "decompose.methods",
+    "Method": "decompose.method",
     "RequestMeta": "decompose.judging.requests",
     "TurnReward": "decompose.conversation",
     "decompose": "decompose.conversation",

@@ -102,8 +102,22 @@ def fit_reactions(
     """
     reactions = arrange(table, episodes.all, features)
     model = learn(reactions, episodes.sessions("train"), settings)
-    values = np.where(reactions.replied, model.values(reactions), np.nan).tolist()
-    keys = [(*episode.key, turn) for episode in reactions.episodes for turn in episode.target_turns]
+    judged = judged_turns(
+        method, seed, reactions.episodes, np.where(reactions.replied, model.values(reactions), np.nan)
+    )
+    steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
+    return Fitted(judged, pa.Table.from_pylist(steps, schema=HISTORY.arrow))
+
+
+def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Floats) -> pa.Table:
+    """Judgements as a table (REWARDS schema with ``raw_reward``).
+
+    Parameters
+    ----------
+    values : float64 [shape=(N,)]
+        One a target turn, episode after episode; NaN, null in the table, where there is nothing to say.
+    """
+    keys = [(*episode.key, turn) for episode in episodes for turn in episode.target_turns]
     rows = [
         {
             **dict(zip((*EPISODE_KEY, "turn"), key, strict=True)),
@@ -111,10 +125,9 @@ def fit_reactions(
             "seed": seed,
             "raw_reward": None if math.isnan(value) else value,
         }
-        for key, value in zip(keys, values, strict=True)
+        for key, value in zip(keys, values.tolist(), strict=True)
     ]
-    steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
-    return Fitted(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow))
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
 
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:

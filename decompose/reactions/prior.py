@@ -95,6 +95,14 @@ class PriorCard(Settings):
         """Who judged turns for it, each once; empty where scores taught it."""
         return tuple(dict.fromkeys(one.by for one in self.learnt_from if one.by is not None))
 
+    def reads_otherwise(self, reading: Mapping[str, Any]) -> str | None:
+        """The first setting in which ``reading`` is not that of what taught it, with both values; None for none."""
+        for name in sorted(self.reading.keys() | reading.keys()):
+            learnt, found = self.reading.get(name), reading.get(name)
+            if learnt != found:
+                return f"learnt with {name} = {learnt!r}, and decompose.reaction.{name} is {found!r}"
+        return None
+
     def told(self) -> str:
         """What it was learnt from, in one line."""
         parts = [
@@ -162,12 +170,10 @@ class Prior:
         InputError
             A setting of the reading differs (which, both values), or the encoder of that name is another one.
         """
-        for name in sorted(self.card.reading.keys() | reading.keys()):
-            if self.card.reading.get(name) != reading.get(name):
-                raise InputError(
-                    f"reaction model {self.card.name!r}: learnt with {name} = {self.card.reading.get(name)!r}, and "
-                    f"decompose.reaction.{name} is {reading.get(name)!r}. {_SET_READING} {_shown(self.card.reading)}."
-                )
+        if differs := self.card.reads_otherwise(reading):
+            raise InputError(
+                f"reaction model {self.card.name!r}: {differs}. {_SET_READING} {_shown(self.card.reading)}."
+            )
         if backbone != self.card.backbone:
             raise InputError(
                 f"reaction model {self.card.name!r}: the encoder {reading.get('backbone')!r} is another one than it "

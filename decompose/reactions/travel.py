@@ -10,11 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from corpus.schema import HISTORY
 from corpus.session import Episode
 from corpus.splitting.episodes import SplitEpisodes
 from decompose.reactions.cues import CUES
-from decompose.reactions.model import Fitted, learn
+from decompose.reactions.model import Fitted, judged_turns, learn
 from decompose.reactions.prior import LearntFrom, Prior, PriorCard, read_prior
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
@@ -155,17 +155,7 @@ def judge_by_prior(
     """
     reactions = arrange(table, episodes.all)
     values = opinions(prior_for(settings), reactions)
-    keys = [(*episode.key, turn) for episode in reactions.episodes for turn in episode.target_turns]
-    rows = [
-        {
-            **dict(zip((*EPISODE_KEY, "turn"), key, strict=True)),
-            "method": method,
-            "seed": seed,
-            "raw_reward": None if math.isnan(value) else value,
-        }
-        for key, value in zip(keys, values.tolist(), strict=True)
-    ]
-    return Fitted(pa.Table.from_pylist(rows, schema=REWARDS.arrow), HISTORY.arrow.empty_table())
+    return Fitted(judged_turns(method, seed, reactions.episodes, values), HISTORY.arrow.empty_table())
 
 
 def opinions(prior: Prior, reactions: Reactions) -> Floats:

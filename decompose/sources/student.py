@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from corpus.schema import HISTORY
 from corpus.session import EpisodeKey
 from corpus.splitting.episodes import SplitEpisodes
-from decompose.reactions.model import Fitted, standardised_features, standardising
+from decompose.reactions.model import Fitted, judged_turns, standardised_features, standardising
 from decompose.reactions.read import Reactions, arrange
 from decompose.sources.source import Source, turn_opinions
 from foundation.arrays import Floats, Null
@@ -206,19 +206,12 @@ def fit_student(
     reactions = arrange(table, episodes.all, features)
     judged = turn_opinions(judgements, episodes.all, null)
     source, student = student_source(method, reactions, judged, episodes.sessions("train"))
-    rows = [
-        {
-            **dict(zip((*EPISODE_KEY, "turn"), (*episode.key, turn), strict=True)),
-            "method": method,
-            "seed": seed,
-            "raw_reward": float(value) if np.isfinite(value) else None,
-        }
-        for episode in reactions.episodes
-        for turn, value in zip(episode.target_turns, source.values[episode.key], strict=True)
-    ]
+    values = np.concatenate([source.values[episode.key] for episode in reactions.episodes])
     told = {
         "judged sessions": float(len({key[0] for key in student.left_out})),
         "R^2 of left-out judgements": student.explained,
     }
     steps = [{"step": 1, "metric": name, "value": value} for name, value in told.items()]
-    return Fitted(pa.Table.from_pylist(rows, schema=REWARDS.arrow), pa.Table.from_pylist(steps, schema=HISTORY.arrow))
+    return Fitted(
+        judged_turns(method, seed, reactions.episodes, values), pa.Table.from_pylist(steps, schema=HISTORY.arrow)
+    )

@@ -15,6 +15,7 @@ from corpus.session import Session
 from decompose.influence_settings import INFLUENCE
 from decompose.methods import METHODS, find_method, needs_features, needs_voice
 from decompose.notes import longest_episode, same_as
+from decompose.reactions.prior import read_prior
 from decompose.reward_models import taught_by
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
@@ -74,6 +75,7 @@ def choose_methods(
         name: f"it reads what {lacking} has judged" for name in names if (lacking := METHODS[name].lacks(names))
     }
     if not asked:
+        left_out |= _reading_otherwise([name for name in names if name not in left_out], settings)
         longest = longest_episode(episode for session in sessions for episode in session.episodes())
         for place, name in enumerate(names):
             if name not in more and (why := same_as(name, names[:place], settings, longest)):
@@ -87,6 +89,17 @@ def choose_methods(
 
 def _asks_or_plays(name: str) -> bool:
     return METHODS[name].asks or METHODS[name].simulates or METHODS[name].taught_by is not None
+
+
+def _reading_otherwise(names: Sequence[str], settings: DecomposeSettings) -> dict[str, str]:
+    """Methods whose own model of reactions was learnt on replies read in another way, and in which."""
+    found = {}
+    for name in names:
+        if METHODS[name].uses_prior and METHODS[name].fixed:
+            section = settings.section_of(METHODS[name])
+            if differs := read_prior(section.prior).card.reads_otherwise(section.reading()):
+                found[name] = differs
+    return found
 
 
 def _not_unasked(name: str) -> str:

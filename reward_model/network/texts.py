@@ -39,8 +39,7 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.float32]
         d is the hidden size. Equal texts are computed once.
     """
     backbone.eval()
-    places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
-    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
+    places, vectors = _once(backbone, texts)
     tokens = backbone.tokens.alone(list(places))
     # BERT is told the positions of its tokens; others count them along the row, or by how far two are apart.
     if backbone.config.model_type == "bert":
@@ -69,8 +68,7 @@ def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.floa
         d is the hidden size. Equal texts are computed once.
     """
     backbone.eval()
-    places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
-    vectors = np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)  # the last row: the empty text
+    places, vectors = _once(backbone, texts)
     tokens = [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in places])]
     for batch in length_batches(tokens, SENTENCES_AT_ONCE):
         inputs = backbone.tokens.pad([tokens[i] for i in batch])
@@ -78,6 +76,12 @@ def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> NDArray[np.floa
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
         vectors[batch] = ((states * mask).sum(dim=1) / mask.sum(dim=1)).float().numpy()
     return vectors[[places.get(text, len(places)) for text in texts]]
+
+
+def _once(backbone: Backbone, texts: Sequence[str]) -> tuple[dict[str, int], NDArray[np.float32]]:
+    """The row of each text that is not empty, and as many rows of zeros and one more, which stays for the empty one."""
+    places = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text))}
+    return places, np.zeros((len(places) + 1, backbone.width // 2), dtype=np.float32)
 
 
 @torch.inference_mode()

@@ -23,7 +23,7 @@ ODD: dict[str, list[tuple[str, str]]] = {
     "long": [("user", "Thank you.") if i % 2 else ("bot", f"It is number {i}.") for i in range(TURNS)],
     "empty": [("user", ""), ("bot", ""), ("user", "  "), ("bot", "")],
 }
-OF_WORDS = ("sentiment", "sentiment-raw", "sentiment-utterance", "sentiment-utterance-raw", "reaction")
+OF_WORDS = ("sentiment", "sentiment-raw", "sentiment-utterance", "sentiment-utterance-raw", "reaction", "mix")
 """Methods that judge by words alone: a dialogue of empty texts holds nothing that they could judge by."""
 WITHOUT = {
     "alone": [("bot", "Nobody has answered yet.")],

@@ -9,9 +9,10 @@ from packaging.utils import canonicalize_name
 from tests.dags.conftest import ROOT
 
 OTHER_VERSION = {
-    "airflow": {},
+    # Their own fastapi: the pages of `apportion view` are not served from there.
+    "airflow": {"fastapi": "0.136.3"},
     # prefect wants python-dateutil<3
-    "prefect": {"python-dateutil": "2.9.0.post0"},
+    "prefect": {"fastapi": "0.150.0", "python-dateutil": "2.9.0.post0"},
 }
 
 
