@@ -5,7 +5,10 @@ Run: python benchmarks/reading.py ../shared/data/uss/SGD.txt.gz [--limit 200]
 Both ways read the same sessions one by one, as the stage `react` does, on one thread, in turns: ``before`` as it was
 until November 2026 (torch's own linear layers, texts of a session in batches of 16 by length, padded to the longest,
 every text made tokens twice), ``now`` with `reward_model.network.packed` and a session's texts side by side. CPU time
-of the process, with cues; beside it the largest difference of any number, and the time of cues alone.
+of the process, with cues; beside it the largest difference of any number, and the time of cues alone. Then the tone of
+the same sessions for all that asks for it in a run of `apportion benchmark` with three seeds: the cues, the four forms
+of the method `sentiment`, and `rrd-ls` once a seed; ``before`` each by itself, ``now`` from what the first has read
+(`decompose.reactions.tone`).
 """
 
 from __future__ import annotations
@@ -29,13 +32,19 @@ from benchmarks.measure import tell
 from corpus.corpus import Corpus
 from corpus.importers.uss import NAME, import_corpus
 from corpus.session import Session
+from decompose.judging.sessions import judge_session
+from decompose.reactions import tone
+from decompose.reactions.cues import tones
 from decompose.reactions.read import read_session
-from decompose.settings import ReactionSettings
+from decompose.settings import DecomposeSettings, ReactionSettings
+from llm_client.asker import Asker
 from reward_model.network import packed, texts
 from reward_model.network.backbones import Backbone, frozen_backbone
 from reward_model.network.tokens import length_batches
 
 SETTINGS = ReactionSettings()
+BY_SENTIMENT = ("sentiment", "sentiment-raw", "sentiment-utterance", "sentiment-utterance-raw", *["sentiment"] * 3)
+"""The methods that ask for tones, the last three times in the place of `rrd-ls`."""
 
 
 @torch.inference_mode()
@@ -73,6 +82,34 @@ def numbers(table: pa.Table) -> NDArray[np.float64]:
     return np.concatenate([column.flatten().to_numpy().astype(np.float64) for column in columns])
 
 
+def all_tones(session: Session) -> list[float | None]:
+    """What every method and the cues ask of the tones of a session's texts."""
+    settings = DecomposeSettings()
+    said = [[episode.turns[i].text for i in episode.reply_positions(at)]
+            for episode in session.episodes(NAME) for at in episode.target_positions]  # fmt: skip
+    numbers: list[float | None] = [number for reply in said for number in tones(reply)]
+    for method in BY_SENTIMENT:
+        judged = judge_session(method, session, NAME, None, settings, Asker(settings.llm)).judgements
+        numbers += judged.column("raw_reward").to_pylist()
+    return numbers
+
+
+def tell_tones(sessions: Sequence[Session], source: str) -> None:
+    """CPU time of all tones, each read by itself and from what was read; the numbers have to be the same."""
+    found, seconds = {}, {}
+    for way, reading in (("before", tone._read.__wrapped__), ("now", tone._read)):
+        tone._read.cache_clear()
+        with patch.object(tone, "_read", reading):
+            started = time.process_time()
+            found[way] = [all_tones(session) for session in sessions]
+            seconds[way] = time.process_time() - started
+    for way, took in seconds.items():
+        tell(
+            f"all that asks for tones, {way}", took, "CPU s", sessions=len(sessions),
+            share_of_before=took / seconds["before"], equal=found["before"] == found["now"], source=source,
+        )  # fmt: skip
+
+
 def main(source: Path, limit: int | None) -> None:
     torch.set_num_threads(1)
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
@@ -84,7 +121,7 @@ def main(source: Path, limit: int | None) -> None:
     tables: dict[str, list[pa.Table]] = {way: [] for way in ways}
     for start in range(0, len(sessions), 50):  # In turns, so that what else the machine does meets all alike.
         for way, embed in ways.items():
-            with patch.object(texts, "embed_texts", embed):
+            with patch.object(texts, "embed_texts", embed), patch.object(tone, "_read", tone._read.__wrapped__):
                 table, took = timed(read, sessions[start : start + 50])
             tables[way].append(table)
             seconds[way] += took
@@ -96,6 +133,7 @@ def main(source: Path, limit: int | None) -> None:
         )  # fmt: skip
     difference = float(np.abs(before - now).max()) * 1e6
     tell("largest difference of any number", difference, "millionths", numbers=len(now), source=source.name)
+    tell_tones(sessions, source.name)
 
 
 if __name__ == "__main__":

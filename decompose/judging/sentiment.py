@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pyarrow as pa
 
 from corpus.session import Episode
 from decompose.judgement import Judgement
+from decompose.reactions.tone import KEPT, tone
 from decompose.settings import DecomposeSettings
 from foundation.errors import InputError
 from llm_client.asker import Asker
@@ -72,14 +73,11 @@ def load_classifier(name: str) -> Classifier:
     InputError
         No such model here or on the hub, or labels that say nothing about good or bad.
     """
-    return _vader() if name == "vader" else _hugging_face(name)
+    return _vader if name == "vader" else _hugging_face(name)
 
 
-def _vader() -> Classifier:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-
-    analyzer = SentimentIntensityAnalyzer()
-    return lambda texts: [float(analyzer.polarity_scores(text)["compound"]) for text in texts]
+def _vader(texts: Sequence[str]) -> list[float]:
+    return [tone(text).compound for text in texts]
 
 
 def _hugging_face(name: str) -> Classifier:
@@ -96,13 +94,12 @@ def _hugging_face(name: str) -> Classifier:
         ) from None
     valences = _valences(name, (model.model.config.id2label or {}).values())
 
-    def classify(texts: Sequence[str]) -> list[float]:
-        if not texts:
-            return []
-        scored: Any = model(list(texts), truncation=True)
-        return [sum(item["score"] * valences[item["label"]] for item in items) for items in scored]
+    @lru_cache(maxsize=KEPT)
+    def valence(text: str) -> float:
+        ((*scored,),) = model([text], truncation=True)
+        return float(sum(item["score"] * valences[item["label"]] for item in scored))
 
-    return classify
+    return lambda texts: [valence(text) for text in texts]
 
 
 def _valences(name: str, labels: Any) -> dict[str, float]:

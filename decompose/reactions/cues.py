@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
+
+from decompose.reactions.tone import Tone, tone
 
 WORD = re.compile(r"[\w']+")
 _COMMON = "the a an i is it to of in and for you me my on at that this what do can be with are please"
@@ -21,9 +22,8 @@ PATTERNS: dict[str, re.Pattern[str]] = {
 }
 """English; in another language they never match, and a cue that never varies weighs nothing."""
 SORRY = re.compile(r"\b(sorry|unfortunately|cannot|can't|couldn't|unable)\b|n't\b")
-TONES = ("compound", "pos", "neg", "neu")
 CUES = (
-    *TONES, "silent", "length", "question", "exclamation", *PATTERNS, "asked before", "words before",
+    *Tone._fields, "silent", "length", "question", "exclamation", *PATTERNS, "asked before", "words before",
     "words of the turn", "length of the turn", "turn asks", "turn regrets",
 )  # fmt: skip
 """Names of the C cues, in the order of ``cues``."""
@@ -64,8 +64,8 @@ def cues(said: Sequence[str], turn: str, before: Sequence[str], asked_before: fl
 
 def tones(said: Sequence[str]) -> list[float]:
     """VADER's four numbers, their mean over the utterances; zeros where nothing was said."""
-    scores = [_analyzer().polarity_scores(text) for text in said if text]
-    return [math.fsum(score[name] for score in scores) / max(1, len(scores)) for name in TONES]
+    read = [tone(text) for text in said if text]
+    return [math.fsum(one[i] for one in read) / max(1, len(read)) for i in range(len(Tone._fields))]
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:
@@ -76,10 +76,3 @@ def _shared(one: frozenset[str], other: frozenset[str]) -> float:
 @lru_cache(maxsize=10_000)
 def _words(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(text)) - COMMON
-
-
-@cache
-def _analyzer() -> Any:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-
-    return SentimentIntensityAnalyzer()

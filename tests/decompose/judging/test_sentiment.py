@@ -96,6 +96,27 @@ def test_a_hugging_face_classifier_is_used_by_name(models):
     assert last.value is None
 
 
+def test_a_hugging_face_classifier_reads_a_text_once(models, monkeypatch):
+    import transformers
+
+    from decompose.judging.sentiment import _hugging_face
+
+    model, read = transformers.pipeline("text-classification", model=str(models / "signs"), top_k=None), []
+
+    class Counting:
+        def __init__(self):
+            self.model = model.model
+
+        def __call__(self, texts, **options):
+            read.extend(texts)
+            return model(texts, **options)
+
+    monkeypatch.setattr(transformers, "pipeline", lambda *given, **options: Counting())
+    classify = _hugging_face(str(models / "signs"))
+    assert classify(["great", "terrible", "great"]) == classify(["great", "terrible"]) + classify(["great"])
+    assert read == ["great", "terrible"]
+
+
 def test_stars_are_spread_from_bad_to_good(models):
     values = load_classifier(str(models / "stars"))(["great", "terrible " * 100])
     assert all(-1 <= value <= 1 for value in values)
