@@ -1,37 +1,131 @@
-"""No turn label reaches training or selection: with shuffled labels, all but the evaluation has the same bytes."""
+"""No turn label reaches training, selection or a request: with other labels, all but the evaluation stays the same.
 
+Every method there is goes through one of the runs below; one that is in none fails `test_every_method_is_in_a_run`.
+"""
+
+import json
 import random
+import re
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
 
 from corpus.corpus import Corpus
+from corpus.schema import TURN_LABELS
 from decompose.methods import METHODS, needs_features
+from environments.sotopia.game import Rules
+from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
 from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
 from pipeline.running.runner import run_stages
 from tests.behaviour.command import config
+from tests.behaviour.filmed_talk import write_filmed_talk, write_intensity_model
 from tests.behaviour.small import write_small_corpus
+from tests.behaviour.test_played_by_models import plays
 from tests.decompose.influence.measurers import small_model, tokenizer
+from tests.decompose.influence.probability_server import ProbabilityServer
 from tests.decompose.reactions.made_up import write_made_up
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 TEXT = """
-corpus = "{0}"
-output = "runs/{0}"
+corpus = "{name}"
+output = "runs/{name}"
+{more}
 [decompose]
-methods = {1}
-[train_reward]
-epochs = 2
-objective = "both"
+methods = {methods}
+[decompose.llm]
+base_url = "{url}"
+model = "m"
+max_retries = 0
+[decompose.savoir]
+agents = {{ target = "base", partner = "base" }}
+[decompose.sotopia_rl]
+weights = {{ GOAL = 1 }}
+[decompose.intensity]
+model = "intensity"
 [decompose.influence]
 model = "measurer"
 [decompose.reaction]
 prior = "learnt.safetensors"
+[train_reward]
+epochs = 2
+objective = "both"
+[evaluate]
+bootstrap = 100
 """
-TEXT_METHODS = [
-    name for name, m in METHODS.items() if not (m.asks or m.simulates or m.uses_judgements or needs_features(name))
-]
+NAMES = ("as_they_are", "shuffled")
+
+
+def answer(body):
+    """An act to a player, and numbers to whoever asks about turns, all by what was asked."""
+    said = "\n".join(message["content"] for message in body["messages"])
+    asked = re.search(r"(?:judge|null|once): (\[[\d, ]*\])$", said)
+    if asked is None:
+        return completion(plays(body))
+    turns = [{"turn": t, "value": t % 3, "evidence": None} for t in json.loads(asked[1])]
+    return completion(json.dumps({"turns": turns}))
+
+
+def write_played(folder):
+    """Sales that scripts played, scored by rules, with labels of who knows which turns."""
+    choice = SimulationChoice(("conceding", "random"), ("used_bicycle",), pairs=2, rules=Rules(most_acts=6), seed=5)
+    simulate_sotopia(choice, folder)
+    corpus = Corpus.open(folder)
+    rows = [
+        {"session_id": session.session_id, "turn": turn.turn, "annotator": "ann", "name": "quality",
+         "value": float(turn.turn % 4), "low": 0.0, "high": 3.0}
+        for session in corpus.iter_sessions() for turn in session.turns
+    ]  # fmt: skip
+    labels = pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow)
+    Corpus.of(folder, {**corpus.tables, "turn_labels": labels}).write(folder)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Methods that one corpus can feed, and how far the run goes."""
+
+    methods: tuple[str, ...]
+    write: Callable[[Path], object] = write_small_corpus
+    server: Callable[[], OpenAIServer] | None = None
+    last: str = "evaluate"
+    more: str = ""
+
+
+def _of_text(name):
+    method = METHODS[name]
+    return not (method.asks or method.simulates or method.uses_judgements or needs_features(name))
+
+
+RUNS = {
+    "text": Run(tuple(name for name in METHODS if _of_text(name))),
+    "judged": Run(
+        ("llm", "llm-multimodal", "sentiment", "reaction-llm", "mix", "llm-student"),
+        server=lambda: OpenAIServer(answer),
+    ),
+    "probabilities": Run(("influence-served",), server=ProbabilityServer),
+    "seen and heard": Run(
+        ("affect", "affect-raw", "intensity", "intensity-raw", "rrd-va", "ircr-va", "rudder-va", "reaction", "mix"),
+        write_filmed_talk, last="rewards",
+    ),
+    "played": Run(
+        ("savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
+         "sotopia-rl"),
+        write_played, lambda: OpenAIServer(answer), "rewards", 'rating = "GOAL"',
+    ),
+}  # fmt: skip
+
+
+def test_every_method_is_in_a_run():
+    missing = set(METHODS) - {name for run in RUNS.values() for name in run.methods}
+    assert not missing, f"give each of {sorted(missing)} a run here in which labels are shuffled"
 
 
 def shuffle_labels(folder):
@@ -50,24 +144,41 @@ def files(folder):
     return {p.relative_to(folder): p.read_bytes() for stage in stages for p in stage.rglob("*") if p.is_file()}
 
 
-def test_training_is_identical_when_labels_are_shuffled(tmp_path):
-    for name in ("as_they_are", "shuffled"):
-        write_small_corpus(tmp_path / name, sessions=12)
+def judged_turns(engine, methods):
+    """Turns that each method has a value of."""
+    rows = pa.concat_tables([artifact.table("rewards") for artifact in engine.finished("rewards").values()])
+    return {name: rows.filter(pc.field("method") == name)["raw_reward"].drop_null().length() for name in methods}
+
+
+def carried_out(folder, run, name):
+    """The engine of the finished run, and everything that was asked, whole and in any order."""
+    with ExitStack() as open_while, ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
+        server = None if run.server is None else open_while.enter_context(serving(run.server()))
+        url = "http://localhost:1/v1" if server is None else server.url
+        text = TEXT.format(name=name, methods=list(run.methods), url=url, more=run.more)
+        chosen = load_config(config(folder, text))
+        assert not run_stages(chosen, [run.last], progress, executor).quarantined
+    requests = [] if server is None else server.requests
+    return open_engine(chosen), Counter(json.dumps(body, sort_keys=True) for body in requests)
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, run):
+    for name in NAMES:
+        run.write(tmp_path / name)
     shuffle_labels(tmp_path / "shuffled")
     small_model().save_pretrained(tmp_path / "measurer")
     tokenizer().save_pretrained(tmp_path / "measurer")
     write_made_up(tmp_path / "learnt.safetensors")
-    evaluations = []
-    for name in ("as_they_are", "shuffled"):
-        chosen = load_config(config(tmp_path, TEXT.format(name, TEXT_METHODS)))
-        with ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
-            assert not run_stages(chosen, ["evaluate"], progress, executor).quarantined
-        (evaluated,) = open_engine(chosen).finished("evaluate").values()
-        evaluations.append(evaluated.text("evaluation.json"))
-    one, two = files(tmp_path / "runs" / "as_they_are"), files(tmp_path / "runs" / "shuffled")
-    assert any("train-reward" in str(path) for path in one)
-    assert {"rrd", "rrd-direct", "rudder-direct"} <= {
-        unit.method for unit in open_engine(chosen).finished("train-reward")
-    }
-    assert one == two
-    assert evaluations[0] != evaluations[1]
+    write_intensity_model(tmp_path / "intensity")
+    (plain, asked), (other, asked_again) = (carried_out(tmp_path, run, name) for name in NAMES)
+    assert files(plain.config.output) == files(other.config.output)
+    assert asked == asked_again and bool(asked) == (run.server is not None)
+    judged = judged_turns(plain, run.methods)
+    assert all(judged.values()), judged
+    if run.last == "evaluate":
+        trained = {unit.method for unit in plain.finished("train-reward")}
+        direct = {f"{name}-direct" for name in run.methods if METHODS[name].is_objective}
+        assert {*run.methods, *direct} <= trained
+        one, two = (list(engine.finished("evaluate").values()) for engine in (plain, other))
+        assert one[0].text("evaluation.json") != two[0].text("evaluation.json")
