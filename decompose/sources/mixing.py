@@ -48,9 +48,8 @@ def mix(
     Returns
     -------
     Fitted
-        Judgements in standard deviations, null for a turn that no source with a weight knows, of every episode that any
-        source knows; in its history each source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals
-        and reasons.
+        Judgements in standard deviations, null for a turn that no source with a weight knows; in its history each
+        source's weight and R^2; in ``sources`` (schema SOURCES) also their intervals and reasons.
 
     Raises
     ------
@@ -77,14 +76,13 @@ def mix(
     )
 
 
-def mixed(sources: Sequence[Source], weights_of: WeightsOf, episode: Episode) -> Floats | None:
-    """raw_t of each target turn [shape=(T,)], NaN where no source with a weight knows it; None where no source knows
-    the episode."""
+def mixed(sources: Sequence[Source], weights_of: WeightsOf, episode: Episode) -> Floats:
+    """raw_t of each target turn [shape=(T,)], NaN where no source with a weight knows it."""
     known = tuple(source.knows(episode.key) for source in sources)
-    if not any(known):
-        return None
     values = np.zeros(len(episode.target_turns))
     told = np.zeros(len(values), dtype=np.bool_)
+    if not any(known):
+        return np.full(len(values), np.nan)
     for source, weight, is_known in zip(sources, weights_of(known), known, strict=True):
         if is_known and weight > 0:
             values += weight * standardised(source.values[episode.key])
@@ -97,8 +95,6 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     for episode in episodes:
         values = mixed(sources, weights_of, episode)
-        if values is None:
-            continue
         for turn, value in zip(episode.target_turns, values.tolist(), strict=True):
             yield {
                 **dict(zip((*EPISODE_KEY, "turn"), (*episode.key, turn), strict=True)),
