@@ -38,6 +38,7 @@ from apportion.commands.simulated import tables as tables_commands
 from apportion.commands.simulated import tournament as tournament_commands
 from apportion.commands.simulated import trained_tables as trained_commands
 from apportion.commands.simulated.task_sets import tasks as tasks_commands
+from apportion.commands.studying import group as study_commands
 from apportion.commands.viewing import bundle as bundle_commands
 from apportion.commands.viewing import labels as label_commands
 from apportion.commands.viewing import patterns as patterns_commands
@@ -99,6 +100,7 @@ cli.add_section(
         score_commands.score_command,
         generate_commands.generate_command,
         compare_commands.compare_command,
+        study_commands.study_group,
         export_commands.export_command,
         export_commands.merge_command,
         tables_commands.tables_group,

@@ -18,6 +18,7 @@ OWN_NAMES = (
     "evaluation",
     "rlhf",
     "pipeline",
+    "study",
     "viewer",
 )
 """What is imported beside ``apportion`` itself; ``dags`` is for orchestrators, which load it by its file."""

@@ -18,7 +18,7 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("foundation", "corpus", "llm_client", "environments", "features", "reward_model", "decompose", "evaluation"),
-    *("rlhf", "pipeline", "viewer", "apportion", "dags"),
+    *("rlhf", "pipeline", "study", "viewer", "apportion", "dags"),
 )
 ROOMS = ("rlhf", "pipeline", "decompose", "features", "llm_client")
 """The packages whose folders are to stay small."""

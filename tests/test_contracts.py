@@ -17,10 +17,14 @@ BREAKS = {
     "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import corpus.corpus"),
     "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),
     "Pages need no trainer; what they read may load one when it is used": ("viewer/__init__.py", "import peft"),
+    "A study with people needs no trainer; what it reads may load one when it is used": (
+        "study/__init__.py",
+        "import transformers",
+    ),
 }
 BELOW_ENVIRONMENTS = {"foundation", "corpus", "llm_client"}
 ABOVE_ENVIRONMENTS = {
-    "features", "reward_model", "decompose", "evaluation", "rlhf", "pipeline", "viewer", "apportion", "dags"
+    "features", "reward_model", "decompose", "evaluation", "rlhf", "pipeline", "study", "viewer", "apportion", "dags"
 }  # fmt: skip
 TRAINERS = {"torch", "transformers", "trl", "peft"}
 
@@ -62,7 +66,9 @@ def test_environments_import_the_three_packages_below_them_and_no_other(copy):
     assert told == ABOVE_ENVIRONMENTS, said
 
 
-@pytest.mark.parametrize("package", ["environments", "viewer", "foundation", "corpus", "decompose", "reward_model"])
+@pytest.mark.parametrize(
+    "package", ["environments", "viewer", "study", "foundation", "corpus", "decompose", "reward_model"]
+)
 def test_a_package_is_imported_without_a_trainer(package):
     code = f"import {package}, sys; sys.exit(', '.join({TRAINERS} & set(sys.modules)) or None)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -9,5 +9,5 @@ From the ground up:
 - `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables and policy
   for other programs; `viewing`: a run in the browser; `learning`: what some corpora teach others
 - `train_agent`: agents of simulated environments; `refining`: a Refiner of their speeches
-- `score`: a reward model on a corpus; `generate` and `compare`: policies side by side
+- `score`: a reward model on a corpus; `generate` and `compare`: policies side by side; `studying`: studies with people
 """

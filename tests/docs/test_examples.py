@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     *("foundation", "corpus", "llm_client", "environments", "features", "reward_model", "decompose", "evaluation"),
-    *("rlhf", "pipeline", "viewer", "apportion"),
+    *("rlhf", "pipeline", "study", "viewer", "apportion"),
 )
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -1,0 +1,19 @@
+"""`apportion study`: a study with people, from the responses of policies to a table."""
+
+from __future__ import annotations
+
+import click
+
+from apportion.commands.studying.init import init_command
+
+
+@click.group("study")
+def study_group() -> None:
+    """Let people say which policies' responses are better, without knowing whose they are.
+
+    Start with `apportion study init` (responses to a folder that says what is asked). docs/study.md tells all of it.
+    """
+
+
+for _command in (init_command,):
+    study_group.add_command(_command)

@@ -1,0 +1,67 @@
+"""`apportion study init`: from responses to a study's folder, or from one version of it to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from foundation.errors import InputError
+
+
+@click.command("init")
+@click.argument("paths", nargs=-1, required=True, metavar="[RESPONSES] STUDY", type=click.Path(path_type=Path))
+@click.option(
+    "--criteria", metavar="NAME_OR_FILE", help="geli, pairs, turns, savoir, negotiation, or a TOML file of your own."
+)
+@click.option(
+    "--from", "earlier", type=click.Path(path_type=Path), metavar="STUDY", help="Make a study's next version."
+)
+@click.option("--title", help="What annotators see first.  [default: that of the criteria]")
+@click.option("--base", metavar="POLICY", help="The policy that the others are compared to.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of orders and letters.  [default: drawn]")
+@click.option("--contexts", type=click.IntRange(1), help="Take so many contexts at most, drawn.  [default: all]")
+@click.option("--annotators-per-item", type=click.IntRange(1, 1_000), default=3, show_default=True)
+@click.option(
+    "--items-per-annotator", type=click.IntRange(1, 10_000), help="[default: 20, or all where there are fewer]"
+)
+@click.option("--practice", type=click.IntRange(0), default=1, show_default=True, help="Items that count for nothing.")
+@click.option(
+    "--checks-every", type=click.IntRange(0), help="An attention check in so many items; 0: none.  [default: 10]"
+)
+def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | None, **wanted: Any) -> None:
+    """Make a study of what policies answered: a folder that says what is asked of whom.
+
+    RESPONSES is a table of `apportion generate` (Parquet, JSON Lines or CSV), with the policies' names in it. In STUDY
+    they stand in key.jsonl alone, which no page reads. With --from, STUDY is the next version of another study, without
+    its answers.
+    """
+    from study.definition.making import Wanted, make_study, next_version
+
+    if earlier is not None:
+        _require(len(paths) == 1 and criteria is None, "with --from, give the new folder alone")
+        study = next_version(earlier, paths[0])
+        click.echo(f"wrote {paths[0]} (version {study.settings.version})")
+        return
+    _require(len(paths) == 2, "two paths are needed: the responses, and the folder to write")
+    if criteria is None:
+        raise InputError("--criteria: missing; give geli, pairs, turns, savoir, negotiation, or a TOML file")
+    from corpus.schema import RESPONSES
+    from rlhf.compare.responses import read_rows
+
+    study, notes = make_study(read_rows(paths[0], RESPONSES), paths[1], Wanted(criteria, **wanted))
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    settings = study.settings
+    click.echo(
+        f"items: {len(study.counted):,} that count, {len(settings.practice)} of practice, {len(study.checks)} checks; "
+        f"each by {settings.annotators_per_item} people, {settings.items_per_annotator:,} a person"
+    )
+    click.echo(f"wrote {paths[1]} (key.jsonl in it says whose responses they are: keep it to yourself)")
+    click.echo(f"next: write into {paths[1] / 'consent.md'} who you are; look at criteria.toml and instructions.md")
+
+
+def _require(held: bool, message: str) -> None:
+    if not held:
+        raise InputError(f"apportion study init: {message}.")

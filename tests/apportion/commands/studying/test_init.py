@@ -1,0 +1,49 @@
+import pytest
+from click.testing import CliRunner
+
+from apportion.cli import cli
+from corpus.schema import RESPONSES
+from foundation.errors import InputError
+from rlhf.compare.responses import write_rows
+from study.definition.folder import StudyFolder
+from tests.study.studies import POLICIES, responses
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "responses.parquet"
+    write_rows(responses(same=(0,)), path, RESPONSES)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["study", "init", *map(str, arguments)])
+
+
+def test_responses_become_a_study(table, tmp_path):
+    done = run(table, tmp_path / "study", "--criteria", "geli", "--base", POLICIES[0], "--contexts", 6, "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert "items: 5 that count, 1 of practice, 1 checks; each by 3 people, 5 a person" in done.output
+    assert "next: write into" in done.output and "note: identical responses" in done.stderr
+    assert len(StudyFolder.open(tmp_path / "study").counted) == 5
+
+
+def test_the_next_version_of_one(table, tmp_path):
+    assert run(table, tmp_path / "study", "--criteria", "pairs").exit_code == 0
+    done = run("--from", tmp_path / "study", tmp_path / "next")
+    assert done.exit_code == 0 and "(version 2)" in done.output
+    assert StudyFolder.open(tmp_path / "next").settings.version == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("r.parquet", "--criteria", "geli"), "two paths are needed"),
+        (("r.parquet", "out"), "--criteria: missing"),
+        (("a", "b", "--from", "c"), "with --from, give the new folder alone"),
+        (("none.parquet", "out", "--criteria", "geli"), "none.parquet: no such file"),
+    ],
+)
+def test_what_is_missing_is_told(arguments, told):
+    done = run(*arguments)
+    assert isinstance(done.exception, InputError) and told in str(done.exception)
