@@ -163,7 +163,7 @@ def shipped(name: str) -> CriterionSet:
         As `shipped_toml`.
 
     >>> [criterion.name for criterion in shipped("geli").criteria if criterion.reversed]
-    ['sensible', 'specific', 'inclination', 'fluency']
+    ['fluency', 'sensible', 'specific', 'inclination']
     """
     return parse_criteria(shipped_toml(name), Path(f"{name}.toml"))
 

@@ -123,7 +123,7 @@ def response_id(seed: int, item: str, policy: str) -> str:
     """A response's opaque id: of ``r`` and 16 hexadecimal digits of sha256.
 
     >>> response_id(7, "i0001", "llama")
-    'r02d0c7d9bb6d6a0f'
+    'rfa5751fdd6e4ef2c'
     """
     return "r" + hashlib.sha256(f"{seed}\0{item}\0{policy}".encode()).hexdigest()[:16]
 
