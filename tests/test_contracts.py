@@ -17,7 +17,7 @@ BREAKS = {
     "No file and no folder imports its sibling in a circle": ("corpus/schema.py", "import corpus.corpus"),
     "Simulated dialogues need no trainer": ("environments/__init__.py", "import torch"),
     "Pages need no trainer; what they read may load one when it is used": ("viewer/__init__.py", "import peft"),
-    "A study with people needs no trainer; what it reads may load one when it is used": (
+    "A study needs no trainer; what it reads may load one when it is used": (
         "study/__init__.py",
         "import transformers",
     ),
