@@ -9,6 +9,7 @@ from typing import Any
 
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
+from viewer.reading.paging import Page
 from viewer.reading.words import pattern_of, query_of
 
 PAGE = 50
@@ -80,12 +81,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Listing:
-    """One page of a list: its rows, how many there are in all, and which page of how many it is."""
+    """One page of a list, and its rows."""
 
     rows: tuple[Row, ...]
-    found: int
-    page: int
-    pages: int
+    page: Page
 
 
 def listing(index: Index, query: Query) -> Listing:
@@ -102,16 +101,14 @@ def listing(index: Index, query: Query) -> Listing:
     )
     with index.connect() as connection:
         count = f"SELECT count(*) FROM episodes JOIN sessions ON sessions.id = episodes.session {where}"
-        found = int(connection.execute(count, values).fetchone()[0])
-        pages = max(1, -(-found // PAGE))
-        page = min(max(1, query.page), pages)
+        page = Page.of(int(connection.execute(count, values).fetchone()[0]), query.page, PAGE)
         rows = connection.execute(
             f"SELECT * {tables} {where} ORDER BY {order} IS NULL, {order} {way}, episodes.id LIMIT ? OFFSET ?",
-            (query.method, *values, PAGE, PAGE * (page - 1)),
+            (query.method, *values, page.size, page.start),
         ).fetchall()
         wanted = pattern_of(query.text)
         shown = tuple(_row(row, _excerpt(connection, row["session"], wanted)) for row in rows)
-    return Listing(shown, found, page, pages)
+    return Listing(shown, page)
 
 
 def splits_of(index: Index) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.report.text import clean, plain, seconds, signed
 from viewer.labels.overlay import Labels
 from viewer.labels.question import MOST_BUTTONS, Question
+from viewer.reading.paging import Page
 from viewer.reading.session import SessionTables
 from viewer.reading.to_label import PAGE, ToLabel, turns_to_label
 
@@ -54,8 +55,7 @@ class ProgressView:
     """The sessions to label, a page of them, and where to go on."""
 
     rows: tuple[ToLabel, ...]
-    page: int
-    pages: int
+    page: Page
     sessions: int
     turns: int
     labelled: int
@@ -108,14 +108,12 @@ def question_view(question: Question, labels: Labels) -> QuestionView:
     )
 
 
-def progress_view(sessions: list[ToLabel], page: int, enough: int) -> ProgressView:
+def progress_view(sessions: list[ToLabel], number: int, enough: int) -> ProgressView:
     """The page of sessions to label; ``enough`` labels make a test session count in the evaluation."""
-    pages = max(1, -(-len(sessions) // PAGE))
-    page = min(max(1, page), pages)
+    page = Page.of(len(sessions), number, PAGE)
     return ProgressView(
-        rows=tuple(sessions[PAGE * (page - 1) : PAGE * page]),
+        rows=tuple(page.cut(sessions)),
         page=page,
-        pages=pages,
         sessions=len(sessions),
         turns=sum(one.turns for one in sessions),
         labelled=sum(one.labelled for one in sessions),

@@ -13,6 +13,7 @@ from pipeline.report.bars import colour_class
 from pipeline.report.text import clean, number, plain, seconds, signed
 from viewer.reading.index import Index
 from viewer.reading.listing import Listing, Query, Row, listing, splits_of
+from viewer.reading.paging import Page
 from viewer.reading.words import pattern_of
 from viewer.shown.drawings import meter, spark
 
@@ -74,52 +75,44 @@ class ListView:
 
     query: Query
     rows: tuple[RowView, ...]
-    found: int
-    first: int
-    page: int
-    pages: int
+    page: Page
     sessions: int
     methods: tuple[str, ...]
-    colour: str
     splits: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def list_view(index: Index, query: Query, page_rows: int) -> ListView:
-    """What a query gives, as it is shown; ``page_rows`` are the rows of a full page."""
+def list_view(index: Index, query: Query) -> ListView:
+    """What a query gives, as it is shown."""
     methods = tuple(json.loads(index.fact("methods") or "[]"))
     method = query.method if query.method in methods else index.fact("method") or ""
     query = Query(**{**query.__dict__, "method": method})
     result: Listing = listing(index, query)
-    colour = colour_class(method)
     wanted = pattern_of(query.text)
     return ListView(
         query=query,
-        rows=tuple(_row(row, colour, clean(method, NAME), wanted) for row in result.rows),
-        found=result.found,
-        first=page_rows * (result.page - 1) + 1,
+        rows=tuple(row_view(row, method, wanted) for row in result.rows),
         page=result.page,
-        pages=result.pages,
         sessions=int(index.fact("sessions") or 0),
         methods=methods,
-        colour=colour,
         splits=tuple(splits_of(index)),
         warnings=tuple(clean(text, 1000) for text in json.loads(index.fact("warnings") or "[]")),
         notes=tuple(clean(text, 1000) for text in json.loads(index.fact("notes") or "[]")),
     )
 
 
-def _row(row: Row, colour: str, method: str, wanted: re.Pattern[str] | None) -> RowView:
+def row_view(row: Row, method: str, wanted: re.Pattern[str] | None) -> RowView:
+    """A line of the list, its rewards by ``method``; what is ``wanted`` is marked in its excerpt."""
     scored = row.score is not None and row.low is not None and row.high is not None
-    label = f"{method}: {len(row.spark)} turns, sum {number(row.total)}" if row.spark else ""
+    label = f"{clean(method, NAME)}: {len(row.spark)} turns, sum {number(row.total)}" if row.spark else ""
     return RowView(
         session_id=clean(row.session_id, NAME),
         slug=row.slug,
         rated=_rated(row),
         score=plain(row.score) if row.score is not None else "",
         score_meter=meter(row.score, row.low, row.high) if scored else Markup(""),  # type: ignore[arg-type]
-        spark=spark(row.spark, colour, label) if row.spark else Markup(""),
+        spark=spark(row.spark, colour_class(method), label) if row.spark else Markup(""),
         total=signed(row.total) if row.total is not None else "",
         lowest=signed(row.lowest) if row.lowest is not None else "",
         lowest_turn=row.lowest_turn,

@@ -68,7 +68,7 @@ def test_a_run_that_may_not_be_written_to_has_its_index_in_the_cache(run, tmp_pa
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
     (run / "viewer").write_text("a file where the folder should be")
     served = serve_run(open_place(run))
-    assert tmp_path / "cache" in served.index.path.parents and listing(served.index, Query()).found == 12
+    assert tmp_path / "cache" in served.index.path.parents and listing(served.index, Query()).page.found == 12
     monkeypatch.setenv("APPORTION_CACHE", str(run / "viewer"))
     with pytest.raises(InputError, match=r"can be written neither there nor into"):
         index_path(open_place(run))
@@ -80,7 +80,7 @@ def test_it_is_read_where_nothing_may_be_written(run):
     try:
         with served.index.connect() as connection, pytest.raises(sqlite3.OperationalError):
             connection.execute("DELETE FROM facts")
-        assert listing(served.index, Query()).found == 12
+        assert listing(served.index, Query()).page.found == 12
     finally:
         served.index.path.parent.chmod(0o755)
 
@@ -108,7 +108,7 @@ def test_two_viewers_of_one_run_take_it_up_both(run, monkeypatch):
         other.look()
     follow(one)
     follow(other)
-    assert listing(one.index, Query()).found == listing(other.index, Query()).found == 12
+    assert listing(one.index, Query()).page.found == listing(other.index, Query()).page.found == 12
 
 
 def test_a_run_that_is_half_written_keeps_its_old_index_and_says_so(run, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_run_that_is_half_written_keeps_its_old_index_and_says_so(run, monkeyp
     while "cannot be read" not in served.notice and time.monotonic() < stop:
         served.look()
         time.sleep(0.05)
-    assert "cannot be read" in served.notice and listing(served.index, Query()).found == 12
+    assert "cannot be read" in served.notice and listing(served.index, Query()).page.found == 12
     (run / "rewards.parquet").write_bytes(whole)
     follow(served)
 

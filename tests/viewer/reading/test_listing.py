@@ -63,9 +63,9 @@ def test_filtered_and_searched(index):
     assert [row.session_id for row in listing(index, Query(text="s07")).rows] == ["s07"]
     assert {row.split for row in listing(index, Query(split="test")).rows} == {"test"}
     assert "test" in splits_of(index)
-    assert listing(index, Query(only="warned")).found == 0
-    assert listing(index, Query(text="...")).found == 0
-    assert listing(index, Query(text="platform -platform")).found == 0
+    assert listing(index, Query(only="warned")).page.found == 0
+    assert listing(index, Query(text="...")).page.found == 0
+    assert listing(index, Query(text="platform -platform")).page.found == 0
 
 
 def test_what_was_found_stands_at_the_beginning_of_its_excerpt(tmp_path):
@@ -89,7 +89,7 @@ def test_pages(index, monkeypatch):
     assert [len(page.rows) for page in pages] == [5, 5, 2] and PAGE == 50
     assert len({row.session_id for page in pages for row in page.rows}) == 12
     last = listing(index, Query(page=99))
-    assert (last.page, last.pages, last.rows) == (3, 3, pages[2].rows)
+    assert (last.page.number, last.page.pages, last.rows) == (3, 3, pages[2].rows)
 
 
 def test_one_session_is_what_the_corpus_and_the_tables_hold(viewed_run, index):
