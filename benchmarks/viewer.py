@@ -13,15 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 # This file is named like a package of ours, so its own folder may not be searched first.
@@ -29,9 +24,10 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import psutil
 import pyarrow.parquet as pq
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from benchmarks.measure import ROOT, tell
+from benchmarks.measure import tell
+from benchmarks.viewer_browser import chromium, viewing
 from benchmarks.viewer_run import COMMON, RARE, VOCABULARY, vocabulary, write_synthetic_run
 
 SORTS = ("session", "score", "-disagreement", "lowest", "-residual", "-length", "sum", "split", "-warnings")
@@ -49,25 +45,6 @@ SEARCH = """(text) => new Promise((done) => {
   form.elements.q.value = text;
   form.requestSubmit();
 })"""
-
-
-@contextmanager
-def viewing(run: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """`apportion view` of a run: its address with the token, and its process."""
-    command = [sys.executable, "-m", "apportion", "view", str(run), "--port", "0", "--no-browser"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    try:
-        address = ""
-        for line in process.stdout:
-            address = found[0] if (found := re.search(r"http://\S+", line)) else address
-            if "Ctrl-C" in line:
-                break
-        yield address, psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def searches(run: Path) -> dict[str, str]:
@@ -135,9 +112,6 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=7)
     options = parser.parse_args()
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        raise SystemExit("no Chromium here: install the package `chromium`, or name one with CHROMIUM=...")
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         run = work / "run"
@@ -145,17 +119,14 @@ def main() -> None:
             write_synthetic_run(work, options.sessions)
         had = (run / "viewer" / "sessions.sqlite").is_file()
         started = time.perf_counter()
-        with viewing(run) as (address, process), sync_playwright() as playwright:
+        with viewing(run) as served, chromium() as browser:
             ready = time.perf_counter() - started
             tell("viewer ready" if had else "viewer ready, its index made", ready, "s")
-            arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-            browser = playwright.chromium.launch(executable_path=program, args=arguments)
             page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(address)
+            page.goto(served.address)
             page.wait_for_url(lambda url: "token" not in url)
-            measure(page, address.partition("?")[0], run, options.repeat, process)
+            measure(page, served.root, run, options.repeat, served.process)
             print(json.dumps({"Chromium": browser.version}))
-            browser.close()
 
 
 if __name__ == "__main__":

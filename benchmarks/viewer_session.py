@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -22,10 +21,10 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import psutil
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page
 
 from benchmarks.measure import tell
-from benchmarks.viewer import viewing
+from benchmarks.viewer_browser import chromium, viewing
 from benchmarks.viewer_run import write_synthetic_run
 from corpus.corpus import Corpus
 
@@ -100,23 +99,16 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=1000)
     parser.add_argument("--repeat", type=int, default=7)
     options = parser.parse_args()
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        raise SystemExit("no Chromium here: install the package `chromium`, or name one with CHROMIUM=...")
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         run = work / "run" if (work / "run" / "run.json").is_file() else write_run(work, options.turns)
-        with viewing(run) as (address, process), sync_playwright() as playwright:
-            arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-            browser = playwright.chromium.launch(executable_path=program, args=arguments)
+        with viewing(run) as served, chromium() as browser:
             context = browser.new_context(viewport={"width": 1440, "height": 900})
             page = context.new_page()
-            page.goto(address)
+            page.goto(served.address)
             page.wait_for_url(lambda url: "token" not in url)
-            root = address.partition("?")[0]
-            interactive(page, root, options.turns, options.repeat, process)
-            streamed(context, root, work / "corpus" / "film.mp4", process)
-            browser.close()
+            interactive(page, served.root, options.turns, options.repeat, served.process)
+            streamed(context, served.root, work / "corpus" / "film.mp4", served.process)
 
 
 if __name__ == "__main__":
