@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.patterns.result import Kind
 from evaluation.patterns.turns import TargetTurns, TurnId
 from evaluation.patterns.words import words_of
 
 Template = Sequence[str]
+Shuffle = Literal["all", "within", "sessions"]
+SHUFFLES: tuple[Shuffle, ...] = ("all", "within", "sessions")
+"""Over all turns, within each session, sessions as a whole."""
 USUAL: Mapping[str, Template] = {
     "weather": ("the weather in {x} is sunny", "it will rain in {x} tomorrow", "expect clouds and wind over {x} today"),
     "booking": ("your table at {x} is booked", "i have reserved a seat at {x}", "the reservation for {x} is confirmed"),
@@ -87,3 +93,28 @@ def corpus(
     }
     made = TargetTurns(ids, texts, np.array(rewards), embedded(texts), traits, np.array(scores))
     return made, kinds
+
+
+def called_after(kind: Kind) -> set[str]:
+    """The planted kinds whose words a found one is called by: two of them at least."""
+    words = set(kind.name.split(" · "))
+    return {planted for planted, naming in NAMING.items() if len(words & naming) >= 2}
+
+
+def shuffled(turns: TargetTurns, how: Shuffle, seed: int) -> TargetTurns:
+    """The same turns, their rewards dealt out anew: they have nothing to do with what is said any more.
+
+    ``sessions`` gives each session another one's rewards in their order; sessions then need equal lengths.
+    """
+    rng = np.random.default_rng(seed)
+    if how == "all":
+        return replace(turns, rewards=rng.permutation(turns.rewards))
+    if how == "sessions":
+        of_session = turns.rewards.reshape(int(turns.sessions.max()) + 1, -1)
+        return replace(turns, rewards=rng.permutation(of_session, axis=0).ravel())
+    # Sorted by session and then by chance: each session's rewards in an order of chance.
+    dealt = np.empty_like(turns.rewards)
+    dealt[np.argsort(turns.sessions, kind="stable")] = turns.rewards[
+        np.lexsort((rng.random(len(turns)), turns.sessions))
+    ]
+    return replace(turns, rewards=dealt)

@@ -7,15 +7,9 @@ import pytest
 
 from evaluation.patterns.find import find_patterns, holm
 from evaluation.patterns.result import PatternSettings
-from tests.evaluation.patterns.planted import NAMING, corpus
+from tests.evaluation.patterns.planted import NAMING, SHUFFLES, called_after, corpus, shuffled
 
 DRAWS = 100
-
-
-def named(kind) -> set[str]:
-    """The planted kinds that a found one is called after."""
-    words = set(kind.name.split(" · "))
-    return {planted for planted, naming in NAMING.items() if len(words & naming) >= 2}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -23,38 +17,40 @@ def test_three_planted_kinds_are_found_and_named(seed):
     turns, kinds = corpus(seed, sessions=300, cost=1.0)
     found = find_patterns(turns, "method")
     dear = [kind for kind in found.kinds if kind.family == "words" and kind.difference.value < 0]
-    assert set().union(*(named(kind) for kind in dear)) == set(NAMING)
+    assert set().union(*(called_after(kind) for kind in dear)) == set(NAMING)
     places = dict(zip(turns.ids, kinds, strict=True))
     examples = [(kind, places[example.id]) for kind in dear for example in kind.examples]
-    assert np.mean([bool(named(kind) & {planted}) for kind, planted in examples if named(kind)]) > 0.9
+    assert np.mean([bool(called_after(kind) & {planted}) for kind, planted in examples if called_after(kind)]) > 0.9
     assert all(kind.difference.high < 0 for kind in dear)
 
 
-@pytest.mark.parametrize("how", ["all", "within", "sessions"])
+@pytest.mark.parametrize("how", SHUFFLES)
 def test_shuffled_rewards_give_nothing(how):
     assert false_alarms(how, range(10)) <= 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["all", "within", "sessions"])
+@pytest.mark.parametrize("how", SHUFFLES)
 def test_a_hundred_draws_of_shuffled_rewards_give_five_false_alarms_at_most(how):
     assert false_alarms(how, range(DRAWS)) <= 5
 
 
 def false_alarms(how: str, seeds) -> int:
-    """How many draws show anything: rewards shuffled over all turns, within sessions, or sessions as a whole."""
-    alarms = 0
-    for seed in seeds:
-        turns, _ = corpus(seed, sessions=160)
-        rng, rewards = np.random.default_rng(seed + 1000), turns.rewards.reshape(160, -1)
-        if how == "all":
-            rewards = rng.permutation(turns.rewards)
-        elif how == "within":
-            rewards = rng.permuted(rewards, axis=1)
-        else:
-            rewards = rng.permutation(rewards, axis=0)
-        alarms += bool(find_patterns(replace(turns, rewards=rewards.ravel()), "method").kinds)
-    return alarms
+    """How many draws show anything."""
+    dealt = (shuffled(corpus(seed, sessions=160)[0], how, seed + 1000) for seed in seeds)
+    return sum(bool(find_patterns(turns, "method").kinds) for turns in dealt)
+
+
+@pytest.mark.parametrize("how", SHUFFLES)
+def test_shuffling_keeps_all_rewards_and_what_it_says_that_it_keeps(how):
+    turns, _ = corpus(4, sessions=30)
+    rewards = shuffled(turns, how, 1).rewards
+    assert sorted(rewards) == sorted(turns.rewards) and (rewards != turns.rewards).mean() > 0.8
+    own, given = (of.reshape(30, -1) for of in (turns.rewards, rewards))
+    if how == "within":
+        assert (np.sort(own, axis=1) == np.sort(given, axis=1)).all()
+    if how == "sessions":
+        assert {tuple(row) for row in own} == {tuple(row) for row in given}
 
 
 def test_heavy_tails_that_hang_together_within_a_session_give_nothing_either():
@@ -104,7 +100,7 @@ def test_no_reward_at_all_is_told():
 def test_kinds_whose_sessions_score_lower_say_so():
     turns, _ = corpus(2, sessions=300, cost=1.0)
     found = find_patterns(turns, "method", PatternSettings(resamples=300))
-    lower = [kind.score for kind in found.kinds if named(kind)]
+    lower = [kind.score for kind in found.kinds if called_after(kind)]
     assert lower and all(gap.low < 0 for gap in lower)
 
 
