@@ -10,15 +10,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import as_file, files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError, UnitError
 from foundation.files import check_path, place_folder
 from pipeline.patterns.write import read_patterns
+from viewer.labels.overlay import Overlay
 from viewer.pages import patterns, session, sessions
+from viewer.pages.compare_files import compare_files
 from viewer.pages.links import Links, bundled_name
+from viewer.pages.sessions_data import sessions_data
+from viewer.reading.beside import Beside, beside
 from viewer.reading.listing import PAGE, Query
+from viewer.reading.paging import Page
 from viewer.reading.place import RunPlace
 from viewer.reading.recordings import recording_file
 from viewer.reading.run import ServedRun, serve_run
@@ -50,13 +56,21 @@ class BundleReport:
 
 
 def write_bundle(
-    place: RunPlace, out: Path, *, media: bool = False, pseudonyms: bool = False, names: Sequence[str] = ()
+    place: RunPlace,
+    out: Path,
+    *,
+    around: Beside | None = None,
+    media: bool = False,
+    pseudonyms: bool = False,
+    names: Sequence[str] = (),
 ) -> BundleReport:
     """Write the run's pages into the folder ``out``, whole or not at all; what is there is never replaced.
 
     Parameters
     ----------
     place : RunPlace
+    around : Beside, optional
+        Labels, another run and responses to compare; labels beside the run and nothing else where it is left out.
     media : bool
         Whether recordings are copied, too.
     pseudonyms : bool
@@ -75,10 +89,10 @@ def write_bundle(
     if out.exists() or out.is_symlink():
         raise InputError(f"{out}: exists, and is not replaced. Name a folder that is not there yet.")
     with ExitStack() as stack:
-        shown = place
+        shown, around = place, around or beside(place)
         if pseudonyms:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="apportion-bundle-")))
-            shown = renamed_copy(place, folder, names)
+            shown, around = _renamed(place, around, folder, names)
         run = serve_run(shown)
         stack.callback(run.close)
         try:
@@ -86,32 +100,45 @@ def write_bundle(
             scratch = out.absolute().with_name(f".{out.name}.{os.getpid()}.tmp")
             stack.callback(shutil.rmtree, scratch, ignore_errors=True)
             scratch.mkdir()
-            report = _written(run, scratch, out, media, (place, shown))
+            report = _written(run, around, scratch, out, media, (place, shown))
             place_folder(scratch, out.absolute())
         except OSError as error:
             raise InputError(f"{out}: cannot be written ({error.strerror}). Choose another folder.") from None
     return report
 
 
-def _written(run: ServedRun, folder: Path, out: Path, media: bool, places: Sequence[RunPlace]) -> BundleReport:
+def _renamed(place: RunPlace, around: Beside, folder: Path, names: Sequence[str]) -> tuple[RunPlace, Beside]:
+    """The run and what is beside it under other names; labels of the overlay are of the words as they were said."""
+    renamed = renamed_copy(place, folder, names, around.responses)
+    overlay = Overlay(folder / "none.labels.jsonl")
+    return renamed.place, Beside(overlay, around.other, renamed.responses)
+
+
+def _written(
+    run: ServedRun, around: Beside, folder: Path, out: Path, media: bool, places: Sequence[RunPlace]
+) -> BundleReport:
     _static(folder / "static")
     slugs = _slugs(run)
     pages = 0
-    for here, html in _pages(run, slugs):
-        path = folder / f"{here}.html"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(_without_places(html(Links(here, bundled=True, recorded=media)), places), encoding="utf-8")
+    for here, html in chain(_pages(run, slugs), compare_files(run, around)):
+        _write(folder / f"{here}.html", html(Links(here, bundled=True, recorded=media)), places)
         pages += 1
+    _write(folder / "data" / "sessions.js", sessions_data(run, Links("index", bundled=True, recorded=media)), places)
     recordings = sum(_recordings(run, slug, folder) for slug in slugs) if media else 0
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return BundleReport(out, pages, len(slugs), recordings, size)
+
+
+def _write(path: Path, text: str, places: Sequence[RunPlace]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(_without_places(text, places), encoding="utf-8")
 
 
 def _pages(run: ServedRun, slugs: Sequence[str]) -> Iterator[tuple[str, Callable[[Links], str]]]:
     """Every page: where it stands, and what makes it of its links."""
     with run.index.connect() as connection:
         episodes = int(connection.execute("SELECT count(*) FROM episodes").fetchone()[0])
-    for number in range(1, max(1, -(-episodes // PAGE)) + 1):
+    for number in range(1, Page.of(episodes, 1, PAGE).pages + 1):
         query = Query(page=number)
         yield bundled_name("index", {"page": number}), lambda links, query=query: sessions.html(run, links, query)  # type: ignore[misc]
     for slug in slugs:

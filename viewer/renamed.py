@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +17,40 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus.corpus import Corpus
+from corpus.schema import RESPONSES
 from corpus.session import Episode, Rating, Session
-from decompose.prompting.pseudonyms import Renaming, folded, renaming
+from decompose.prompting.pseudonyms import Renaming, renaming
 from pipeline.patterns.write import FOLDER, read_patterns
 from pipeline.results.run_folder import session_file_name
+from rlhf.compare.responses import read_rows
 from viewer.reading.place import RunPlace
 
 PEOPLE = ("speaker", "rater", "target", "person")
-TEXTS = ("text", "rationale", "evidence", "cause")
+TEXTS = ("text", "rationale", "evidence", "cause", "context", "response")
 ENVIRONMENT = "environment"
 ONE_NAME = "(a name)"
 
 
-def renamed_copy(place: RunPlace, scratch: Path, names: Sequence[str] = ()) -> RunPlace:
+@dataclass(frozen=True)
+class RenamedRun:
+    """A run under other names, and the responses of policies to its sessions, where there are some."""
+
+    place: RunPlace
+    responses: Path | None
+
+
+def renamed_copy(
+    place: RunPlace, scratch: Path, names: Sequence[str] = (), responses: Path | None = None
+) -> RenamedRun:
     """A run like ``place`` in the folder ``scratch``, without its store and recordings, under other names.
 
     Parameters
     ----------
     names : sequence of str
         Names to replace besides those of who takes part.
+    responses : Path, optional
+        A table of policies' responses; those of sessions that the corpus has not are left out, since nobody knows whose
+        names are in them.
     """
     corpus = Corpus.open(place.corpus)
     of_session = {session.session_id: _renaming(session, names) for session in corpus.iter_sessions()}
@@ -51,8 +67,15 @@ def renamed_copy(place: RunPlace, scratch: Path, names: Sequence[str] = ()) -> R
         target = copy.folder / path.relative_to(place.folder)
         target.parent.mkdir(exist_ok=True)
         shutil.copyfile(path, target)
+    _record(copy.folder / "run.json", of_session)
     _patterns(place.folder, copy.folder, of_session)
-    return copy
+    if responses is None:
+        return RenamedRun(copy, None)
+    table = read_rows(responses, RESPONSES)
+    known = [session_id in of_session for session_id in table.column("session_id").to_pylist()]
+    told = scratch / "responses.parquet"
+    pq.write_table(_renamed(table.filter(pa.array(known, pa.bool_())), of_session, annotators), told)
+    return RenamedRun(copy, told)
 
 
 def _renaming(session: Session, names: Sequence[str]) -> Renaming:
@@ -100,13 +123,23 @@ def _word(known: Renaming | None, value: str | None, is_person: bool) -> str | N
     return known.speaker(value) if is_person else known.text(value)
 
 
+def _record(path: Path, of_session: dict[str, Renaming]) -> None:
+    """What a run says of itself, without names: warnings are of the whole run, in which a name stands for nobody."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["warnings"] = [_nameless(str(text), of_session) for text in record.get("warnings", [])]
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+def _nameless(text: str, of_session: dict[str, Renaming]) -> str:
+    people = {word for known in of_session.values() for word in known.words}
+    return Renaming(dict.fromkeys(people, ONE_NAME), {}, {}).text(text)
+
+
 def _patterns(folder: Path, copy: Path, of_session: dict[str, Renaming]) -> None:
     """What `apportion patterns` found: its examples under other names, words that are somebody's name left out."""
-    people = frozenset(word for known in of_session.values() for word in known.words)
     for method, document in read_patterns(folder).items():
         for kind in document.get("kinds", []):
-            words = str(kind["name"]).split()
-            kind["name"] = " ".join(ONE_NAME if folded(word) in people else word for word in words)
+            kind["name"] = _nameless(str(kind["name"]), of_session)
             kind["examples"] = [_example(example, of_session) for example in kind["examples"]]
         target = copy / FOLDER / f"{session_file_name(method)}.json"
         target.parent.mkdir(exist_ok=True)

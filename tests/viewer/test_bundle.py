@@ -1,5 +1,6 @@
 """A bundle: every page a file, every address in it a file of it, nothing of this machine, nobody's name on request."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -7,16 +8,25 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpus.corpus import Corpus
+from corpus.schema import RESPONSES
 from evaluation.patterns.result import PatternSettings
 from foundation.errors import InputError
 from pipeline.patterns.write import write_patterns
+from tests.viewer.pages.test_compare import audit, responses, run_of
 from tests.viewer.runs import write_viewed_run
 from viewer.bundle import write_bundle
+from viewer.labels.overlay import Overlay, overlay_beside
+from viewer.labels.question import question_on
 from viewer.pages.links import Links
+from viewer.reading.beside import beside
+from viewer.reading.listing import Query as ListQuery
+from viewer.reading.listing import listing
 from viewer.reading.place import RunPlace, open_place
+from viewer.reading.run import serve_run
 
 EVIL = '<script>alert(1)</script> "quoted" javascript:alert(2) \u202eturned'
 
@@ -61,14 +71,83 @@ def test_the_list_goes_on_and_each_method_has_its_patterns(bundle):
     assert (bundle / "patterns~~number-1.html").is_file()
 
 
+def data_of(bundle: Path) -> dict:
+    """What the list's script loads, as a script reads it."""
+    text = (bundle / "data" / "sessions.js").read_text(encoding="ascii")
+    return json.loads(text.removeprefix("window.apportionSessions = ").removesuffix(";\n"))
+
+
+def test_the_whole_list_and_all_that_was_said_can_be_searched(place, bundle):
+    data, index = data_of(bundle), serve_run(place).index
+    shown = "".join(path.read_text() for path in sorted(bundle.glob("index*.html")))
+    assert len(data["rows"]) == 60 and all(row[0].strip() in shown for row in data["rows"])
+    talks = {talk[0]: talk[1] for talk in data["talks"]}
+    corpus = Corpus.open(place.corpus)
+    for session_id in corpus.session_ids():
+        turns = corpus.session(session_id).turns
+        assert talks[session_id] == [[turn.turn, turn.speaker, turn.text] for turn in turns]
+    for sort in data["columns"]:
+        at = data["columns"].index(sort)
+        server = listing(index, ListQuery(sort=sort, method="sentiment")).rows[0].session_id
+        known = [row for row in data["rows"] if row[4][at] is not None] or data["rows"]
+        own = min(known, key=lambda row: row[4][at] or 0)
+        assert data["talks"][own[1]][0] == server, sort
+
+
+@pytest.fixture(scope="module")
+def compared(place: RunPlace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with all that can be compared."""
+    folder = tmp_path_factory.mktemp("compared")
+    own, other = run_of(folder / "first", place.folder), run_of(folder / "second", place.folder)
+    audit(own.folder)
+    write_bundle(own, folder / "out", around=beside(own, None, other, responses(folder / "responses.parquet")))
+    return folder / "out"
+
+
+def test_every_comparison_is_a_file_that_leads_to_the_others(compared):
+    pages = pages_of(compared)
+    own = {path.relative_to(compared).as_posix(): html for path, html in pages.items()}
+    # Two methods of two runs are six pairs, each of 60 sessions; four voices against one name; three policies.
+    pairs = [name for name in own if re.fullmatch(r"compare(~~number-\d)?\.html", name)]
+    assert len(pairs) == 6 and len([name for name in own if name.startswith("compare~~")]) == 5 + 6
+    assert len([name for name in own if name.startswith("compare/people")]) == 4
+    assert len([name for name in own if name.startswith("compare/policies")]) == 3
+    titles = {re.search(r'aria-current="true">([^<]*)</a></li>', own[name])[1] for name in pairs}
+    assert len(titles) == 6 and "sentiment · sentiment of second" in titles
+    assert "It holds." in own["compare/audit.html"] and "At nine." in own["compare/policies.html"]
+    assert 'class="scatter' in own["compare/people.html"] and "../session/s03.html#turn-" in own["compare/people.html"]
+    test_every_address_leads_to_a_file_and_to_a_place_in_it(compared)
+
+
+def test_a_long_comparison_is_cut_and_says_so(place, tmp_path, monkeypatch):
+    monkeypatch.setattr("viewer.pages.compare_choices.MOST_LINES", 10)
+    for module in ("compare", "compare_files"):
+        monkeypatch.setattr(f"viewer.pages.{module}.MOST_LINES", 10)
+    write_bundle(place, tmp_path / "out")
+    html = (tmp_path / "out" / "compare.html").read_text()
+    assert "This copy has the first 10 of 60 sessions." in html and "1–10 of 10" in html
+    assert not (tmp_path / "out" / "compare~~page-2.html").exists()
+
+
+def test_a_run_with_nothing_to_compare_has_the_pages_all_the_same(place, tmp_path):
+    shutil.copytree(place.folder, tmp_path / "run", ignore=shutil.ignore_patterns("viewer"))
+    (tmp_path / "run" / "rewards.parquet").unlink()
+    write_bundle(RunPlace(tmp_path / "run", place.corpus), tmp_path / "out")
+    said = {
+        "compare": "There is nothing to compare.", "compare/people": "This run has no rewards.",
+        "compare/audit": "This run has no audit.", "compare/policies": "No responses of policies are here.",
+        "index": "no rewards",
+    }  # fmt: skip
+    for name, words in said.items():
+        assert words in (tmp_path / "out" / f"{name}.html").read_text(), name
+
+
 def test_no_page_knows_where_it_was_made_or_a_token(place, bundle):
     for path, html in pages_of(bundle).items():
         assert str(place.folder.parent) not in html and "token" not in html.lower().replace("tokens.css", ""), path
 
 
 def test_a_warning_that_names_a_folder_names_none_here(place, tmp_path):
-    import json
-
     shutil.copytree(place.folder, tmp_path / "run")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     record["warnings"] = [f"{tmp_path / 'run'}/models: {place.corpus}/media is odd, and so is {Path.home()}/x"]
@@ -131,8 +210,6 @@ def named(place: RunPlace, folder: Path) -> RunPlace:
     Corpus.of(folder / "corpus", {name: changed(table) for name, table in corpus.tables.items()}).write(
         folder / "corpus"
     )
-    import pyarrow.parquet as pq
-
     rewards = folder / "run" / "rewards.parquet"
     pq.write_table(changed(pq.read_table(rewards)), rewards)
     for path in (folder / "run" / "patterns").glob("*.json"):
@@ -153,6 +230,37 @@ def test_people_have_other_names_on_request_and_everything_is_escaped(place, tmp
     for html in (*plain.values(), *other.values()):
         assert "<script>alert" not in html and "\u202e" not in html and not re.search(r'="\s*javascript:', html)
     assert any("&lt;script&gt;alert(1)&lt;/script&gt;" in html for html in other.values())
+    for bundle in (tmp_path / "plain", tmp_path / "other"):
+        data = data_of(bundle)
+        rows = "".join(row[0] for row in data["rows"])
+        assert "<script" not in rows and "\u202e" not in rows
+    assert not re.search("marguerite|duval|osgood|hildegard", json.dumps(data), re.IGNORECASE)
+
+
+def test_responses_and_warnings_have_no_names_either_and_labels_of_the_overlay_stay_at_home(place, tmp_path):
+    shown = named(place, tmp_path)
+    record = json.loads((shown.folder / "run.json").read_text())
+    record["warnings"] = ["session s03: Osgood and MARGUERITE have no recording"]
+    (shown.folder / "run.json").write_text(json.dumps(record))
+    said = tmp_path / "responses.parquet"
+    pq.write_table(
+        pa.Table.from_pylist(
+            [
+                {**row, "response": f"Dear Duval, {row['response']}"}
+                for row in pq.read_table(responses(said)).to_pylist()
+            ],
+            schema=RESPONSES.arrow,
+        ),
+        said,
+    )
+    overlay = Overlay(overlay_beside(shown.folder))
+    overlay.ask(question_on("thumbs", "osgood"))
+    write_bundle(shown, tmp_path / "out", around=beside(shown, responses=said), pseudonyms=True)
+    for path, html in pages_of(tmp_path / "out").items():
+        assert not re.search("marguerite|duval|osgood", html, re.IGNORECASE), path
+    policies = (tmp_path / "out" / "compare" / "policies.html").read_text()
+    assert "Dear " in policies and "gone" not in policies, "of a session that is not there nobody knows the names"
+    assert "session s03: (a name) and" in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_addresses_of_a_bundle():

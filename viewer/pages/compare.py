@@ -11,23 +11,35 @@ from fastapi.responses import HTMLResponse
 
 from pipeline.report.bars import colour_class
 from pipeline.report.text import clean
+from viewer.pages.compare_choices import (
+    MOST_LINES,
+    choices,
+    chosen_pair,
+    labelled_voices,
+    policy_pairs,
+    usual_label,
+    usual_voice,
+    voice_pairs,
+)
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
 from viewer.reading.beside import Beside
 from viewer.reading.compared.audited import read_audit
-from viewer.reading.compared.contrast import contrasts
+from viewer.reading.compared.contrast import Contrast, contrasts
 from viewer.reading.compared.people import ENOUGH, against, label_means
 from viewer.reading.compared.policies import answered, policies_in
 from viewer.reading.compared.voices import Voice, voices
 from viewer.reading.naming import named, slugs_by_session, splits_by_session
+from viewer.reading.paging import Page
 from viewer.reading.run import ServedRun
-from viewer.shown.compared.audited import audit_view, ordered_audit, page_of
-from viewer.shown.compared.methods import SORTS, methods_view, rows_of, sorted_contrasts
+from viewer.shown.compared import audited, methods, policies
+from viewer.shown.compared.audited import audit_view, ordered_audit
+from viewer.shown.compared.methods import SORTS, methods_view, sorted_contrasts
 from viewer.shown.compared.people import apart_row, most_apart, people_view
-from viewer.shown.compared.policies import policies_view
+from viewer.shown.compared.policies import most_different, policies_view
 
 router = APIRouter()
-PAGES = (
+GROUP = (
     ("compare", "Methods"),
     ("compare/people", "Against people"),
     ("compare/audit", "Audit"),
@@ -54,26 +66,32 @@ class Asked:
 def methods_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> str:
     """Two voices, session by session."""
     known = voices(run.place, around)
-    pair = _pair(known, asked)
+    pair = chosen_pair(known, asked.first, asked.second)
     view = None
     if pair is not None:
-        splits = splits_by_session(run.index)
-        found = [
-            one for one in contrasts(*pair) if one.key[0] in splits and asked.split in ("", splits[one.key[0]] or "")
-        ]
-        ordered = sorted_contrasts(found, asked.sort, down=asked.down)
-        sessions = (one.key[0] for one in rows_of(ordered, asked.page))
-        view = methods_view(ordered, pair, named(run.index, sessions), asked.page)
-    return _render(run, links, "compare.html", view=view, asked=asked, voices=known, pair=pair, splits=_splits(run))
+        ordered = sorted_contrasts(contrasts_of(run, pair, asked.split), asked.sort, down=asked.down)
+        at = Page.of(_lines(links, ordered), asked.page, methods.PAGE)
+        view = methods_view(ordered, pair, named(run.index, (one.key[0] for one in at.cut(ordered))), at)
+    pairs = voice_pairs(known)
+    titles = [f"{first.title} · {second.title}" for first, second in pairs]
+    return _render(
+        run, links, "compare.html", view=view, asked=asked, voices=known, pair=pair, splits=_splits(run),
+        choices=choices(links, "compare", titles), nth=pairs.index(pair) if pair in pairs else 0,
+    )  # fmt: skip
+
+
+def contrasts_of(run: ServedRun, pair: tuple[Voice, Voice], split: str = "") -> list[Contrast]:
+    """Two voices on the sessions that the run shows, or on those of one split."""
+    splits = splits_by_session(run.index)
+    return [one for one in contrasts(*pair) if one.key[0] in splits and split in ("", splits[one.key[0]] or "")]
 
 
 def people_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> str:
     """A voice against people's labels."""
     known = voices(run.place, around)
-    voice = _first(known, asked.first)
+    voice = usual_voice(known, asked.first)
     means = label_means(run.place.corpus, around.overlay.labels())
-    # The name with the most labels, where none is asked for.
-    label = asked.label if asked.label in means else max(means, key=lambda name: len(means[name]), default="")
+    label = asked.label if asked.label in means else usual_label(means)
     view, rows = None, []
     if voice is not None and label:
         splits = splits_by_session(run.index)
@@ -90,9 +108,13 @@ def people_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> s
             for point in far
             if point.session_id in places
         ]
+    every = labelled_voices(known, means)
+    titles = [f"{one.title} · {name}" for one, name in every]
+    chosen = (voice, label)
     return _render(
         run, links, "compare_people.html", view=view, rows=rows, asked=asked, voices=known, voice=voice, label=label,
         names=tuple(means), splits=_splits(run), enough=ENOUGH,
+        choices=choices(links, "compare/people", titles), nth=every.index(chosen) if chosen in every else 0,
     )  # fmt: skip
 
 
@@ -101,8 +123,9 @@ def audit_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> st
     audit = read_audit(run.place.folder)
     view = None
     if audit is not None:
-        shown, _, _ = page_of(ordered_audit(audit), asked.page)
-        view = audit_view(audit, named(run.index, (one.key[0] for one in shown)), asked.page)
+        ordered = ordered_audit(audit)
+        at = Page.of(_lines(links, ordered), asked.page, audited.PAGE)
+        view = audit_view(audit, ordered, named(run.index, (one.key[0] for one in at.cut(ordered))), at)
     return _render(run, links, "compare_audit.html", view=view, asked=asked)
 
 
@@ -111,12 +134,18 @@ def policies_html(run: ServedRun, links: Links, around: Beside, asked: Asked) ->
     known = policies_in(around.responses) if around.responses else ()
     first = asked.first if asked.first in known else next(iter(known), "")
     others = [name for name in known if name != first]
-    second = asked.second if asked.second in others else next(iter(others), "")
+    pair = (first, asked.second if asked.second in others else next(iter(others), ""))
     view = None
-    if around.responses and second:
-        found = answered(around.responses, first, second)
-        view = policies_view(found, slugs_by_session(run.index), asked.page)
-    return _render(run, links, "compare_policies.html", view=view, policies=known, pair=(first, second), asked=asked)
+    if around.responses and pair[1]:
+        ordered = most_different(answered(around.responses, *pair))
+        at = Page.of(_lines(links, ordered), asked.page, policies.PAGE)
+        view = policies_view(ordered, slugs_by_session(run.index), at)
+    pairs = policy_pairs(known)
+    titles = [f"{one} · {other}" for one, other in pairs]
+    return _render(
+        run, links, "compare_policies.html", view=view, policies=known, pair=pair, asked=asked,
+        choices=choices(links, "compare/policies", titles), nth=pairs.index(pair) if pair in pairs else 0,
+    )  # fmt: skip
 
 
 @router.get("/compare")
@@ -148,24 +177,13 @@ def policies_page(request: Request, a: Name = "", b: Name = "", number: Number =
 
 
 def _render(run: ServedRun, links: Links, template: str, **values: object) -> str:
-    return render(run, links, template, group=PAGES, **values)
-
-
-def _first(known: Sequence[Voice], key: str) -> Voice | None:
-    """The voice of that key; else the first that tells turns apart."""
-    told = [voice for voice in known if voice.method != "uniform"] or list(known)
-    return next((voice for voice in known if voice.key == key), next(iter(told), None))
-
-
-def _pair(known: Sequence[Voice], asked: Asked) -> tuple[Voice, Voice] | None:
-    """The two voices that are asked for; else two that tell turns apart, of both runs where there are two."""
-    first = _first(known, asked.first)
-    others = [voice for voice in known if voice != first]
-    if first is None or not others:
-        return None
-    same = [voice for voice in others if voice.run and (voice.table, voice.method) == (first.table, first.method)]
-    return first, _first([*same, *others], asked.second) or others[0]
+    return render(run, links, template, group=GROUP, **values)
 
 
 def _splits(run: ServedRun) -> list[str]:
     return sorted({split for split in splits_by_session(run.index).values() if split})
+
+
+def _lines(links: Links, found: Sequence[object]) -> int:
+    """How many of the lines that were found are shown, page by page."""
+    return min(len(found), MOST_LINES) if links.bundled else len(found)

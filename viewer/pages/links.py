@@ -26,10 +26,10 @@ NAVIGATION: tuple[tuple[str, str], ...] = (
     ("label", "Label"),
 )
 """Pages in the bar at the top: name and title."""
-BUNDLED = ("index", "patterns")
-"""Those of them that a bundle has: nothing can be asked of it, and nothing written."""
+BUNDLED = ("index", "patterns", "compare")
+"""Those of them that a bundle has: nothing can be written into it."""
 
-KEPT = ("page", "rating", "number")
+KEPT = ("number", "rating", "page")
 """What tells two files of a bundle apart that are one page on the server."""
 
 
@@ -88,6 +88,10 @@ class Links:
     def media(self, slug: str, number: int) -> str:
         """A recording of a session, by its place among the session's rows of ``media``; empty where there is none."""
         return "" if self.bundled and not self.recorded else f"{self.up}media/{slug}/{number}"
+
+    def data(self, name: str) -> str:
+        """A script of a bundle that holds what a page cannot ask for there."""
+        return f"{self.up}data/{name}.js"
 
     def static(self, name: str) -> str:
         """A file of ``viewer/static/``, or ``tokens.css``."""

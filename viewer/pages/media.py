@@ -8,17 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, Response
 
 from corpus.session import Media
 from foundation.errors import UnitError
 from viewer.pages.session import session_of
-from viewer.reading.recordings import PeakReader, content_type, recording_file
+from viewer.reading.recordings import content_type, recording_file, sound_of
 from viewer.reading.run import ServedRun
 from viewer.shown.session.recordings import PLAYED
 
 router = APIRouter()
-_PEAKS = PeakReader()
 
 
 @router.api_route("/media/{slug}/{number}", methods=["GET", "HEAD"])
@@ -34,12 +33,10 @@ def media_peaks(request: Request, slug: str, number: int) -> Response:
     _, media = _recording(request, slug, number)
     run: ServedRun = request.app.state.run
     try:
-        peaks = _PEAKS.peaks(run.place.corpus, media)
+        sound = sound_of(run.place.corpus, media)
     except UnitError as error:
         raise HTTPException(404, str(error)) from None
-    if peaks is None:
-        return Response(status_code=204)
-    return JSONResponse({"length_s": peaks.length_s, "peaks": peaks.values})
+    return Response(sound, media_type="application/json") if sound else Response(status_code=204)
 
 
 def _recording(request: Request, slug: str, number: int) -> tuple[Path, Media]:

@@ -17,12 +17,12 @@ from foundation.errors import UnitError
 from pipeline.results.run_folder import session_file_name
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
-from viewer.reading.recordings import recording_file
+from viewer.reading.recordings import recording_file, sound_of
 from viewer.reading.run import ServedRun
 from viewer.reading.session import SessionTables, read_session
 from viewer.shown.session.axis import axis_of
 from viewer.shown.session.evidence import evidences
-from viewer.shown.session.recordings import Player
+from viewer.shown.session.recordings import Player, Screen
 from viewer.shown.session.tracks import COLUMNS, TrackGroup, tracks_of
 from viewer.shown.session.view import Asked, Chosen, choose, session_view
 
@@ -50,7 +50,7 @@ def html(run: ServedRun, links: Links, slug: str, asked: Asked) -> str:
         run, links, "session.html",
         view=view,
         asked=asked,
-        players=[_player(run, links, slug, tables, player) for player in view.players],
+        screens=[_screen(run, links, slug, tables, player) for player in view.players],
         evidence=evidences(tables, chosen.episode, chosen.series, chosen.people, turns),
         groups=_tracks(run, tables, chosen) if asked.tracks or links.bundled else (),
     )  # fmt: skip
@@ -114,16 +114,22 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield from file.iter_batches(columns=list(COLUMNS))
 
 
-def _player(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> tuple[Player, str, str]:
-    """A player, its address (empty where it cannot be played) and why not."""
+def _screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, player: Player) -> Screen:
+    """A player as the page has it."""
     address = links.media(slug, player.number)
     if not address:
-        return player, "", "recordings are not in this copy"
+        return Screen(player, problem="recordings are not in this copy")
+    media = tables.session.media[player.number]
     try:
-        recording_file(run.place.corpus, tables.session.media[player.number])
+        recording_file(run.place.corpus, media)
     except UnitError as error:
-        return player, "", str(error)
-    return player, address, ""
+        return Screen(player, problem=str(error))
+    if not links.bundled:
+        return Screen(player, address, peaks=f"{address}/peaks")
+    try:
+        return Screen(player, address, sound=sound_of(run.place.corpus, media))
+    except UnitError:  # It can be played by nobody, or by the browser alone: then there is no wave.
+        return Screen(player, address)
 
 
 @router.get("/session/{slug}")

@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse
 
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
-from viewer.reading.listing import PAGE
 from viewer.reading.listing import Query as ListQuery
 from viewer.reading.run import ServedRun
 from viewer.shown.list_view import COLUMNS, list_view
@@ -20,7 +19,7 @@ MOST_TEXT = 500
 
 def html(run: ServedRun, links: Links, query: ListQuery) -> str:
     """The page of the list that ``query`` asks for."""
-    view = list_view(run.index, query, PAGE)
+    view = list_view(run.index, query)
     return render(run, links, "sessions.html", view=view, columns=COLUMNS)
 
 

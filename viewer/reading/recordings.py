@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -78,6 +79,9 @@ class PeakReader:
             return self._kept[key]
 
 
+PEAKS = PeakReader()
+
+
 def read_peaks(corpus: Path, media: Media) -> Peaks | None:
     """Decode a recording's sound into `Peaks`; see `PeakReader.peaks`."""
     channel = Channel() if media.kind == "video" else parse_channel(media)
@@ -100,6 +104,12 @@ def read_peaks(corpus: Path, media: Media) -> Peaks | None:
         if place >= 0:
             values[place] = min(1.0, peak)
     return Peaks(tuple(round(float(value), 3) for value in _thinned(values)), length_s)
+
+
+def sound_of(corpus: Path, media: Media) -> str:
+    """The peaks of a recording as JSON, empty where it has no sound; raises as `PeakReader.peaks` does."""
+    peaks = PEAKS.peaks(corpus, media)
+    return "" if peaks is None else json.dumps({"length_s": peaks.length_s, "peaks": peaks.values})
 
 
 def _thinned(values: Floats) -> Floats:

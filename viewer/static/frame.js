@@ -7,6 +7,11 @@
   if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   root.classList.add("js");
   document.addEventListener("DOMContentLoaded", () => {
+    // Where the bar is wider than the screen, what is open is in sight.
+    for (const bar of document.querySelectorAll(".bar nav, .tabs ul")) {
+      const open = bar.querySelector("[aria-current]");
+      if (open) bar.scrollLeft = open.offsetLeft + open.offsetWidth - bar.offsetLeft - bar.clientWidth;
+    }
     const button = document.querySelector("[data-theme-toggle]");
     button.hidden = false;
     button.addEventListener("click", () => {

@@ -191,13 +191,18 @@
   for (const button of all("[data-zoom]")) button.addEventListener("click", () => zoomBy(Number(button.dataset.zoom)));
 
   // --- Waves and behaviour come after the page
+  // A page from a disk holds what cannot be asked for there.
+  async function heardOf(place) {
+    if (place.dataset.sound) return JSON.parse(place.dataset.sound);
+    const answer = await fetch(place.dataset.peaks);
+    return answer.status === 200 ? answer.json() : null;
+  }
   async function waves() {
     for (const line of all("[data-wave]")) {
       const place = find("[data-peaks]", line), element = find(`[data-player="${line.dataset.wave}"]`);
       try {
-        const answer = await fetch(place.dataset.peaks);
-        if (answer.status !== 200 || !element || !element.isConnected || !window.WaveSurfer) continue;
-        const sound = await answer.json(), offset = Number(element.dataset.offset) || 0;
+        const sound = await heardOf(place), offset = Number(element?.dataset.offset) || 0;
+        if (!sound || !element || !element.isConnected || !window.WaveSurfer) continue;
         if (!(sound.length_s > 0)) continue;
         line.hidden = false;
         place.style.marginLeft = `${(100 * offset) / end}%`;

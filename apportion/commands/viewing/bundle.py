@@ -17,12 +17,28 @@ from foundation.errors import InputError
 @click.option(
     "--corpus", type=click.Path(path_type=Path), help="The run's corpus, where it is not where run.json says."
 )
+@click.option(
+    "--against", type=click.Path(path_type=Path), metavar="RUN", help="Another run of the corpus, to compare."
+)
+@click.option(
+    "--responses", type=click.Path(path_type=Path), metavar="FILE", help="What policies answered, to compare."
+)
+@click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN.labels.jsonl]")
 @click.option("--media", is_flag=True, help="Copy the recordings, too.")
 @click.option("--pseudonyms", is_flag=True, help="Give people other names; session ids stay.")
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Replace this name, too; may be repeated.")
 @json_option()
 def bundle_command(
-    source: Path, out: Path, corpus: Path | None, media: bool, pseudonyms: bool, names: tuple[str, ...], as_json: bool
+    source: Path,
+    out: Path,
+    corpus: Path | None,
+    against: Path | None,
+    responses: Path | None,
+    labels: Path | None,
+    media: bool,
+    pseudonyms: bool,
+    names: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Write the pages of `apportion view` into the folder OUT, which opens from a disk: open OUT/index.html.
 
@@ -37,7 +53,10 @@ def bundle_command(
         raise InputError(
             f"`apportion bundle` needs {error.name}. Install it with `pip install 'apportion[view]'`."
         ) from None
+    from viewer.reading.beside import beside
     from viewer.reading.place import open_place
 
-    report = write_bundle(open_place(source, corpus), out, media=media, pseudonyms=pseudonyms, names=names)
+    place = open_place(source, corpus)
+    around = beside(place, labels, open_place(against, place.corpus) if against else None, responses)
+    report = write_bundle(place, out, around=around, media=media, pseudonyms=pseudonyms, names=names)
     click.echo(json.dumps(report.to_json(), indent=1) if as_json else str(report))

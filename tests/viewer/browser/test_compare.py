@@ -36,7 +36,9 @@ def test_a_point_opens_its_session_at_the_turn(compared, page_of):
     link = page.locator("svg.scatter a").first
     wanted = link.get_attribute("href").removeprefix("../")
     link.locator("circle").click(force=True)
-    page.wait_for_url(f"**/{wanted}")
+    page.wait_for_url("**/session/**")
+    assert page.url.endswith(f"/{wanted}")
+    expect(page.locator(f"#{wanted.rpartition('#')[2]}")).to_have_attribute("aria-current", "true")
 
 
 def test_the_audit_of_a_session_unfolds_and_policies_answer_beside_each_other(compared, page_of):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pipeline.report.text import clean, plain
 from viewer.reading.compared.audited import Audit, Audited
 from viewer.reading.naming import Named
+from viewer.reading.paging import Page
 
 PAGE, NAME, LINE = 20, 120, 140
 
@@ -52,8 +53,7 @@ class AuditView:
     ways: tuple[WayView, ...]
     sessions: tuple[AuditedView, ...]
     found: int
-    page: int
-    pages: int
+    page: Page
 
 
 def ordered_audit(audit: Audit) -> list[Audited]:
@@ -61,17 +61,8 @@ def ordered_audit(audit: Audit) -> list[Audited]:
     return sorted(audit.episodes, key=lambda one: (one.held is None, one.held or 0.0, one.key))
 
 
-def page_of(ordered: Sequence[Audited], page: int) -> tuple[Sequence[Audited], int, int]:
-    """The episodes of a page, its number, and how many there are."""
-    pages = max(1, -(-len(ordered) // PAGE))
-    page = min(max(1, page), pages)
-    return ordered[PAGE * (page - 1) : PAGE * page], page, pages
-
-
-def audit_view(audit: Audit, named: Mapping[str, Named], page: int) -> AuditView:
-    """The audit as it is shown."""
-    ordered = ordered_audit(audit)
-    shown, page, pages = page_of(ordered, page)
+def audit_view(audit: Audit, ordered: Sequence[Audited], named: Mapping[str, Named], page: Page) -> AuditView:
+    """The page of the audit; ``named`` says the address and the words of the sessions on it."""
     return AuditView(
         verdict=clean(audit.verdict, 2000),
         ways=tuple(
@@ -81,10 +72,9 @@ def audit_view(audit: Audit, named: Mapping[str, Named], page: int) -> AuditView
             for name, title in audit.titles.items()
             for found in (audit.correlations.get(name),)
         ),
-        sessions=tuple(_session(one, audit, named[one.key[0]]) for one in shown if one.key[0] in named),
+        sessions=tuple(_session(one, audit, named[one.key[0]]) for one in page.cut(ordered) if one.key[0] in named),
         found=len(ordered),
         page=page,
-        pages=pages,
     )
 
 

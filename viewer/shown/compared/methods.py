@@ -14,6 +14,7 @@ from pipeline.report.text import clean, signed
 from viewer.reading.compared.contrast import Contrast
 from viewer.reading.compared.voices import Voice
 from viewer.reading.naming import Named
+from viewer.reading.paging import Page
 from viewer.shown.drawings import spark
 
 PAGE, NAME, LINE, BARS = 50, 120, 160, 60
@@ -47,9 +48,7 @@ class MethodsView:
     found: int
     compared: int
     mean: str
-    page: int
-    pages: int
-    start: int
+    page: Page
 
 
 def sorted_contrasts(found: Sequence[Contrast], sort: str, *, down: bool) -> list[Contrast]:
@@ -63,29 +62,17 @@ def sorted_contrasts(found: Sequence[Contrast], sort: str, *, down: bool) -> lis
 
 
 def methods_view(
-    ordered: Sequence[Contrast], voices: tuple[Voice, Voice], named: Mapping[str, Named], page: int
+    ordered: Sequence[Contrast], voices: tuple[Voice, Voice], named: Mapping[str, Named], page: Page
 ) -> MethodsView:
     """The page of contrasts; ``named`` says the address and the words of the sessions on it."""
     figures = [one.disagreement for one in ordered if one.disagreement is not None]
-    pages = max(1, -(-len(ordered) // PAGE))
-    page = min(max(1, page), pages)
-    rows = ordered[PAGE * (page - 1) : PAGE * page]
     return MethodsView(
-        rows=tuple(_row(one, voices, named[one.key[0]]) for one in rows if one.key[0] in named),
+        rows=tuple(_row(one, voices, named[one.key[0]]) for one in page.cut(ordered) if one.key[0] in named),
         found=len(ordered),
         compared=len(figures),
         mean=f"{np.mean(figures):.0%}" if figures else "–",
         page=page,
-        pages=pages,
-        start=PAGE * (page - 1) + 1,
     )
-
-
-def rows_of(ordered: Sequence[Contrast], page: int) -> Sequence[Contrast]:
-    """Those that `methods_view` will show."""
-    pages = max(1, -(-len(ordered) // PAGE))
-    page = min(max(1, page), pages)
-    return ordered[PAGE * (page - 1) : PAGE * page]
 
 
 def _row(one: Contrast, voices: tuple[Voice, Voice], named: Named) -> ContrastRow:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.report.text import clean
 from viewer.reading.compared.policies import Answered
+from viewer.reading.paging import Page
 
 PAGE, TEXT, SHOWN = 20, 4_000, 3
 """Contexts a page, characters of a text, messages of a context that are shown at once."""
@@ -35,22 +36,22 @@ class PoliciesView:
     found: int
     same: int
     mean: str
-    page: int
-    pages: int
+    page: Page
 
 
-def policies_view(found: Sequence[Answered], slugs: Mapping[str, str], page: int) -> PoliciesView:
-    """The page, the most different answers first."""
-    ordered = sorted(found, key=lambda one: (-one.apart, one.session_id, one.turn, one.seed))
-    pages = max(1, -(-len(ordered) // PAGE))
-    page = min(max(1, page), pages)
+def most_different(found: Sequence[Answered]) -> list[Answered]:
+    """The most different answers first."""
+    return sorted(found, key=lambda one: (-one.apart, one.session_id, one.turn, one.seed))
+
+
+def policies_view(ordered: Sequence[Answered], slugs: Mapping[str, str], page: Page) -> PoliciesView:
+    """The page of the answers in their order."""
     return PoliciesView(
-        rows=tuple(_row(one, slugs.get(one.session_id, "")) for one in ordered[PAGE * (page - 1) : PAGE * page]),
+        rows=tuple(_row(one, slugs.get(one.session_id, "")) for one in page.cut(ordered)),
         found=len(ordered),
         same=sum(one.first == one.second for one in ordered),
         mean=f"{sum(one.apart for one in ordered) / len(ordered):.0%}" if ordered else "–",
         page=page,
-        pages=pages,
     )
 
 

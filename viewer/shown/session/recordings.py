@@ -30,6 +30,20 @@ class Player:
         return " and ".join(person.name for person in self.people)
 
 
+@dataclass(frozen=True)
+class Screen:
+    """A player on the page: its ``address``, or the ``problem`` why there is none.
+
+    ``peaks`` is where its loudness is asked for; ``sound`` is the loudness itself (JSON) where nothing can be asked.
+    """
+
+    player: Player
+    address: str = ""
+    problem: str = ""
+    peaks: str = ""
+    sound: str = ""
+
+
 def players_of(session: Session, people: Mapping[str, Person]) -> tuple[Player, ...]:
     """The files that are played together: pictures first; a file that is both a picture and a sound is one player."""
     rows = [(number, media) for number, media in enumerate(session.media) if media.kind in PLAYED]
