@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-from scipy.stats import norm, ttest_rel
+from scipy.stats import ttest_rel
 
 from benchmarks.measure import tell
 from evaluation.people.answers import Answers
@@ -28,6 +28,7 @@ from evaluation.people.comparison import Compared, compare_to
 from evaluation.people.shares import share_interval
 from foundation.arrays import Floats
 from foundation.intervals.resampling import Sampling
+from study.simulated import INDEPENDENT, Shared, simulated_marks
 
 ITEMS, AN_ITEM, ANNOTATORS = 100, 3, 30
 CRITERIA = (
@@ -57,29 +58,15 @@ STARS = {
     "LLM-GELI": "connection positivity inclination interesting reuse specific",
     "MM-LLM-GELI": "connection social inclination interesting reuse specific fluency",
 }
-SHARED = {"item": 0.10, "annotator": 0.15, "response": 0.20, "taste": 0.05}
-"""Shares of the variance of what an answer rests on; the rest is the answer's own."""
+SHARED = Shared()
 
 
-def draw(shares: Floats, shared: dict[str, float], rng: np.random.Generator) -> dict[str, Answers]:
+def draw(shares: Floats, shared: Shared, rng: np.random.Generator) -> dict[str, Answers]:
     """One study's answers; ``shares`` from 0 to 1 [shape=(K, C)]."""
-    systems, criteria = shares.shape
     items = np.repeat(np.arange(ITEMS), AN_ITEM)
+    # An item's three are of one permutation, and so nobody answers it twice.
     annotators = np.concatenate([rng.permutation(ANNOTATORS) for _ in range(len(items) // ANNOTATORS)])
-    while (np.diff(np.sort(annotators.reshape(-1, AN_ITEM), axis=1), axis=1) == 0).any():
-        annotators = np.concatenate([rng.permutation(ANNOTATORS) for _ in range(len(items) // ANNOTATORS)])
-
-    def effect(name: str, rows: int, columns: int) -> Floats:
-        """Half common to the criteria, half of each [shape=(rows, columns, C)]."""
-        scale = np.sqrt(shared.get(name, 0.0) / 2)
-        common = rng.standard_normal((rows, columns, 1))
-        own: Floats = scale * (common + rng.standard_normal((rows, columns, criteria)))
-        return own
-
-    latent = norm.ppf(shares)[None] + effect("item", ITEMS, 1)[items] + effect("annotator", ANNOTATORS, 1)[annotators]
-    latent = latent + effect("response", ITEMS, systems)[items] + effect("taste", ANNOTATORS, systems)[annotators]
-    noise = np.sqrt(1 - sum(shared.values())) * rng.standard_normal(latent.shape)
-    marks = (latent + noise > 0).astype(np.float64)
+    marks = simulated_marks(shares, shared, items, annotators, rng)
     names = tuple(TABLE_1)
     return {name: Answers(names, items, annotators, marks[:, :, place]) for place, name in enumerate(CRITERIA)}
 
@@ -94,7 +81,7 @@ def by_splits(answers: Answers, system: str) -> float:
     return float(ttest_rel(one, other).pvalue) if np.ptp(one - other) > 0 else 1.0
 
 
-def run(title: str, shares: Floats, shared: dict[str, float], studies: int, seed: int) -> None:
+def run(title: str, shares: Floats, shared: Shared, studies: int, seed: int) -> None:
     """Draw the studies of one setting and tell what their tables say."""
     base = list(TABLE_1).index(BASE)
     truth = {
@@ -154,7 +141,7 @@ def run(title: str, shares: Floats, shared: dict[str, float], studies: int, seed
 def main(studies: int) -> None:
     table = np.array(list(TABLE_1.values())) / 100
     none = np.repeat(table[[list(TABLE_1).index(BASE)]], len(TABLE_1), axis=0)
-    for how, shared in (("shared", SHARED), ("independent", {})):
+    for how, shared in (("shared", SHARED), ("independent", INDEPENDENT)):
         run(f"no effect, {how}", none, shared, studies, 0)
         run(f"Table 1, {how}", table, shared, studies, 1)
 

@@ -1,0 +1,157 @@
+"""From a study's answers to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from foundation.errors import InputError
+from foundation.intervals.resampling import Sampling
+from foundation.listing import counted
+from foundation.nearest import did_you_mean
+from study.definition.folder import StudyFolder
+from study.definition.key import Key
+from study.report.annotators import AnnotatorFigures, FlagRules, annotator_figures
+from study.report.figures import study_table
+from study.report.judges import agreement_with_people, as_one_voice, judge_of
+from study.report.results import Judge, StudyReport, StudyTable, Times
+from study.report.tables import Unblinded, unblinded
+from study.rows import AnswerRow
+
+
+def report_of(
+    study: StudyFolder,
+    key: Key,
+    rows: Iterable[AnswerRow],
+    judge: Iterable[AnswerRow] = (),
+    *,
+    base: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+    rules: FlagRules | None = None,
+    mixed: bool = True,
+) -> StudyReport:
+    """All that is told of a study.
+
+    Parameters
+    ----------
+    study : StudyFolder
+    key : Key
+        Whose response is which.
+    rows : iterable of AnswerRow
+        Of people (and of simulated annotators, who are named as such).
+    judge : iterable of AnswerRow
+        Of language models, ``judge:MODEL`` each; they are never counted among people.
+    base : str, optional
+        The policy that others are compared to, in place of the key's.
+    resamples, seed : int
+        Of bootstraps.
+    rules : FlagRules, optional
+        When an annotator is flagged.
+    mixed : bool
+        Whether mixed models are fitted, which takes longer than all else.
+
+    Raises
+    ------
+    InputError
+        No answer that counts; no policy ``base``; answers or a key of another study.
+    """
+    how, rows, asked = Sampling(resamples, seed), tuple(rows), tuple(judge)
+    base = _base(key, base)
+    people = unblinded(study, key, rows)
+    if not people.rows and not asked:
+        raise InputError(
+            f"{study.path}: no answer yet to an item that counts, so there is nothing to report. Serve it with "
+            "`apportion study serve`, or bring answers by `apportion study import`."
+        )
+    figures = annotator_figures(study, rows, people, rules)
+    checks, failed = sum(one.checks for one in figures), sum(one.failed for one in figures)
+    return StudyReport(
+        study.settings.title,
+        study.settings.version,
+        base,
+        key.policies,
+        len(study.counted),
+        len({row.item for row in people.rows}),
+        study.settings.annotators_per_item,
+        study.criteria.source,
+        study_table(people, base, how, mixed=mixed),
+        _unflagged(people, figures, base, how, mixed),
+        figures,
+        checks,
+        failed,
+        _times(people),
+        _judges(study, key, asked, people, base, how),
+        _notes(study, key, people, figures, base),
+        sum(bool(row.reason) for row in people.rows),
+    )
+
+
+def _base(key: Key, named: str | None) -> str | None:
+    if named is None or named in key.policies:
+        return named or key.base
+    advice = did_you_mean(named, key.policies, "Name one of them.")
+    raise InputError(f"base {named!r}: no such policy; there are {', '.join(key.policies)}. {advice}")
+
+
+def _unflagged(
+    people: Unblinded, figures: Sequence[AnnotatorFigures], base: str | None, sampling: Sampling, mixed: bool
+) -> StudyTable | None:
+    """The table without flagged annotators; None where nobody is flagged, or all are."""
+    kept = [one.annotator for one in figures if not one.flags]
+    rest = people.of_annotators(kept)
+    if len(kept) == len(figures) or not rest.rows:
+        return None
+    return study_table(rest, base, sampling, mixed=mixed)
+
+
+def _times(people: Unblinded) -> Times | None:
+    seconds = [row.seconds for row in people.rows if row.seconds > 0]
+    if not seconds:
+        return None
+    low, middle, high = (float(value) for value in np.quantile(seconds, [0.25, 0.5, 0.75]))
+    of_person: dict[str, float] = {}
+    for row in people.rows:
+        of_person[row.annotator] = of_person.get(row.annotator, 0.0) + row.seconds
+    minutes = float(np.median(list(of_person.values()))) / 60
+    return Times(low, middle, high, minutes, sum(row.focus_lost for row in people.rows))
+
+
+def _judges(
+    study: StudyFolder, key: Key, rows: Sequence[AnswerRow], people: Unblinded, base: str | None, sampling: Sampling
+) -> tuple[Judge, ...]:
+    found = []
+    for name in dict.fromkeys(judge_of(row.annotator) for row in rows):
+        answers = as_one_voice(unblinded(study, key, (row for row in rows if judge_of(row.annotator) == name)))
+        table = study_table(answers, base, sampling, mixed=False)
+        found.append(Judge(name, table, agreement_with_people(answers, people)))
+    return tuple(found)
+
+
+def _notes(
+    study: StudyFolder, key: Key, people: Unblinded, figures: Sequence[AnnotatorFigures], base: str | None
+) -> tuple[str, ...]:
+    simulated = [one.annotator for one in figures if one.simulated]
+    short = [
+        item.item
+        for item in study.counted
+        if sum(row.item == item.item for row in people.rows) < study.settings.annotators_per_item
+    ]
+    same = [item.item for item in study.counted if item.same]
+    everybody = len(simulated) == len(figures)
+    notes = [
+        f"Simulated annotators, no people: {'all' if everybody else len(simulated)} of {len(figures)} annotators are "
+        "simulated. These figures say nothing of what people think."
+        if simulated
+        else "",
+        f"Not finished: {counted(short, 'item')} of {len(study.counted):,} have fewer than "
+        f"{study.settings.annotators_per_item} answers."
+        if short and people.rows
+        else "",
+        f"Identical responses in {counted(same, 'item')}: nothing tells them apart." if same else "",
+        "No base was named, so that nothing is compared: name one by --base."
+        if base is None and len(key.policies) > 1
+        else "",
+    ]
+    return tuple(note for note in notes if note)

@@ -1,0 +1,116 @@
+"""A study's report as one self-contained HTML page: no script, no request to anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from evaluation.table import Grid
+from pipeline.report.text import clean
+from study.report.forest import forests
+from study.report.grids import (
+    agreement_grid,
+    annotator_grid,
+    difference_grids,
+    facts,
+    interval_grids,
+    judge_grid,
+    pair_grids,
+    paper_grids,
+)
+from study.report.results import StudyReport, StudyTable
+
+MOST_CELL = 400
+"""Characters of a cell: names and questions are somebody else's words."""
+
+
+def as_html(report: StudyReport) -> str:
+    """The page as text; equal reports give equal text.
+
+    Every string from outside is escaped, and the page's own policy forbids scripts and requests.
+    """
+    # The study's own rules stand last: they go before the page's.
+    style = _source("pipeline.report", "tokens.css") + _source("pipeline.report", "page.css")
+    style += _source("study.report", "page.css")
+    shown = any(cell.answers for one in report.people.criteria for cell in one.cells)
+    values: dict[str, Any] = {
+        "style": style,
+        "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        "title": clean(report.title, 200),
+        "version": report.version,
+        "base": None if report.base is None else clean(report.base, 80),
+        "systems": report.systems,
+        "source": clean(report.source, 1000),
+        "colours": {clean(name, MOST_CELL): colour for name, colour in report.colours.items()},
+        "facts": facts(report),
+        "notes": [clean(note, 1000) for note in report.notes],
+        "paper": _safe(paper_grids(report.people)) if shown else [],
+        "intervals": _safe(interval_grids(report.people)) if shown else [],
+        "differences": _safe(difference_grids(report.people, report.base)),
+        "pairs": _safe(pair_grids(report.people)),
+        "forests": forests(report.people, report.base, report.colours),
+        "agreement": _safe([agreement_grid(report.people)])[0],
+        "annotators": _safe([annotator_grid(report)])[0],
+        "people": report.people.annotators,
+        "without": None if report.unflagged is None else _beside(report.unflagged, report),
+        "judges": [
+            {
+                **_beside(judge.table, report),
+                "name": clean(judge.name, 120),
+                "grids": _safe([judge_grid(judge), *_grids(judge.table, report.base)]),
+            }
+            for judge in report.judges
+        ],
+    }
+    return _environment().get_template("page.html").render(values).lstrip()
+
+
+def _beside(table: StudyTable, report: StudyReport) -> dict[str, Any]:
+    return {
+        "annotators": table.annotators,
+        "grids": _safe(_grids(table, report.base)),
+        "forests": forests(table, report.base, report.colours),
+    }
+
+
+def _grids(table: StudyTable, base: str | None) -> list[Grid]:
+    return [*interval_grids(table), *difference_grids(table, base), *pair_grids(table)]
+
+
+def _safe(grids: list[Grid]) -> list[Grid]:
+    """The same grids without characters that no page can hold, and with real minus signs before figures."""
+    return [
+        Grid(
+            clean(grid.title, MOST_CELL),
+            tuple(clean(cell, MOST_CELL) for cell in grid.header),
+            tuple((clean(row[0], MOST_CELL), *(_cell(cell) for cell in row[1:])) for row in grid.rows),
+            tuple(clean(note, 2000) for note in grid.notes),
+        )
+        for grid in grids
+    ]
+
+
+def _cell(text: str) -> str:
+    text = clean(text, MOST_CELL)
+    begins = text.startswith("-") and text[1:2].isdigit()
+    return ("−" + text[1:] if begins else text).replace("[-", "[−").replace(", -", ", −")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.DictLoader({"page.html": _source("study.report", "page.html")}),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _source(package: str, name: str) -> str:
+    return files(package).joinpath(name).read_text(encoding="utf-8")

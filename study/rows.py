@@ -1,0 +1,121 @@
+"""One annotator's answer to one item, wherever it was given: from the pages, from elsewhere, by a judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.files.textfile import read_jsonl
+from foundation.errors import InputError
+from foundation.files import canonical_json
+
+IMPORTED, JUDGED = "imported", "judged"
+"""Folders of a study for answers that its own pages did not take: of people elsewhere, and of judges."""
+_ID = re.compile(r"[A-Za-z0-9_.:#-]{1,64}")
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """What an annotator answered to an item.
+
+    Parameters
+    ----------
+    annotator, item : str
+        Ids; nothing else about a person is known.
+    answers : mapping of str to Any
+        By criterion, as `study.definition.answers.Value` says.
+    reason : str
+        In the annotator's words; may be empty.
+    seconds : float
+        For how long the item was looked at; 0 where that is not known.
+    focus_lost : int
+        How often the page lost the focus meanwhile.
+    revision : int
+        Counted up by each change of the answer, from 1.
+    at : str
+        When it was saved, in UTC (ISO 8601); may be empty.
+    """
+
+    annotator: str
+    item: str
+    answers: Mapping[str, Any]
+    reason: str = ""
+    seconds: float = 0.0
+    focus_lost: int = 0
+    revision: int = 1
+    at: str = ""
+
+
+def check_annotator_id(annotator: str) -> str:
+    """The id; InputError where it is none.
+
+    >>> check_annotator_id("a001")
+    'a001'
+    """
+    if not _ID.fullmatch(annotator):
+        raise InputError(
+            f"annotator {annotator!r:.80}: 1 to 64 letters, digits and marks of _.:#- are an id; nothing else is kept."
+        )
+    return annotator
+
+
+def rows_text(rows: Iterable[AnswerRow]) -> str:
+    """JSON Lines, a row each, by item and annotator: equal rows, equal text."""
+    ordered = sorted(rows, key=lambda row: (row.item, row.annotator))
+    return "".join(f"{canonical_json({**vars(row), 'answers': dict(row.answers)})}\n" for row in ordered)
+
+
+def read_row_file(path: Path) -> tuple[AnswerRow, ...]:
+    """The rows of a file that `rows_text` gave.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or a line is none of these (file and line).
+    """
+    rows = []
+    for number, line in read_jsonl(path, allow_empty=True):
+        try:
+            rows.append(_row(line))
+        except InputError as error:
+            raise InputError(f"{path}, line {number}: {error}") from None
+    return tuple(rows)
+
+
+def rows_beside(study: Path, folder: str) -> tuple[AnswerRow, ...]:
+    """The rows of all files (``*.jsonl``) in a folder of a study; none where it has no such folder.
+
+    Raises
+    ------
+    InputError
+        As `read_row_file`; an annotator answers an item in two files.
+    """
+    found: dict[tuple[str, str], tuple[AnswerRow, Path]] = {}
+    for path in sorted((study / folder).glob("*.jsonl")):
+        for row in read_row_file(path):
+            before = found.get((row.annotator, row.item))
+            if before is not None:
+                raise InputError(
+                    f"{path}: annotator {row.annotator} answers item {row.item}, and does so in {before[1]}, too. "
+                    "Remove one of the files."
+                )
+            found[row.annotator, row.item] = (row, path)
+    return tuple(row for row, _ in found.values())
+
+
+def _row(line: Mapping[str, Any]) -> AnswerRow:
+    kinds = {
+        "annotator": str, "item": str, "answers": Mapping, "reason": str, "seconds": int | float, "focus_lost": int,
+        "revision": int, "at": str,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        value = line.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise InputError(f"{name}: {value!r:.60} is not what an answer has there. Write the file again.")
+    if line["seconds"] < 0 or line["focus_lost"] < 0:
+        raise InputError("seconds and focus_lost cannot be below 0.")
+    check_annotator_id(line["annotator"])
+    return AnswerRow(**{name: line[name] for name in kinds})
