@@ -70,7 +70,7 @@ class Answers:
         people, person_at = np.unique(self.annotators, return_inverse=True)
         cube = np.full((len(items), len(self.systems), len(people)), np.nan)
         cube[item_at, :, person_at] = self.values
-        return cube.reshape(-1, len(people))
+        return cube.reshape(len(items) * len(self.systems), len(people))
 
     def of_annotators(self, wanted: Sequence[int]) -> Answers:
         """The answers of some annotators alone, such as those whom no check flagged."""

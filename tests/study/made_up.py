@@ -3,43 +3,22 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-
-from corpus.schema import RESPONSES
 from study.definition.draw import items_for, with_checks
 from study.definition.folder import StudyFolder
 from study.definition.key import Key, read_key
-from study.definition.making import Wanted, make_study
 from study.rows import AnswerRow
 from study.simulated import SimulatedAnnotators, simulated_name
+from tests.study.studies import responses, study_in
 
 POLICIES = ("base", "grpo", "ppo")
-
-
-def responses(policies: Sequence[str] = POLICIES, contexts: int = 12) -> pa.Table:
-    return pa.Table.from_pylist(
-        [
-            {
-                "session_id": f"s{number // 2}",
-                "turn": 3 + 2 * (number % 2),
-                "context": f"user: hello {number}\nassistant: Hi there {number}.\nuser: And now?",
-                "policy": policy,
-                "response": f"Reply {number} of kind {kind}.",
-                "seed": 0,
-            }
-            for number in range(contexts)
-            for kind, policy in enumerate(policies)
-        ],
-        schema=RESPONSES.arrow,
-    )
 
 
 def made_study(
     out: Path, criteria: str = "geli", policies: Sequence[str] = POLICIES, contexts: int = 12, **wanted: object
 ) -> tuple[StudyFolder, Key]:
     base = None if criteria == "turns" else policies[0]
-    chosen = Wanted(criteria, **{"seed": 5, "base": base, "items_per_annotator": 8, **wanted})  # type: ignore[arg-type]
-    study, _ = make_study(responses(policies, contexts), out, chosen)
+    chosen = {"seed": 5, "base": base, "items_per_annotator": 8, **wanted}
+    study = study_in(out, criteria, responses(contexts, policies), **chosen)
     return study, read_key(study.path)
 
 

@@ -83,7 +83,9 @@ def test_the_smallest_difference_is_told_and_a_smaller_one_is_not():
         return components_of_marks(0.2, 0.2 + difference, Shared())
 
     found = smallest_difference(PAPER, parts, 0.79, 0.8)
-    assert power(PAPER, found, parts(found)).corrected >= 0.8 > power(PAPER, found - 0.002, parts(found - 0.002)).corrected
+    assert (
+        power(PAPER, found, parts(found)).corrected >= 0.8 > power(PAPER, found - 0.002, parts(found - 0.002)).corrected
+    )
     assert smallest_difference(Design(2, 1, 2, 63), parts, 0.79, 0.8) == math.inf
 
 

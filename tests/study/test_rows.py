@@ -12,7 +12,17 @@ ROW = AnswerRow("a001", "i0001", {"social": ["r1"], "better": "tie", "kind": {"r
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 
 
-@given(st.lists(st.builds(AnswerRow, st.from_regex(r"[a-z0-9]{1,9}", fullmatch=True), words, st.dictionaries(words, st.lists(words)), words)))
+@given(
+    st.lists(
+        st.builds(
+            AnswerRow,
+            st.from_regex(r"[a-z0-9]{1,9}", fullmatch=True),
+            words,
+            st.dictionaries(words, st.lists(words)),
+            words,
+        )
+    )
+)
 def test_rows_come_back_as_they_were(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     path.write_text(rows_text(rows), encoding="utf-8")

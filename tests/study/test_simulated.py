@@ -19,7 +19,9 @@ from tests.study.made_up import made_study
 
 @pytest.mark.parametrize("criteria", ["geli", "pairs", "turns", "savoir", "negotiation"])
 def test_every_answer_is_one_that_the_study_takes(tmp_path, criteria):
-    study, key = made_study(tmp_path / "study", criteria, ("base", "ppo") if criteria == "savoir" else ("base", "ppo", "x"))
+    study, key = made_study(
+        tmp_path / "study", criteria, ("base", "ppo") if criteria == "savoir" else ("base", "ppo", "x")
+    )
     people = SimulatedAnnotators(study, key, careless=frozenset([simulated_name(2)]))
     for item in study.items.values():
         for annotator in map(simulated_name, (1, 2)):
@@ -34,7 +36,10 @@ def test_all_but_the_careless_pass_the_checks(tmp_path):
     study, key = made_study(tmp_path / "study", "negotiation", checks_every=2)
     people = SimulatedAnnotators(study, key, careless=frozenset([simulated_name(9)]))
     passed = {
-        number: [study.checks[item.item].passed(people.answer(simulated_name(number), item).answers) for item in study.check_items]
+        number: [
+            study.checks[item.item].passed(people.answer(simulated_name(number), item).answers)
+            for item in study.check_items
+        ]
         for number in (1, 9)
     }
     assert all(passed[1]) and not all(passed[9])
@@ -87,7 +92,9 @@ def test_everybody_gets_as_many_items_and_none_twice():
 def test_marks_have_the_shares_that_were_asked_for_and_what_is_shared_correlates_them():
     rng = np.random.default_rng(1)
     items, people = assigned(3000, 2, 3000, rng)
-    marks = simulated_marks(np.array([[0.2], [0.7]]), Shared(response=0.6, item=0.1, annotator=0.0, taste=0.0), items, people, rng)
+    marks = simulated_marks(
+        np.array([[0.2], [0.7]]), Shared(response=0.6, item=0.1, annotator=0.0, taste=0.0), items, people, rng
+    )
     assert marks.mean(axis=0)[:, 0] == pytest.approx([0.2, 0.7], abs=0.02)
     of_item = marks[:, 1, 0].reshape(-1, 2)
     # Two answers to one response: the normal numbers below correlate by 0.7.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from apportion.commands.studying.init import init_command
+from apportion.commands.studying.power import power_command
 
 
 @click.group("study")
@@ -15,5 +16,5 @@ def study_group() -> None:
     """
 
 
-for _command in (init_command,):
+for _command in (init_command, power_command):
     study_group.add_command(_command)

@@ -1,0 +1,220 @@
+"""A study's size as a person asks for it: what it finds, and how many items a difference needs, as text and data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from foundation.tables.columns import columns
+from foundation.tables.numbers import fixed
+from study.power import (
+    Components,
+    Design,
+    Power,
+    components_of_marks,
+    components_of_ratings,
+    items_needed,
+    power,
+    simulated_power,
+    smallest_difference,
+)
+from study.simulated import INDEPENDENT, Shared
+
+MARKS, RATINGS = (2.0, 3.0, 5.0, 7.0, 10.0, 13.0), (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+"""Differences that are told where none is asked for: points of a share, steps of a scale."""
+LARGEST_RATING = 10.0
+"""No smallest difference above this is looked for."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is planned. None: of the study that is planned for, else of LLM-GELI's Table 1.
+
+    ``known`` are variances of a study that was done, in place of what is assumed.
+
+    ``differences`` are points of a share (5 is 20 % to 25 %), or steps of a scale where ``sd`` is given.
+    """
+
+    items: int | None = None
+    per_item: int | None = None
+    annotators: int | None = None
+    systems: int | None = None
+    criteria: int | None = None
+    base_share: float = 0.2
+    differences: tuple[float, ...] = ()
+    sd: float | None = None
+    independent: bool = False
+    wanted: float = 0.8
+    simulate: int | None = None
+    known: Components | None = None
+
+    def __post_init__(self) -> None:
+        if self.simulate is not None and (self.sd is not None or self.known is not None):
+            raise InputError("studies are simulated with marks, and with what is assumed: not of ratings or a pilot.")
+
+
+@dataclass(frozen=True)
+class Told:
+    """One difference: its power, and how many items it needs with as many items an annotator (None: too many)."""
+
+    difference: float
+    power: Power
+    counted: Power | None
+    items_needed: int | None
+    annotators_needed: int | None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a study of some size finds; ``smallest`` is the smallest difference with the wanted power, if any."""
+
+    design: Design
+    unit: str
+    assumed: str
+    wanted: float
+    differences: tuple[Told, ...]
+    smallest: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON values."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """As a person reads it."""
+        design = self.design
+        counted = any(told.counted for told in self.differences)
+        header = [
+            self.unit,
+            "power",
+            "corrected",
+            *(["counted", "corrected"] if counted else []),
+            "items",
+            "annotators",
+        ]
+        rows = [header] + [self._row(told, counted) for told in self.differences]
+        smallest = "none" if self.smallest is None else fixed(self.smallest, 2)
+        return "\n".join(
+            [
+                f"{design.items:,} items, {design.per_item} of {design.annotators:,} annotators an item "
+                f"({design.each:.4g} items each), {design.comparisons} comparisons to the base",
+                f"assumed: {self.assumed}",
+                "",
+                *columns(rows),
+                "",
+                f"smallest difference with a power of {self.wanted:g} after correction: {smallest} {self.unit}",
+                f"items, annotators: how many give that power, with {design.each:.4g} items an annotator",
+                "corrected: Holm's for all comparisons; what is told is the least that it can be",
+                *(["counted: on simulated studies (simulated annotators, no people)"] if counted else []),
+            ]
+        )
+
+    def _row(self, told: Told, counted: bool) -> list[str]:
+        powers = [told.power, *([told.counted] if counted and told.counted else [])]
+        needed = [
+            f"{number:,}" if number is not None else "too many"
+            for number in (told.items_needed, told.annotators_needed)
+        ]
+        return [
+            f"{told.difference:g}",
+            *(fixed(p, 2) for both in powers for p in (both.alone, both.corrected)),
+            *needed,
+        ]
+
+
+def plan_of(study: Path, plan: Plan) -> Plan:
+    """The plan with what it leaves out taken from a study's folder.
+
+    Raises
+    ------
+    InputError
+        It is no study.
+    """
+    from study.definition.folder import StudyFolder
+    from study.definition.key import read_key
+
+    folder, key = StudyFolder.open(study), read_key(study)
+    settings, items = folder.settings, len(folder.counted)
+    people = math.ceil(items * settings.annotators_per_item / settings.items_per_annotator)
+    return replace(
+        plan,
+        items=plan.items or items,
+        per_item=plan.per_item or settings.annotators_per_item,
+        annotators=plan.annotators or max(people, settings.annotators_per_item, 2),
+        systems=plan.systems or max(len(key.policies), 2),
+        criteria=plan.criteria or len(folder.criteria.criteria),
+    )
+
+
+def planned(plan: Plan) -> Planned:
+    """What the plan's study finds.
+
+    Raises
+    ------
+    InputError
+        A size, a share or a difference that cannot be.
+    """
+    design = Design(
+        plan.items or 100,
+        plan.per_item or 3,
+        plan.annotators or 30,
+        ((plan.systems or 8) - 1) * (plan.criteria or 9),
+    )
+    factor = 1.0 if plan.sd is not None else 100.0
+    shared = INDEPENDENT if plan.independent else Shared()
+    parts = _parts(plan, shared)
+    most = LARGEST_RATING if plan.sd is not None else max(1 - plan.base_share - 0.01, 0.01)
+    smallest = smallest_difference(design, parts, most, plan.wanted)
+    told = []
+    for points in plan.differences or (RATINGS if plan.sd is not None else MARKS):
+        difference = points / factor
+        if plan.sd is None and plan.known is None and not 0 < plan.base_share + difference < 1:
+            raise InputError(
+                f"a difference of {points:g} points from a base of {plan.base_share:.0%}: shares are above 0 and below "
+                "100 %. Ask for a smaller one, or for another base."
+            )
+        variances = parts(difference)
+        need = items_needed(design, difference, variances, plan.wanted)
+        counted = None
+        if plan.simulate is not None:
+            counted = simulated_power(design, plan.base_share, plan.base_share + difference, shared, plan.simulate)
+        people = None if need is None else design.with_items(need).annotators
+        told.append(Told(points, power(design, difference, variances), counted, need, people))
+    return Planned(
+        design,
+        "points" if factor > 1 else "steps",
+        _assumed(plan, shared),
+        plan.wanted,
+        tuple(told),
+        None if math.isinf(smallest) else factor * smallest,
+    )
+
+
+def _parts(plan: Plan, shared: Shared) -> Callable[[float], Components]:
+    def parts(difference: float) -> Components:
+        if plan.known is not None:
+            return plan.known
+        if plan.sd is not None:
+            return components_of_ratings(plan.sd, shared)
+        return components_of_marks(plan.base_share, plan.base_share + difference, shared)
+
+    return parts
+
+
+def _assumed(plan: Plan, shared: Shared) -> str:
+    if plan.known is not None:
+        parts = plan.known
+        return (
+            f"variances of a difference as in the pilot: items {parts.item:.3g}, annotators {parts.annotator:.3g}, "
+            f"answers {parts.rest:.3g}"
+        )
+    what = f"ratings with sd {plan.sd:g}" if plan.sd is not None else f"the base marked in {plan.base_share:.0%}"
+    if plan.independent:
+        return f"{what}; answers have nothing in common"
+    return (
+        f"{what}; of what an answer rests on {shared.item:.0%} is the item's, {shared.annotator:.0%} the annotator's, "
+        f"{shared.response:.0%} the response's, {shared.taste:.0%} the annotator's taste (no paper tells them)"
+    )

@@ -1,0 +1,68 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from apportion.commands.studying.power import power_command
+from foundation.errors import InputError
+from study.planning import Plan, plan_of, planned
+from study.power import Components, components_of_marks, power
+from study.simulated import Shared
+from tests.study.made_up import made_study
+
+
+def test_without_a_study_it_is_the_paper_s_size():
+    found = planned(Plan(differences=(5.0,)))
+    assert (found.design.items, found.design.annotators, found.design.comparisons) == (100, 30, 63)
+    (told,) = found.differences
+    assert told.power == power(found.design, 0.05, components_of_marks(0.2, 0.25, Shared()))
+    assert found.design.with_items(told.items_needed).annotators == told.annotators_needed
+    assert found.unit == "points" and 10 < found.smallest < 30
+
+
+def test_of_a_study_the_size_is_its_own(tmp_path):
+    study, key = made_study(tmp_path / "study", contexts=25, items_per_annotator=8)
+    plan = plan_of(study.path, Plan(annotators=40))
+    assert (plan.items, plan.per_item, plan.annotators) == (24, 3, 40)
+    assert (plan.systems, plan.criteria) == (len(key.policies), 9)
+    assert plan_of(study.path, Plan()).annotators == 9
+
+
+def test_of_ratings_differences_are_steps_of_the_scale():
+    found = planned(Plan(sd=1.0, independent=True, systems=2, criteria=1))
+    assert found.unit == "steps" and found.smallest < 1
+    assert "ratings with sd 1; answers have nothing in common" in found.text()
+
+
+def test_variances_that_are_known_go_before_what_is_assumed():
+    known = Components(0.05, 0.02, 0.3)
+    found = planned(Plan(known=known, differences=(10.0,)))
+    assert found.differences[0].power == power(found.design, 0.1, known)
+    assert "as in the pilot: items 0.05, annotators 0.02, answers 0.3" in found.text()
+
+
+def test_a_difference_that_nobody_can_see():
+    found = planned(Plan(items=2, annotators=2, per_item=1, differences=(0.001,)))
+    assert found.smallest is None and found.differences[0].items_needed is None
+    assert "too many" in found.text() and "after correction: none" in found.text()
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"differences": (90.0,)}, "a difference of 90 points from a base of 20%"),
+        ({"sd": 1.0, "simulate": 5}, "studies are simulated with marks"),
+    ],
+)
+def test_what_cannot_be_planned(plan, message):
+    with pytest.raises(InputError, match=message):
+        planned(Plan(**plan))
+
+
+def test_the_command_tells_both_ways(tmp_path):
+    study, _ = made_study(tmp_path / "study")
+    asked = [str(study.path), "--difference", "10", "--simulate", "3", "--systems", "2", "--criteria", "1"]
+    shown = CliRunner().invoke(power_command, asked, catch_exceptions=False)
+    assert "counted" in shown.output and "11 items, 3 of 5 annotators an item" in shown.output
+    told = json.loads(CliRunner().invoke(power_command, [*asked, "--json"], catch_exceptions=False).output)
+    assert told["differences"][0]["counted"]["alone"] in (0, 1 / 3, 2 / 3, 1)
