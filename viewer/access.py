@@ -178,7 +178,8 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
-                headers[name] = value
+                # The report has a policy of its own, which allows its style sheet and nothing else.
+                headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-store")
         await send(message)
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from foundation.errors import ApportionError
 from viewer.access import MOST_BODY, Access, Guard, TooLargeError
-from viewer.pages import compare, label, media, patterns, session, sessions
+from viewer.pages import compare, label, media, patterns, report, session, sessions
 from viewer.pages.links import Links
 from viewer.pages.render import render
 from viewer.reading.beside import Beside, beside
@@ -26,6 +26,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     patterns.router,
     compare.router,
     label.router,
+    report.router,
 )
 TITLES = {404: "Not found", 405: "Not possible", 503: "The run cannot be read"}
 

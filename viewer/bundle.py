@@ -18,9 +18,9 @@ from foundation.errors import InputError, UnitError
 from foundation.files import check_path, place_folder
 from pipeline.patterns.write import read_patterns
 from viewer.labels.overlay import Overlay
-from viewer.pages import patterns, session, sessions
+from viewer.pages import patterns, report, session, sessions
 from viewer.pages.compare_files import compare_files
-from viewer.pages.links import Links, bundled_name
+from viewer.pages.links import REPORT, Links, bundled_name
 from viewer.pages.sessions_data import sessions_data
 from viewer.reading.beside import Beside, beside
 from viewer.reading.listing import PAGE, Query
@@ -145,6 +145,8 @@ def _pages(run: ServedRun, slugs: Sequence[str]) -> Iterator[tuple[str, Callable
         for rating in range(_ratings(run, slug)):
             here = bundled_name(f"session/{slug}", {"rating": rating})
             yield here, lambda links, slug=slug, rating=rating: session.html(run, links, slug, Asked(rating=rating))  # type: ignore[misc]
+    if (run.place.folder / REPORT).is_file():
+        yield "report", lambda links: report.html(run, links)
     for at, method in enumerate(sorted(read_patterns(run.place.folder)) or [""]):
         here = bundled_name("patterns", {"number": at})
         yield here, lambda links, method=method: patterns.html(run, links, method)  # type: ignore[misc]

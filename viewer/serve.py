@@ -19,11 +19,13 @@ from pathlib import Path
 import uvicorn
 
 from foundation.errors import InputError
+from foundation.nearest import did_you_mean
 from viewer.access import Access
 from viewer.app import create_app
 from viewer.reading.beside import Beside
+from viewer.reading.naming import slugs_by_session
 from viewer.reading.place import RunPlace
-from viewer.reading.run import serve_run
+from viewer.reading.run import ServedRun, serve_run
 
 PORT = 8617
 TRIED = 20
@@ -38,6 +40,7 @@ def serve(
     browser: bool,
     say: Callable[[str], None],
     around: Beside | None = None,
+    session: str | None = None,
 ) -> None:
     """Serve the pages of a run until this process is told to end.
 
@@ -54,18 +57,20 @@ def serve(
         Is given each line that a person should read.
     around : Beside, optional
         What is looked at together with the run.
+    session : str, optional
+        The session whose page is opened first; the list of all where it is left out.
 
     Raises
     ------
     InputError
-        The port is taken, the host is none of this machine, the run cannot be indexed.
+        The port is taken, the host is none of this machine, the run cannot be indexed or has no such session.
     """
     with listening(host, port) as listener:
         say(f"reading {place.folder} (its index is made once, beside the run)")
         run = serve_run(place)
         taken = int(listener.getsockname()[1])
         access = Access(frozenset(own_names(host)), taken, remote=not is_loopback(host))
-        address = f"http://{_written(host)}:{taken}/?token={access.token}"
+        address = f"http://{_written(host)}:{taken}/{_first_page(run, session)}?token={access.token}"
         say(f"open {address}")
         say("Ctrl-C ends the viewer.")
         config = uvicorn.Config(
@@ -77,6 +82,17 @@ def serve(
                 uvicorn.Server(config).run(sockets=[listener])
             finally:
                 run.close()
+
+
+def _first_page(run: ServedRun, session: str | None) -> str:
+    """Where a browser begins: the list, or the page of a session."""
+    if session is None:
+        return ""
+    slugs = slugs_by_session(run.index)
+    if session not in slugs:
+        hint = did_you_mean(session, sorted(slugs), "leave --session out for the list of all.")
+        raise InputError(f"--session {session!r}: {run.place.folder} has no such session; {hint}")
+    return f"session/{slugs[session]}"
 
 
 @contextmanager

@@ -28,6 +28,8 @@ from pipeline.report.text import clean, number, signed
 MAX_QUARANTINE = 200
 MAX_SAMPLES = 50
 CAUSE_LIMIT = 2000
+MARK = "apportion-viewer"
+"""Begins a comment in whose place the viewer puts a link: to the session whose `marked` id stands there, or to all."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ def render_report(inputs: ReportInputs) -> str:
     colours = {method: colour_class(method) for method in methods}
     style = _source("tokens.css") + _source("page.css")
     values = {
+        "mark": MARK,
         "style": style,
         "style_hash": base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         "rating": clean(inputs.rating, 80),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -92,9 +93,11 @@ FORETOLD = ("foretold, nobody's score", False)
 @dataclass(frozen=True)
 class SessionView:
     """One episode as it is shown; ``rater`` is empty where nobody who takes part gave the score, ``score`` where nobody
-    did at all."""
+    did at all. ``command`` opens it in the viewer; ``mark`` says which session it is (`marked`)."""
 
     session_id: str
+    mark: str
+    command: str
     split: str
     rater: str
     target: str
@@ -158,6 +161,17 @@ def session_views(
     return SessionViews(shown, len(candidates), "" if mean is None else plain(mean))
 
 
+def marked(session_id: str) -> str:
+    """A session id as hexadecimal digits: what a comment of the page can hold whatever the id holds."""
+    return session_id.encode("utf-8", "surrogatepass").hex()
+
+
+def _command(session_id: str) -> str:
+    """What opens the session in the viewer; empty for an id that cannot be shown as it is typed."""
+    whole = clean(session_id, 120) == session_id and session_id.isprintable()
+    return f"apportion view RUN --session={shlex.quote(session_id)}" if whole else ""
+
+
 def _within_budget(candidates: Sequence[Episode]) -> list[Episode]:
     shown_episodes: list[Episode] = []
     budget = TURN_BUDGET
@@ -213,6 +227,8 @@ def _view(
     rating = episode.rating
     return SessionView(
         session_id=clean(episode.session_id, 120),
+        mark=marked(episode.session_id),
+        command=_command(episode.session_id),
         split=split,
         rater=clean(rating.rater, 60) if episode.has_rater else "",
         target=clean(rating.target, 60),

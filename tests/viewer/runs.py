@@ -16,6 +16,7 @@ import uvicorn
 
 from corpus.corpus import Corpus
 from pipeline.config import load_config
+from pipeline.report.page import ReportInputs, render_report
 from pipeline.running.local import run_locally
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
@@ -39,6 +40,22 @@ def run_on(folder: Path) -> Path:
     """The run folder of ``folder/corpus``, up to its rewards."""
     run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     return folder / "run"
+
+
+def write_report(run: Path) -> Path:
+    """The report of a run that went no further than its rewards: ``report.html`` in its folder."""
+    corpus = Corpus.open(run.parent / "corpus")
+    page = render_report(
+        ReportInputs(
+            "satisfaction",
+            None,
+            pq.read_table(run / "rewards.parquet"),
+            [episode for session in corpus.iter_sessions() for episode in session.episodes()],
+            pq.read_table(run / "splits.parquet"),
+        )
+    )
+    (run / "report.html").write_text(page, encoding="utf-8")
+    return run / "report.html"
 
 
 def rename_sessions(corpus: Path, names: Sequence[str]) -> None:

@@ -4,5 +4,5 @@ From the ground up: `links` (every address, on the server and in a bundle; how a
 every page is given), `sessions` (the list), `sessions_data` (all of it as a script, for a bundle), `session` (one
 session, the evidence of a turn, behaviour over time), `media` (recordings, any part of them), `patterns` (what costs
 us), `forms` (what changes something), `label` (labels by people), `compare_choices` (what can be held against what),
-`compare` (two opinions), `compare_files` (these pages as files of a bundle).
+`compare` (two opinions), `compare_files` (these pages as files of a bundle), `report` (the run's report, with links).
 """

@@ -24,10 +24,14 @@ NAVIGATION: tuple[tuple[str, str], ...] = (
     ("patterns", "What costs us"),
     ("compare", "Compare"),
     ("label", "Label"),
+    ("report", "Report"),
 )
 """Pages in the bar at the top: name and title."""
-BUNDLED = ("index", "patterns", "compare")
+BUNDLED = ("index", "patterns", "compare", "report")
 """Those of them that a bundle has: nothing can be written into it."""
+
+REPORT = "report.html"
+"""A file of a finished run; a page where the run has it."""
 
 KEPT = ("number", "rating", "page")
 """What tells two files of a bundle apart that are one page on the server."""

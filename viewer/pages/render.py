@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from pipeline.report.text import clean, number, plain, seconds, signed
-from viewer.pages.links import BUNDLED, NAVIGATION, Links
+from viewer.pages.links import BUNDLED, NAVIGATION, REPORT, Links
 from viewer.reading.run import ServedRun
 
 NAME, TEXT = 120, 20_000
@@ -31,7 +31,10 @@ def render(run: ServedRun, links: Links, template: str, **values: Any) -> str:
     values
         What the template shows; the frame's own are ``links``, ``navigation``, ``run_title`` and ``notice``.
     """
-    shown = tuple(one for one in NAVIGATION if not links.bundled or one[0] in BUNDLED)
+    there = (run.place.folder / REPORT).is_file()
+    shown = tuple(
+        one for one in NAVIGATION if (not links.bundled or one[0] in BUNDLED) and (one[0] != "report" or there)
+    )
     frame = {"links": links, "navigation": shown, "run_title": clean(run.place.title, NAME), "notice": run.notice}
     return environment().get_template(template).render(frame | values)
 

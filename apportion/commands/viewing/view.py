@@ -21,6 +21,7 @@ from foundation.errors import InputError
     "--responses", type=click.Path(path_type=Path), metavar="FILE", help="What policies answered, to compare."
 )
 @click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN.labels.jsonl]")
+@click.option("--session", metavar="ID", help="Open the page of this session.  [default: the list of all]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free one from 8617 on]")
 @click.option("--allow-remote", is_flag=True, help="Let other machines in, where --host is not of this machine alone.")
@@ -31,6 +32,7 @@ def view_command(
     against: Path | None,
     responses: Path | None,
     labels: Path | None,
+    session: str | None,
     host: str,
     port: int | None,
     allow_remote: bool,
@@ -63,4 +65,4 @@ def view_command(
         )
     place = open_place(source, corpus)
     other = open_place(against, place.corpus) if against else None
-    serve(place, host, port, browser, click.echo, beside(place, labels, other, responses))
+    serve(place, host, port, browser, click.echo, beside(place, labels, other, responses), session)

@@ -110,6 +110,16 @@ def test_a_port_that_is_taken(run):
     assert done.returncode == 2 and f"port {port} is taken" in done.stderr
 
 
+def test_it_begins_at_a_session_that_is_there(run):
+    with viewing(run, "--no-browser", "--session=s03") as (_, address):
+        assert "/session/s03?token=" in address
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener.open(address, timeout=30).read()
+        assert "Hello, I need some help." in opener.open(address.partition("?")[0], timeout=30).read().decode()
+    done = apportion("view", run, "--no-browser", "--session=s3")
+    assert done.returncode == 2 and "--session 's3'" in done.stderr and "has no such session" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["none", "corpus", "config.tom"])
 def test_what_is_no_run(run, name):
     done = apportion("view", run.parent / name, "--no-browser")

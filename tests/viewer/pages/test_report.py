@@ -1,0 +1,85 @@
+"""The run's report among the viewer's pages: its sessions are links, and it may load its style sheet alone."""
+
+import base64
+import hashlib
+import re
+import shutil
+
+import pytest
+
+from tests.viewer.runs import HOSTILE_IDS, ask, served, write_hostile_run, write_report
+from viewer.bundle import write_bundle
+from viewer.reading.place import open_place
+from viewer.reading.slugs import slug_of
+
+
+@pytest.fixture(scope="module")
+def reported(viewed_run, tmp_path_factory):
+    """A copy of the run with a report."""
+    folder = tmp_path_factory.mktemp("reported")
+    shutil.copytree(viewed_run.parent, folder / "all", ignore=shutil.ignore_patterns("store", "viewer"))
+    write_report(folder / "all" / "run")
+    with served(folder / "all" / "run") as running:
+        yield running
+
+
+def test_every_session_of_the_report_is_a_link(reported):
+    answer = ask(reported, "report")
+    links = re.findall('<a href="(session/[^"]+)">Open in the viewer</a>', answer.text)
+    assert answer.status == 200 and len(links) == 12 and "session/s03" in links
+    assert {ask(reported, link).status for link in links} == {200}
+    assert '<a href="./">All sessions' in answer.text and "apportion-viewer" not in answer.text
+    assert '<a href="report">Report</a>' in ask(reported).text
+
+
+def test_it_may_load_its_own_style_sheet_and_nothing_else(reported):
+    answer = ask(reported, "report")
+    style = re.search("<style>(.*?)</style>", answer.text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = answer.headers["content-security-policy"]
+    assert f"style-src 'sha256-{digest}'" in policy and policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy and "script-src" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_run_without_a_report_offers_none(server):
+    answer = ask(server, "report")
+    assert answer.status == 404 and "This run has no report. Make one with `apportion report`." in answer.text
+    assert ">Report</a>" not in ask(server).text
+
+
+def test_a_report_that_is_none_or_of_an_older_version_is_shown_or_told(viewed_run, tmp_path):
+    shutil.copytree(viewed_run.parent, tmp_path / "all", ignore=shutil.ignore_patterns("store", "viewer"))
+    path = write_report(tmp_path / "all" / "run")
+    with served(path.parent) as running:
+        path.write_bytes(b"\xff\xfe no text")
+        answer = ask(running, "report")
+        assert answer.status == 503 and "the report cannot be read" in answer.text
+        path.write_text("<p>As it was once.<!--apportion-viewer:zz--></p><script>alert(1)</script>")
+        answer = ask(running, "report")
+        assert answer.status == 200 and "As it was once." in answer.text
+        assert "default-src 'none'" in answer.headers["content-security-policy"], "no script of it runs"
+
+
+def test_hostile_ids_are_opened_by_a_command_that_a_shell_reads_as_one_word(tmp_path):
+    run = write_hostile_run(tmp_path)
+    text = write_report(run).read_text()
+    assert "<script>" not in text and "\u202e" not in text
+    assert "--session=&#39;../../etc/passwd&#39;" not in text and "--session=../../etc/passwd" in text
+    assert "apportion view RUN --session=&#39;-rf ~&#39;" in text
+    assert len(re.findall("<code>apportion view RUN --session=", text)) == len(HOSTILE_IDS) - 2
+    with served(run) as running:
+        page = ask(running, "report").text
+        for name in HOSTILE_IDS:
+            assert f'<a href="session/{slug_of(name)}">Open in the viewer</a>' in page
+
+
+def test_a_bundle_has_it_with_links_to_its_files_and_one_with_other_names_has_not(reported, tmp_path):
+    place = open_place(reported.run.place.folder)
+    write_bundle(place, tmp_path / "out")
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert '<a href="session/s03.html">Open in the viewer</a>' in text
+    assert '<a href="report.html">Report</a>' in (tmp_path / "out" / "index.html").read_text()
+    write_bundle(place, tmp_path / "other", pseudonyms=True)
+    assert not (tmp_path / "other" / "report.html").exists()
+    assert ">Report</a>" not in (tmp_path / "other" / "index.html").read_text()

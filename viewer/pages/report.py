@@ -1,0 +1,70 @@
+"""The run's report, as `apportion report` has written it, with links to its sessions."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from foundation.errors import InputError
+from pipeline.report.page import MARK
+from pipeline.report.sessions import marked
+from viewer.pages.links import REPORT, Links
+from viewer.reading.naming import slugs_by_session
+from viewer.reading.run import ServedRun
+
+router = APIRouter()
+_MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)-->")
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+
+
+def html(run: ServedRun, links: Links) -> str:
+    """The report with a link where it has left a place for one; without, where an older version has written it.
+
+    Raises
+    ------
+    HTTPException
+        404: the run has no report.
+    InputError
+        It cannot be read.
+    """
+    path = run.place.folder / REPORT
+    if not path.is_file():
+        raise HTTPException(404, "This run has no report. Make one with `apportion report`.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the report cannot be read ({error}). Run `apportion report` again.") from None
+    slugs = {marked(session_id): slug for session_id, slug in slugs_by_session(run.index).items()}
+
+    def link(found: re.Match[str]) -> str:
+        if not found[1]:
+            told = "All sessions, searched, played and compared"
+            return Markup('<p class="note"><a href="{}">{}</a></p>').format(links.page("index"), told)
+        if found[1] not in slugs:
+            return ""
+        return Markup('<p class="small"><a href="{}">Open in the viewer</a></p>').format(links.session(slugs[found[1]]))
+
+    return _MARK.sub(link, text)
+
+
+def policy(text: str) -> str:
+    """What the report may load: its own style sheet, which is inside, and nothing else."""
+    style = _STYLE.search(text)
+    digest = base64.b64encode(hashlib.sha256((style[1] if style else "").encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+@router.get("/report")
+def report_page(request: Request) -> HTMLResponse:
+    """``GET /report``."""
+    run: ServedRun = request.app.state.run
+    run.look()
+    text = html(run, Links("report"))
+    return HTMLResponse(text, headers={"Content-Security-Policy": policy(text)})
