@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from apportion.commands.studying.init import init_command
+from apportion.commands.studying.links import links_command
 from apportion.commands.studying.power import power_command
 
 
@@ -12,9 +13,10 @@ from apportion.commands.studying.power import power_command
 def study_group() -> None:
     """Let people say which policies' responses are better, without knowing whose they are.
 
-    Start with `apportion study init` (responses to a folder that says what is asked). docs/study.md tells all of it.
+    Start with `apportion study init` (responses to a folder that says what is asked), then `links` (one for each
+    annotator). docs/study.md tells all of it.
     """
 
 
-for _command in (init_command, power_command):
+for _command in (power_command, init_command, links_command):
     study_group.add_command(_command)
