@@ -154,10 +154,12 @@ def items_of(
     Raises
     ------
     InputError
-        No policy ``base``; two contexts for one turn; a context that cannot be read; more responses than letters; no
+        No policy ``base``, or nothing to compare with it; two contexts for one turn; a context that cannot be read; more responses than letters; no
         context with responses enough.
     """
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
+    if base is not None and criteria.asks_turns_alone:
+        raise InputError(f"base {base!r}: turns alone are rated, and no policy's responses. Leave the base out.")
     if base is not None and base not in policies:
         raise InputError(f"base {base!r}: no such policy; the responses are those of {', '.join(policies)}.")
     kept, notes = _askable(_places(table), criteria)
@@ -177,7 +179,7 @@ def items_of(
             item, rows = _item(f"i{len(items) + 1:04d}", place, kept[place].context, group, seed)
             items.append(item)
             key += rows
-    if not items:
+    if base is not None and base not in {row.policy for row in key}:
         raise InputError(f"no context was answered by {base!r} and another policy, so nothing can be compared to it.")
     same = [item.item for item in items if item.same]
     if same:

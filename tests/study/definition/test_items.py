@@ -112,6 +112,17 @@ def test_no_such_base_is_told():
         items_of(responses(), GELI, 7, base="llama")
 
 
+def test_rated_turns_have_no_base():
+    with pytest.raises(InputError, match="base 'zz-base-policy': turns alone are rated"):
+        items_of(responses(), TURNS, 7, base=POLICIES[0])
+
+
+def test_a_base_whose_contexts_are_all_left_out_is_told():
+    table = changed(responses(2), lambda row: {**row, "turn": row["turn"] + 100 * (row["policy"] == POLICIES[0])})
+    with pytest.raises(InputError, match="no context was answered by 'zz-base-policy'"):
+        items_of(table, GELI, 7, base=POLICIES[0])
+
+
 def test_a_base_that_shares_no_context_with_another_is_told():
     table = changed(responses(2), lambda row: {**row, "turn": row["turn"] + 100 * (row["policy"] == POLICIES[0])})
     with pytest.raises(InputError, match="no context was answered by 'zz-base-policy' and another policy"):
