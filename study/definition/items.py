@@ -154,8 +154,8 @@ def items_of(
     Raises
     ------
     InputError
-        No policy ``base``, or nothing to compare with it; two contexts for one turn; a context that cannot be read; more responses than letters; no
-        context with responses enough.
+        No policy ``base``, or nothing to compare with it; two contexts for one turn; a context that cannot be read;
+        more responses than letters; no context with responses enough.
     """
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
     if base is not None and criteria.asks_turns_alone:
