@@ -21,15 +21,14 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather as feather
 
 from benchmarks.language_model_rows import CORPORA, JUDGED, PROMPTS, chosen, judged, mixed
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of, out_of_fold
+from benchmarks.replies import place_of, read_replies
 from corpus.corpus import Corpus
-from corpus.session import EpisodeKey, Session
-from decompose.reactions.read import Reactions, arrange, read_session
+from corpus.session import EpisodeKey
+from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
 from decompose.sources.choosing import choose_sessions
 from decompose.sources.student import student_source
@@ -42,16 +41,6 @@ from foundation.arrays import Floats
 from llm_client.kept.recorded import RecordedReplies
 
 ASKED: tuple[int | None, ...] = (5, 10, 20, 30, 40, None)
-
-
-def read(sessions: Sequence[Session], rating: str, kept: Path | None) -> pa.Table:
-    """What is read of the replies, from ``kept`` where it is there."""
-    if kept is not None and kept.is_file():
-        return feather.read_table(kept)
-    table = pa.concat_tables([read_session(session, rating, ReactionSettings()) for session in sessions])
-    if kept is not None:
-        feather.write_feather(table, kept)
-    return table
 
 
 def students(
@@ -77,13 +66,13 @@ def main(data: Path, only: str | None, prompt: str, seeds: int, kept: Path | Non
     """Print the curve of each corpus."""
     for corpus_name, (load, file, rating) in CORPORA.items():
         if only in (None, corpus_name):
-            place = None if kept is None else kept / f"{corpus_name}.feather"
+            place = place_of(corpus_name, kept)
             _curve(corpus_name, Corpus.of(data, load(data / file, {}).tables), rating, prompt, seeds, place)
 
 
 def _curve(corpus_name: str, corpus: Corpus, rating: str, prompt: str, seeds: int, kept: Path | None) -> None:
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
-    table = read(list(sessions.values()), rating, kept)
+    table = read_replies(sessions.values(), rating, kept)
     reactions = arrange(table, [episode for session in sessions.values() for episode in session.episodes(rating)])
     replies = RecordedReplies(JUDGED / f"{corpus_name}.jsonl")
     recorded = chosen(list(sessions))

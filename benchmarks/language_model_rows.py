@@ -1,13 +1,14 @@
 """What a real language model's judgements of real dialogues agree with, beside `reaction`, on the same 60 sessions.
 
-Run: python benchmarks/language_model_rows.py ../shared/data [--corpus SGD]
+Run: python benchmarks/language_model_rows.py ../shared/data [--corpus SGD] [--kept FOLDER]
 
 Replies are recorded ones (`benchmarks/judged/`: request key and values, no text of a dialogue; the first line says
 whose they are), to the prompts `default`, which shows the session's score, and `blind`, which does not. The 60 sessions
 of each corpus are drawn by a hash of their ids; whoever answered saw no label. `reaction` is taught by the scores of
 the other four of five folds of the whole corpus, as in `benchmarks/reaction.py`. Within-session Spearman with the mean
 human turn rating over the sessions with at least 4 labelled turns whose labels differ; 95 % intervals by session. A mix
-is the mean of both after each was standardised within its dialogue: nothing about it was chosen.
+is the mean of both after each was standardised within its dialogue: nothing about it was chosen. ``--kept`` keeps what
+is read of the replies, which takes minutes.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-import pyarrow as pa
 
 from benchmarks.measure import tell
 from benchmarks.reaction import out_of_fold, peers
+from benchmarks.replies import place_of, read_replies
 from corpus.corpus import Corpus
 from corpus.importers import conture, uss
 from corpus.session import Session
 from decompose.judging.requests import session_requests
 from decompose.methods import METHODS
 from decompose.prompting.reply import parse_reply
-from decompose.reactions.read import arrange, read_session
+from decompose.reactions.read import arrange
 from decompose.settings import DecomposeSettings, ReactionSettings
 from evaluation.figures.agreement import within_session
 from evaluation.ground.held_out import HeldOut
@@ -89,10 +90,12 @@ def _standard(values: Floats) -> Floats:
     return (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
 
 
-def sources(corpus: Corpus, name: str, replies: RecordedReplies) -> tuple[HeldOut, Mapping[str, Floats]]:
+def sources(
+    corpus: Corpus, name: str, replies: RecordedReplies, kept: Path | None = None
+) -> tuple[HeldOut, Mapping[str, Floats]]:
     """The judged sessions, and the value of each of their target turns by every source."""
     sessions, settings = {session.session_id: session for session in corpus.iter_sessions()}, ReactionSettings()
-    table = pa.concat_tables([read_session(session, name, settings) for session in sessions.values()])
+    table = read_replies(sessions.values(), name, kept)
     reactions = arrange(table, [episode for session in sessions.values() for episode in session.episodes(name)])
     wanted = set(chosen(list(sessions)))
     held = HeldOut.of([episode for episode in reactions.episodes if episode.session_id in wanted])
@@ -113,13 +116,14 @@ def sources(corpus: Corpus, name: str, replies: RecordedReplies) -> tuple[HeldOu
     return held, found
 
 
-def main(data: Path, only: str | None) -> None:
+def main(data: Path, only: str | None, kept: Path | None) -> None:
     """Print the rows of each corpus."""
     for corpus_name, (read, file, rating) in CORPORA.items():
         if only not in (None, corpus_name):
             continue
         corpus = Corpus.of(data, read(data / file, {}).tables)
-        held, found = sources(corpus, rating, RecordedReplies(JUDGED / f"{corpus_name}.jsonl"))
+        replies = RecordedReplies(JUDGED / f"{corpus_name}.jsonl")
+        held, found = sources(corpus, rating, replies, place_of(corpus_name, kept))
         how = EvaluationSettings()
         labels = read_labels(corpus.turn_labels, held, how)
 
@@ -141,5 +145,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--corpus", choices=tuple(CORPORA))
+    parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
-    main(given.data, given.corpus)
+    main(given.data, given.corpus, given.kept)

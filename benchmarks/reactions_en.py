@@ -1,11 +1,12 @@
 """Claim on USS: `reactions-en`, which saw no score and no label of a corpus, orders a session's turns.
 
-Run: python benchmarks/reactions_en.py ../shared/data [--corpus SGD] [--esconv FailedESConv.json]
+Run: python benchmarks/reactions_en.py ../shared/data [--corpus SGD] [--esconv FailedESConv.json] [--kept FOLDER]
 
 Within-session Spearman with the mean human turn rating over the sessions with at least 4 labelled turns whose labels
 differ, as in benchmarks/reaction.py, on all sessions and by halves: turn labels of half A of SGD and ReDial were looked
 at while the student was chosen, no other. Beside it VADER on the reply (mean of its utterances). FailedESConv
-(CC BY-NC) is not in ../shared; name it where you have it.
+(CC BY-NC) is not in ../shared; name it where you have it. ``--kept`` keeps what is read of the replies, which takes
+minutes.
 """
 
 from __future__ import annotations
@@ -19,17 +20,16 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-import pyarrow as pa
 
 from benchmarks.language_model_rows import CORPORA
 from benchmarks.measure import tell
+from benchmarks.replies import place_of, read_replies
 from corpus.corpus import Corpus
 from corpus.importers import esconv
 from decompose.methods import REACTIONS_EN
 from decompose.reactions.cues import CUES
 from decompose.reactions.prior import read_prior
-from decompose.reactions.read import Reactions, arrange, read_session
-from decompose.settings import ReactionSettings
+from decompose.reactions.read import Reactions, arrange
 from evaluation.figures.agreement import within_session
 from evaluation.ground.held_out import HeldOut
 from evaluation.ground.turn_labels import read_labels
@@ -54,10 +54,11 @@ def values(reactions: Reactions) -> Floats:
     return worth
 
 
-def show(name: str, corpus: Corpus, rating: str) -> None:
-    sessions, settings, how = list(corpus.iter_sessions()), ReactionSettings(), EvaluationSettings()
-    read = pa.concat_tables([read_session(session, rating, settings) for session in sessions])
-    reactions = arrange(read, [episode for session in sessions for episode in session.episodes(rating)])
+def show(name: str, corpus: Corpus, rating: str, kept: Path | None) -> None:
+    sessions, how = list(corpus.iter_sessions()), EvaluationSettings()
+    reactions = arrange(
+        read_replies(sessions, rating, kept), [episode for session in sessions for episode in session.episodes(rating)]
+    )
     sources = {"reactions-en": values(reactions), "VADER": reactions.cues[:, CUES.index("compound")]}
     turns = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
     for part, wanted in (("all", None), ("half A", True), ("half B", False)):
@@ -77,12 +78,14 @@ def show(name: str, corpus: Corpus, rating: str) -> None:
         )  # fmt: skip
 
 
-def main(data: Path, only: str | None, failed: Path | None) -> None:
+def main(data: Path, only: str | None, failed: Path | None, kept: Path | None) -> None:
     for name, (imports, file, rating) in CORPORA.items():
         if only in (None, name):
-            show(name, Corpus.of(data, imports(data / file, {}).tables), rating)
+            show(name, Corpus.of(data, imports(data / file, {}).tables), rating, place_of(name, kept))
     if failed is not None:
-        show(FAILED, Corpus.of(failed.parent, esconv.import_corpus(failed, {}).tables), "empathy")
+        show(
+            FAILED, Corpus.of(failed.parent, esconv.import_corpus(failed, {}).tables), "empathy", place_of(FAILED, kept)
+        )
 
 
 if __name__ == "__main__":
@@ -90,5 +93,6 @@ if __name__ == "__main__":
     parser.add_argument("data", type=Path)
     parser.add_argument("--corpus", choices=(*CORPORA, "none"))
     parser.add_argument("--esconv", type=Path)
+    parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
-    main(given.data, given.corpus, given.esconv)
+    main(given.data, given.corpus, given.esconv, given.kept)

@@ -36,8 +36,10 @@ RATING = "score"
 SETTINGS = ReactionSettings()
 NOTES = (
     "a student of a language model's judgements: no person rated anything, and nothing of any other corpus taught it",
-    "the 440 dialogues are made up by the same model; the second set of 110, ordinary conversations, was asked for and "
-    "the cues were kept to those of the reply after turn labels of half of USS SGD and ReDial had been looked at",
+    "the 440 dialogues are made up by the same model; what turn labels of half of USS SGD and ReDial (half A) showed "
+    "led to four choices: the second set of 110, ordinary conversations, was asked for; the cues were kept to those of "
+    "the reply; the judgements as they are; and the penalty is the one that travels from one set to the other, not the "
+    "one that leaving out dialogues prefers",
     "the judgements of the second set are by the conversation that wrote it, those of the first by others",
     "English text; it reads the user's reply to a turn and nothing else, and says nothing of a turn without a reply",
 )

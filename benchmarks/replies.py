@@ -1,0 +1,29 @@
+"""What is read of the replies of a corpus, kept in a file between benchmarks: reading takes minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather as feather
+
+from corpus.session import Session
+from decompose.reactions.read import read_session
+from decompose.settings import ReactionSettings
+
+
+def read_replies(sessions: Iterable[Session], rating: str, kept: Path | None) -> pa.Table:
+    """The reactions of all sessions, by the default settings: out of the file ``kept``, or into it the first time."""
+    if kept is not None and kept.is_file():
+        return feather.read_table(kept)
+    table = pa.concat_tables([read_session(session, rating, ReactionSettings()) for session in sessions])
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        feather.write_feather(table, str(kept))
+    return table
+
+
+def place_of(corpus: str, folder: Path | None) -> Path | None:
+    """The file in ``folder`` that keeps what is read of a corpus; None where nothing is kept."""
+    return None if folder is None else folder / f"{corpus}.feather"
