@@ -1,6 +1,7 @@
 """`decompose.llm.judge_sessions`: a language model judges a few sessions, and a student carries that to all."""
 
 import json
+import re
 from functools import partial
 
 import pyarrow.compute as pc
@@ -9,6 +10,7 @@ import pytest
 
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
+from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import good
 
@@ -74,6 +76,60 @@ def test_a_few_are_asked_about_and_all_are_decomposed(folder, apportion):
     assert {splits[name.removeprefix("session ")] for name in asked} == {"train"}
     after = json.loads(apportion("decompose", path, "--dry-run", "--json").stdout)["language_model"]
     assert (after["remaining"], after["all_sessions"]["remaining"]) == (0, 18)
+
+
+def told(done):
+    return json.loads(done.stdout)["language_model"]
+
+
+def test_a_batch_holds_the_chosen_sessions_alone_and_is_priced_as_one(folder, apportion):
+    prices = folder / "prices.toml"
+    prices.write_text(prices.read_text().replace("output = 10000", "output = 10000, batch = 0.5"))
+    with serving(BatchServer(answer=good, rounds=2)) as server:
+        path = config(folder, text(server.url))
+        whole = told(apportion("decompose", path, "--dry-run", "--json"))
+        half = told(apportion("decompose", path, "--batch", "--dry-run", "--json"))
+        assert half["usd"] == pytest.approx(whole["usd"] / 2) and half["requests"] == whole["requests"] == 5
+        assert half["all_sessions"]["usd"] == pytest.approx(whole["all_sessions"]["usd"] / 2)
+        first = apportion("decompose", path, "--batch")
+        assert first.returncode == 3 and "5 requests handed in" in first.stdout, first.stdout + first.stderr
+        waiting = apportion("decompose", path, "--batch")
+        assert waiting.returncode == 3 and not (folder / "run" / "rewards.parquet").exists()
+        done = apportion("decompose", path, "--batch")
+        assert done.returncode == 0 and "5 replies collected" in done.stdout, done.stdout + done.stderr
+        after = told(apportion("decompose", path, "--batch", "--dry-run", "--json"))
+    assert len(server.worked) == 5 and server.requests == []
+    assert (after["remaining"], after["usd"], after["all_sessions"]["remaining"]) == (0, 0.0, 18)
+    rewards = pq.read_table(folder / "run" / "rewards.parquet")
+    assert len(set(rewards.column("session_id").to_pylist())) == 24
+
+
+def test_a_budget_stops_before_the_student_is_taught_and_a_higher_one_asks_about_the_rest_of_the_same(
+    folder, apportion
+):
+    """One reply costs 0.081; before a request is sent, the dearest that it can be is set aside."""
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, text(server.url, more="concurrency = 1"))
+        assert apportion("choose", path).returncode == 0
+        shown = json.loads(apportion("decompose", path, "--preview", "9", "--json").stdout)
+        refused = apportion("decompose", path, "--budget", "0.01")
+        most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", refused.stdout)[1])
+        assert (refused.returncode, server.requests) == (1, [])
+        small = apportion("decompose", path, "--budget", str(most_usd + 0.1))
+        asked = len(server.requests)
+        assert small.returncode == 1 and asked in (1, 2), small.stdout + small.stderr
+        assert "needs at least 3 training sessions that it judged, and there are" in small.stdout
+        left = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
+        assert sum(row["status"] == "stopped" for row in left) == 5 - asked
+        assert not (folder / "run" / "rewards.parquet").exists()
+        between = told(apportion("decompose", path, "--dry-run", "--json"))
+        assert (between["answered"], between["remaining"], between["chosen"]) == (asked, 5 - asked, True)
+        again = apportion("decompose", path, "--budget", "100", "--record", folder / "r.jsonl")
+        assert (again.returncode, len(server.requests)) == (0, 5), again.stdout + again.stderr
+    recorded = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()[1:]]
+    assert {entry["key"] for entry in recorded} == {request["key"] for request in shown["requests"]}
+    rewards = pq.read_table(folder / "run" / "rewards.parquet")
+    assert len(set(rewards.column("session_id").to_pylist())) == 24
 
 
 def test_where_a_recording_covers_some_the_choice_is_among_those(folder, apportion):

@@ -12,8 +12,14 @@ from benchmarks import language_model_rows as rows
 from corpus.corpus import Corpus
 from decompose.judging.requests import session_requests
 from decompose.methods import METHODS
+from evaluation.figures.agreement import within_session
+from evaluation.ground.held_out import HeldOut
+from evaluation.ground.turn_labels import read_labels
+from evaluation.intervals.bootstrap import estimate
+from evaluation.settings import EvaluationSettings
 from llm_client.kept.recorded import RecordedReplies, read_header
 from pipeline.config import load_config
+from tests.behaviour.command import ROOT
 from tests.decompose.sessions import session
 from tests.shared import shared
 
@@ -42,6 +48,27 @@ def test_today_s_requests_find_them() -> None:
             values = rows.judged(sessions[session_id], rating, prompt, replies)
             _, turns = rows.request(sessions[session_id], rating, prompt)
             assert np.isfinite(values).all() and len(values) == len(turns)
+
+
+DOCUMENTED = dict(zip(("SGD", "ReDial", "ConTurE"), range(3), strict=True))
+"""The columns of the table in docs/reproduction.md."""
+
+
+@pytest.mark.parametrize("prompt", rows.PROMPTS)
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_documented_agreement_is_that_of_the_recording(name: str, prompt: str) -> None:
+    read, file, rating = rows.CORPORA[name]
+    path = shared(f"data/{file}")
+    corpus = Corpus.of(path.parent, read(path, {}).tables)
+    sessions = {session_id: corpus.session(session_id) for session_id in rows.chosen(corpus.session_ids())}
+    held, how = HeldOut.of([e for session in sessions.values() for e in session.episodes(rating)]), EvaluationSettings()
+    replies = RecordedReplies(rows.JUDGED / f"{name}.jsonl")
+    values = [rows.judged(sessions[episode.session_id], rating, prompt, replies) for episode in held.episodes]
+    labels = read_labels(corpus.turn_labels, held, how)
+    found = estimate(within_session(held, np.concatenate(values)[None], labels, how), 0.95)
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    cell = page.split(f"| `llm`, `{prompt}` | ")[1].splitlines()[0].split(" | ")[DOCUMENTED[name]].removesuffix(" |")
+    assert cell == f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
 def test_a_session_without_a_reply_is_named(tmp_path) -> None:
