@@ -22,17 +22,16 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import feather
 
 from benchmarks.language_model_rows import CORPORA
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
+from benchmarks.replies import place_of, read_replies
 from corpus.corpus import Corpus
 from decompose.reactions.model import CUE_SHARE, EMBEDDING_SHARE, learn
 from decompose.reactions.pooled_ridge import fit
 from decompose.reactions.prior import LearntFrom
-from decompose.reactions.read import Reactions, arrange, read_session
+from decompose.reactions.read import Reactions, arrange
 from decompose.reactions.travel import About, Pool, learn_prior
 from decompose.settings import ReactionSettings
 from decompose.sources.standard import standardised
@@ -58,16 +57,12 @@ class Judged:
     @classmethod
     def read(cls, name: str, data: Path, kept: Path | None) -> Judged:
         importer, file, rating = CORPORA[name]
-        corpus = Corpus.of(data, importer(data / file, {}).tables)
+        return cls.of(name, Corpus.of(data, importer(data / file, {}).tables), rating, kept)
+
+    @classmethod
+    def of(cls, name: str, corpus: Corpus, rating: str, kept: Path | None) -> Judged:
         sessions = list(corpus.iter_sessions())
-        place = None if kept is None else kept / f"{name}.feather"
-        if place is not None and place.is_file():
-            table = feather.read_table(place)
-        else:
-            table = pa.concat_tables([read_session(session, rating, SETTINGS) for session in sessions])
-            if place is not None:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                feather.write_feather(table, place)
+        table = read_replies(sessions, rating, place_of(name, kept))
         reactions = arrange(table, [episode for session in sessions for episode in session.episodes(rating)])
         held = HeldOut.of(reactions.episodes)
         labels = read_labels(corpus.turn_labels, held, HOW)
@@ -138,8 +133,12 @@ def show(corpus: Judged, name: str, sampled: Sampled, own: Sampled, **more: obje
     )  # fmt: skip
 
 
-def main(data: Path, kept: Path | None, names: Sequence[str]) -> None:
+def main(data: Path, kept: Path | None, names: Sequence[str], folder: Path | None) -> None:
     corpora = [Judged.read(name, data, kept) for name in names]
+    if folder is not None:
+        corpus = Corpus.open(folder)
+        (rating,) = corpus.rating_names()
+        corpora = [Judged.of(f"{folder.parent.name}-{folder.name}", corpus, rating, kept)]
     for corpus in corpora:
         values = corpus.own()
         own = corpus.agreement(values)
@@ -161,5 +160,6 @@ if __name__ == "__main__":
     parser.add_argument("data", type=Path, help="the folder with uss/ and conture/")
     parser.add_argument("--kept", type=Path, help="a folder for what is read of the replies")
     parser.add_argument("--corpus", action="append", choices=tuple(CORPORA), help="only these; repeatable")
+    parser.add_argument("--alone", type=Path, metavar="FOLDER", help="only this corpus folder, of one rating")
     given = parser.parse_args()
-    main(given.data, given.kept, given.corpus or tuple(CORPORA))
+    main(given.data, given.kept, () if given.alone else given.corpus or tuple(CORPORA), given.alone)

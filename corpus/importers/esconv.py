@@ -75,7 +75,7 @@ def _dialogues(path: Path) -> list[Item]:
 def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> int:
     """Add one dialogue, all or nothing; returns how many of the seeker's answers are missing."""
     try:
-        spoken = [(ROLES[turn["speaker"]], _text(turn).strip()) for turn in dialogue["dialog"]]
+        spoken = [(_role(i, turn), _text(turn).strip()) for i, turn in enumerate(dialogue["dialog"], 1)]
         answers = (dialogue.get("survey_score") or {}).get(SEEKER) or {}
         scores = {
             name: number(answers[name], name, texts=True) for name in NAMES if answers.get(name) not in (None, "")
@@ -96,6 +96,13 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         rows.rating(session_id, (SEEKER, SUPPORTER), name, score, SCALE, higher_is_better=NAMES[name])
     labels.flush(rows, session_id)
     return len(NAMES) - len(scores)
+
+
+def _role(position: int, turn: Mapping[str, Any]) -> str:
+    speaker = turn["speaker"]
+    if not isinstance(speaker, str) or speaker not in ROLES:
+        raise UnitError(f"dialog, entry {position}: speaker = {shown(speaker)}; allowed are {', '.join(ROLES)}")
+    return ROLES[speaker]
 
 
 def _text(turn: Mapping[str, Any]) -> str:

@@ -64,7 +64,10 @@ def first_fault(items: list[Item]) -> str:
 
 def not_in_shape(of: str, error: Exception) -> UnitError:
     """The error of an object that is not in the shape ``of`` a format."""
-    cause = (
-        str(error).rstrip(".") if isinstance(error, UnitError) else f"{type(error).__name__}: {shortened(str(error))}"
-    )
+    if isinstance(error, UnitError):
+        cause = str(error).rstrip(".")
+    elif isinstance(error, KeyError):
+        cause = f"it has no {shortened(str(error))}"
+    else:
+        cause = f"{type(error).__name__}: {shortened(str(error))}"
     return UnitError(f"not in {of}'s shape ({cause}). Compare with its README.")

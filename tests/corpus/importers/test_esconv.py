@@ -71,17 +71,26 @@ def test_no_survey_at_all(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "why"),
     [
-        HF | {"dialog": [{"speaker": "boss", "text": "x"}]},
-        HF | {"dialog": [{"speaker": "usr"}]},
-        HF | {"survey_score": {"seeker": {"empathy": "much"}}},
+        (
+            {"dialog": [{"speaker": "boss", "text": "x"}]},
+            "dialog, entry 1: speaker = 'boss'; allowed are usr, seeker, sys, supporter, speaker, listener",
+        ),
+        ({"dialog": [HF["dialog"][0], {"speaker": ["usr"], "text": "x"}]}, "entry 2: speaker = "),
+        ({"dialog": [{"speaker": "usr"}]}, "a text is needed"),
+        ({"dialog": [{"text": "x"}]}, "it has no 'speaker'"),
+        ({"dialog": [{"speaker": "usr", "text": "x", "annotation": {"feedback": "five"}}]}, "feedback = 'five'"),
+        ({"survey_score": {"seeker": {"empathy": "much"}}}, "empathy = 'much'"),
+        ({"survey_score": [1]}, "AttributeError"),
     ],
 )
-def test_a_broken_dialogue_is_left_out(tmp_path, broken):
-    (tmp_path / "a.json").write_text(json.dumps([RELEASE, broken]))
+def test_a_broken_dialogue_is_left_out(tmp_path, broken, why):
+    (tmp_path / "a.json").write_text(json.dumps([RELEASE, HF | broken]))
     imported = import_corpus(tmp_path / "a.json", {})
-    assert "not in ESConv's shape" in imported.left_out[0].message and imported.tables["sessions"].num_rows == 1
+    assert imported.tables["sessions"].num_rows == 1
+    assert imported.left_out[0].message.startswith("a.json, item 2: not in ESConv's shape (")
+    assert why in imported.left_out[0].message
 
 
 def test_an_item_or_a_line_that_is_no_object_costs_itself_alone(tmp_path):
