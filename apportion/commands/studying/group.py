@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from apportion.commands.studying.export import export_command, import_command
 from apportion.commands.studying.init import init_command
 from apportion.commands.studying.links import links_command
 from apportion.commands.studying.power import power_command
+from apportion.commands.studying.report import report_command
 
 
 @click.group("study")
@@ -18,5 +20,5 @@ def study_group() -> None:
     """
 
 
-for _command in (power_command, init_command, links_command):
+for _command in (power_command, init_command, links_command, report_command, export_command, import_command):
     study_group.add_command(_command)

@@ -1,0 +1,57 @@
+"""All answers to a study, wherever they were given: on its pages, elsewhere, by judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from foundation.errors import InputError
+from study.definition.folder import ANSWERS, StudyFolder
+from study.rows import IMPORTED, JUDGED, AnswerRow, rows_beside
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Answers of people (and of simulated annotators, who are named so), and those of judges."""
+
+    people: tuple[AnswerRow, ...]
+    judges: tuple[AnswerRow, ...]
+
+
+def gathered(study: StudyFolder, database: str | Path | None = None) -> Gathered:
+    """The answers of a study's database (beside it, if there is one, or named) and of its folders for others'.
+
+    Raises
+    ------
+    InputError
+        A file or the database cannot be read; somebody answers an item both here and elsewhere.
+    """
+    own = database_rows(study, database)
+    imported = rows_beside(study.path, IMPORTED)
+    there = {(row.annotator, row.item) for row in own}
+    twice = next((row for row in imported if (row.annotator, row.item) in there), None)
+    if twice is not None:
+        raise InputError(
+            f"annotator {twice.annotator} answered item {twice.item} on the study's pages, and in "
+            f"{study.path / IMPORTED}, too. Remove the file that has it."
+        )
+    return Gathered((*own, *imported), rows_beside(study.path, JUDGED))
+
+
+def database_rows(study: StudyFolder, database: str | Path | None = None) -> tuple[AnswerRow, ...]:
+    """The answers that the study's own pages took; none where it has no database yet.
+
+    Raises
+    ------
+    InputError
+        The database cannot be read, or is another study's.
+    """
+    if database is None and not (study.path / ANSWERS).exists():
+        return ()
+    from study.store.store import Store
+
+    store = Store.open(database, study)
+    try:
+        return tuple(store.answers())
+    finally:
+        store.close()

@@ -1,0 +1,73 @@
+"""A study's report as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from foundation.files import make_folder, write_atomically
+from study.definition.folder import StudyFolder
+from study.definition.key import read_key
+from study.gathered import gathered
+from study.report.document import as_json
+from study.report.grids import facts
+from study.report.latex import as_latex
+from study.report.make import report_of
+from study.report.markdown import as_markdown
+from study.report.page import as_html
+from study.report.results import StudyReport
+
+WRITERS: dict[str, Callable[[StudyReport], str]] = {
+    "html": as_html,
+    "md": as_markdown,
+    "tex": as_latex,
+    "json": as_json,
+}
+"""By the file name's end."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A report, its files, and the size of the study in a few words."""
+
+    report: StudyReport
+    files: tuple[Path, ...]
+    facts: tuple[tuple[str, str], ...]
+
+
+def written(
+    study: Path, out: Path, formats: Sequence[str], *, database: str | Path | None = None, **how: Any
+) -> Written:
+    """Write a study's report (``report.html`` and so on) into a folder.
+
+    Parameters
+    ----------
+    study, out : Path
+    formats : sequence of str
+        Of `WRITERS`.
+    database : str or Path, optional
+        Where its answers are; beside it by default.
+    how
+        As `report_of` takes it.
+
+    Raises
+    ------
+    InputError
+        No such study, no answers, a format that there is not; the folder cannot be written.
+    """
+    unknown = [name for name in formats if name not in WRITERS]
+    if unknown:
+        raise InputError(f"no format {unknown[0]!r}; there are {', '.join(WRITERS)}.")
+    folder = StudyFolder.open(study)
+    answers = gathered(folder, database)
+    report = report_of(folder, read_key(study), answers.people, answers.judges, **how)
+    make_folder(out, "Name another folder for the report.")
+    files = []
+    for name in dict.fromkeys(formats):
+        path = out / f"report.{name}"
+        write_atomically(path, WRITERS[name](report))
+        files.append(path)
+    return Written(report, tuple(files), tuple(facts(report)))

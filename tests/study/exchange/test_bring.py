@@ -1,0 +1,80 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from apportion.commands.studying.export import export_command, import_command
+from foundation.errors import InputError
+from study.exchange.arrived import annotator_from
+from study.exchange.bring import bring
+from study.exchange.hand_out import hand_out
+from study.gathered import gathered
+from tests.study.exchange.test_label_studio_answers import export
+from tests.study.exchange.test_mturk_results import filled, written
+from tests.study.made_up import made_study
+
+
+def test_a_file_comes_in_once_and_again_in_place_of_itself(tmp_path):
+    study, key = made_study(tmp_path / "study")
+    lines, given = filled(study, key)
+    source = written(lines, tmp_path / "Batch 12.csv")
+    kept = bring(study.path, source)
+    assert (kept.path.name, kept.answers, kept.annotators) == ("Batch-12.jsonl", len(given), 3)
+    assert bring(study.path, source) == kept
+    assert len(gathered(study).people) == len(given)
+    with pytest.raises(InputError, match=r"answers item .*, and does so in another file of .*imported, too"):
+        bring(study.path, written(lines, tmp_path / "other.csv"))
+
+
+def test_two_programs_beside_each_other(tmp_path):
+    study, key = made_study(tmp_path / "study", "pairs")
+    lines, _ = filled(study, key)
+    tasks, _ = export(study, key)
+    (tmp_path / "project.json").write_text(json.dumps(tasks))
+    bring(study.path, written(lines, tmp_path / "batch.csv"))
+    bring(study.path, tmp_path / "project.json")
+    assert {row.annotator for row in gathered(study).people} == {"W0", "W1", "W2", "label-studio-7", "label-studio-8"}
+
+
+def test_what_cannot_be_brought(tmp_path):
+    study, key = made_study(tmp_path / "study")
+    with pytest.raises(InputError, match=r"x\.xlsx: a results file of Mechanical Turk ends in \.csv"):
+        bring(study.path, tmp_path / "x.xlsx")
+    lines, _ = filled(study, key, workers=1)
+    rejected = [{**line, "AssignmentStatus": "Rejected"} for line in lines]
+    with pytest.raises(InputError, match=r"no answer in it \(.* rejected assignments\)\. Nothing was kept"):
+        bring(study.path, written(rejected, tmp_path / "r.csv"))
+    assert not (study.path / "imported").exists()
+
+
+def test_what_cannot_be_handed_out(tmp_path):
+    study, _ = made_study(tmp_path / "study")
+    with pytest.raises(InputError, match="no answers yet"):
+        hand_out(study.path, tmp_path / "a.csv", "answers")
+    with pytest.raises(InputError, match="'excel' cannot be written; there are answers, mturk, label-studio"):
+        hand_out(study.path, tmp_path / "a.csv", "excel")
+    (tmp_path / "b.html").write_text("mine")
+    with pytest.raises(InputError, match=r"b\.html exists"):
+        hand_out(study.path, tmp_path / "b.csv", "mturk")
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_an_address_becomes_a_hash():
+    assert annotator_from("ann@example.org", "x") == annotator_from("ann@example.org", "x") != "ann@example.org"
+
+
+def test_there_and_back_by_the_commands(tmp_path):
+    study, key = made_study(tmp_path / "study")
+
+    def run(command, *arguments):
+        return CliRunner().invoke(command, [str(study.path), *map(str, arguments)], catch_exceptions=False).output
+
+    tasks = len(study.counted) + len(study.checks)
+    assert f"{tasks} tasks" in run(export_command, tmp_path / "batch.csv", "--as", "mturk")
+    run(export_command, tmp_path / "project.json", "--as", "label-studio")
+    assert (tmp_path / "project.xml").read_text().startswith("<View>") and (tmp_path / "batch.html").is_file()
+    lines, given = filled(study, key)
+    lines[0]["AssignmentStatus"] = "Rejected"
+    told = run(import_command, written(lines, tmp_path / "results.csv"))
+    assert "note: passed over: 1 rejected assignments" in told and f"{len(given) - 1} answers by 3 annotators" in told
+    assert f"of {len(given) - 1} answers" in run(export_command, tmp_path / "answers.parquet")
