@@ -48,7 +48,12 @@ def database_rows(study: StudyFolder, database: str | Path | None = None) -> tup
     """
     if database is None and not (study.path / ANSWERS).exists():
         return ()
-    from study.store.store import Store
+    try:
+        from study.store.store import Store
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{error.name} is needed to read the answers of {study.path}. Install it with `pip install 'apportion[study]'`."
+        ) from None
 
     store = Store.open(database, study)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.studying.answers import database_option
 from foundation.errors import InputError
 
 KINDS = ("answers", "mturk", "label-studio", "turn-labels")
@@ -19,7 +20,7 @@ KINDS = ("answers", "mturk", "label-studio", "turn-labels")
 @click.option(
     "--corpus", type=click.Path(path_type=Path), help="For turn-labels: the corpus that the dialogues are of."
 )
-@click.option("--database", metavar="URL", help="Where the answers are.  [default: STUDY/answers.sqlite]")
+@database_option
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def export_command(study: Path, out: Path, kind: str, corpus: Path | None, database: str | None, force: bool) -> None:
     """Write STUDY's answers or items for other programs.
@@ -45,7 +46,7 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
 @click.command("import")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--database", metavar="URL", help="Where the study's own answers are.  [default: STUDY/answers.sqlite]")
+@database_option
 def import_command(study: Path, source: Path, database: str | None) -> None:
     """Bring answers to STUDY that were given elsewhere.
 

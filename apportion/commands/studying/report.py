@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.parts.options import json_option
+from apportion.commands.studying.answers import database_option
 
 FORMATS = ("html", "md", "tex", "json")
 
@@ -17,7 +18,7 @@ FORMATS = ("html", "md", "tex", "json")
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: STUDY/report]")
 @click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True, help="[default: all]")
 @click.option("--base", metavar="POLICY", help="Compare the others to this policy.  [default: the study's]")
-@click.option("--database", metavar="URL", help="Where the answers are.  [default: STUDY/answers.sqlite]")
+@database_option
 @click.option("--no-mixed", is_flag=True, help="Leave out the mixed models, which take longest.")
 @click.option("--resamples", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Of bootstraps.")
 @json_option("where the files are, and the size of the study")
