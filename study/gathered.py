@@ -52,7 +52,8 @@ def database_rows(study: StudyFolder, database: str | Path | None = None) -> tup
         from study.store.store import Store
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{error.name} is needed to read the answers of {study.path}. Install it with `pip install 'apportion[study]'`."
+            f"{error.name} is needed to read the answers of {study.path}. Install it with "
+            "`pip install 'apportion[study]'`."
         ) from None
 
     store = Store.open(database, study)
