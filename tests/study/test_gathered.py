@@ -63,5 +63,5 @@ def test_without_what_reads_a_database_it_says_what_to_install(tmp_path, monkeyp
     study, key = made_study(tmp_path / "study")
     answer_through_the_store(study, key, people=1)
     monkeypatch.setitem(sys.modules, "study.store.store", None)
-    with pytest.raises(InputError, match=r"study\.store\.store is needed .* pip install 'apportion\[study\]'"):
+    with pytest.raises(InputError, match=r"study\.store\.store is needed .*`pip install 'apportion\[study\]'"):
         gathered(study)
