@@ -3,6 +3,7 @@
 From the ground up: `definition` (a study as data: criteria, items, letters, what is drawn for whom), `rows` (an answer,
 wherever it was given), `store` (answers in a database, and what comes next for whom), `simulated` (annotators whose
 taste is known), `power` (how many items and annotators tell what difference), `planning` (the same as a person asks
-it), `gathered` (all answers, wherever they were given), `report` (what came of it), `exchange` (to and from other
-programs). Pages are in `viewer/study/`, the statistics in `evaluation.people`.
+it), `gathered` (all answers, wherever they were given), `judge` (a language model in a person's place), `report` (what
+came of it), `exchange` (to and from other programs). Pages are in `viewer/study/`, the statistics in
+`evaluation.people`.
 """

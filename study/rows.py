@@ -14,6 +14,8 @@ from foundation.files import canonical_json
 
 IMPORTED, JUDGED = "imported", "judged"
 """Folders of a study for answers that its own pages did not take: of people elsewhere, and of judges."""
+PREFIX, AGAIN = "judge:", "#"
+"""How a judge's id begins, and what stands before the number of a second answer, such as that with orders swapped."""
 _ID = re.compile(r"[A-Za-z0-9_.:#-]{1,64}")
 
 

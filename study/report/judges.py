@@ -10,9 +10,8 @@ from foundation.arrays import Floats
 from study.report.figures import alpha_of
 from study.report.results import JudgeAgreement
 from study.report.tables import CriterionAnswers, Unblinded
+from study.rows import AGAIN, PREFIX
 
-PREFIX, AGAIN = "judge:", "#"
-"""How a judge's id begins, and what stands before the number of a second answer, such as that with orders swapped."""
 JUDGE = -1
 """The judge's number among annotators, who are counted from 0."""
 LEAST_SYSTEMS = 3

@@ -6,6 +6,7 @@ import click
 
 from apportion.commands.studying.export import export_command, import_command
 from apportion.commands.studying.init import init_command
+from apportion.commands.studying.judge import judge_command
 from apportion.commands.studying.links import links_command
 from apportion.commands.studying.power import power_command
 from apportion.commands.studying.report import report_command
@@ -20,5 +21,13 @@ def study_group() -> None:
     """
 
 
-for _command in (power_command, init_command, links_command, report_command, export_command, import_command):
+for _command in (
+    power_command,
+    init_command,
+    links_command,
+    judge_command,
+    report_command,
+    export_command,
+    import_command,
+):
     study_group.add_command(_command)

@@ -1,0 +1,184 @@
+"""A study answered by a language model: every item that counts, with its responses in one order and in the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from foundation.errors import UnitError
+from foundation.files import write_atomically
+from foundation.progress import Progress, silent
+from llm_client.asker import Complete
+from llm_client.chosen import Called, ChosenModel
+from llm_client.cost.estimate import CostEstimate, estimate
+from llm_client.cost.prices import find_price
+from llm_client.errors import prefixed
+from llm_client.kept.lookup import kept_replies
+from llm_client.preview import Preview
+from llm_client.settings import LLMSettings
+from study.definition.answers import Value, values_of
+from study.definition.draw import lettered
+from study.definition.folder import StudyFolder
+from study.judge.question import Question
+from study.rows import AGAIN, JUDGED, PREFIX, AnswerRow, check_annotator_id, rows_text
+
+TOO_LONG = "Use a model with a longer context."
+JUDGE = "judge"
+"""Who letters are drawn for: the same for all models, so that they are asked the same."""
+_NO_ID = re.compile(r"[^A-Za-z0-9_.:-]")
+_LONGEST_NAME = 50
+
+
+@dataclass(frozen=True)
+class JudgeChoice:
+    """Which study a language model answers, and which model.
+
+    ``called`` says what a caller calls the model's parameters, for errors.
+    """
+
+    study: StudyFolder
+    chosen: ChosenModel = field(default_factory=ChosenModel)
+    called: Called = str
+
+    @cached_property
+    def settings(self) -> LLMSettings:
+        """The client's; InputError for a value that cannot be used."""
+        return self.chosen.llm(self.called, temperature=0.0)
+
+    @property
+    def name(self) -> str:
+        """The model's name as an id may have it."""
+        return _NO_ID.sub("-", self.settings.model)[:_LONGEST_NAME]
+
+    @property
+    def out(self) -> Path:
+        """Where its answers come to lie, beside the study; kept replies are in the same folder."""
+        return self.study.path / JUDGED / f"{self.name.replace(':', '-')}.jsonl"
+
+    @property
+    def cache(self) -> Path:
+        """The file that keeps each reply, by what was asked, so that none is paid twice."""
+        return self.chosen.cache_in(self.study.path / JUDGED)
+
+    def questions(self) -> list[Question]:
+        """Everything that is asked: each item in the order of the draw, and in the other one where there is one."""
+        questions = []
+        for item in self.study.counted:
+            shown = lettered(JUDGE, self.study.settings.seed, item)
+            orders = [shown, shown[::-1]] if len(shown) > 1 else [shown]
+            questions += [Question(self.study, item, order, number) for number, order in enumerate(orders, start=1)]
+        return questions
+
+
+@dataclass(frozen=True)
+class JudgedStudy:
+    """What came of it: the answers, and what got none, with why.
+
+    ``moved`` has by criterion the share of items on which the two orders gave other answers (None: no item had two).
+    """
+
+    rows: tuple[AnswerRow, ...]
+    failed: tuple[str, ...]
+    moved: Mapping[str, float | None]
+
+    def text(self) -> str:
+        """The same for a person, a line each."""
+        lines = [f"answers: {len(self.rows):,}, of which each item has one an order of its responses"]
+        told = [f"{name} {share:.0%}" for name, share in self.moved.items() if share is not None]
+        lines += [f"items on which the order alone changed the answer: {', '.join(told)}"] if told else []
+        return "\n".join([*lines, *(f"not answered: {cause}" for cause in self.failed)])
+
+
+def price(choice: JudgeChoice) -> CostEstimate:
+    """What a choice would take; replies that are kept count as answered. Asks nobody.
+
+    Raises
+    ------
+    InputError
+        A setting, a price table or a file of replies that cannot be used.
+    """
+    llm = choice.settings
+    asked = [(question.request(llm), question.tokens) for question in choice.questions()]
+    with prefixed(choice.called("model")), kept_replies(llm, choice.cache, choice.chosen.recorded) as kept:
+        return estimate(llm.model, asked, kept, find_price(llm.model, choice.chosen.prices))
+
+
+def preview(choice: JudgeChoice, count: int) -> Preview:
+    """The first ``count`` requests that would be sent; raises as `price`."""
+    llm = choice.settings
+    with prefixed(choice.called("model")), kept_replies(llm, choice.cache, choice.chosen.recorded) as kept:
+        left = [request for question in choice.questions() if kept(request := question.request(llm)) is None]
+    consent = f"{choice.called('send_to')} {llm.consent_host or llm.host}"
+    return Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview"))
+
+
+def judge_study(choice: JudgeChoice, progress: Progress = silent) -> JudgedStudy:
+    """Ask about every item in both orders, and write the answers beside the study.
+
+    Their ids are ``judge:NAME`` and, of the other order, ``judge:NAME#2``. The same call goes on after a kill.
+
+    Raises
+    ------
+    InputError
+        The model cannot be asked: a setting, a key, consent.
+    StoppedError
+        The budget is spent; replies are kept, and the same call goes on.
+    """
+    questions = choice.questions()
+    with choice.chosen.asker(choice.settings, choice.cache, choice.called, TOO_LONG) as asker:
+        asker.check(looks_only=True)
+        choice.out.parent.mkdir(mode=0o700, exist_ok=True)
+        answered, failed = _ask(questions, choice, asker.complete, progress)
+    rows = tuple(
+        AnswerRow(_annotator(choice.name, question.order), question.item.item, *answered[number])
+        for number, question in enumerate(questions)
+        if number in answered
+    )
+    write_atomically(choice.out, rows_text(rows))
+    return JudgedStudy(rows, tuple(failed), _moved(choice.study, rows))
+
+
+def _annotator(name: str, order: int) -> str:
+    return check_annotator_id(f"{PREFIX}{name}" + (f"{AGAIN}{order}" if order > 1 else ""))
+
+
+def _ask(
+    questions: Sequence[Question], choice: JudgeChoice, complete: Complete, progress: Progress
+) -> tuple[dict[int, tuple[dict[str, Value], str]], list[str]]:
+    answered: dict[int, tuple[dict[str, Value], str]] = {}
+    failed: dict[int, str] = {}
+    pool = ThreadPoolExecutor(choice.chosen.concurrency)
+    work = {pool.submit(one.ask, choice.settings, complete): number for number, one in enumerate(questions)}
+    progress(0, len(questions), "")
+    try:
+        for done in as_completed(work):
+            number = work[done]
+            try:
+                answered[number] = done.result()
+            except UnitError as error:
+                failed[number] = str(error)
+            progress(len(answered) + len(failed), len(questions), questions[number].item.item)
+    finally:
+        # Not waited for: whoever is stopped here closes the client, which ends what is under way.
+        pool.shutdown(wait=False, cancel_futures=True)
+    return answered, [failed[number] for number in sorted(failed)]
+
+
+def _moved(study: StudyFolder, rows: Sequence[AnswerRow]) -> dict[str, float | None]:
+    """By criterion the share of items that were answered otherwise in the other order."""
+    by_item: dict[str, list[AnswerRow]] = {}
+    for row in rows:
+        by_item.setdefault(row.item, []).append(row)
+    moved: dict[str, float | None] = {}
+    for criterion in study.criteria.criteria:
+        said = [
+            [values_of(criterion, study.items[item], row.answers[criterion.name]) for row in pair]
+            for item, pair in by_item.items()
+            if len(pair) > 1
+        ]
+        moved[criterion.name] = sum(one != other for one, other in said) / len(said) if said else None
+    return moved
