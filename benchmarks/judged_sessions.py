@@ -22,16 +22,15 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 
-from benchmarks.language_model_rows import CORPORA, JUDGED, PROMPTS, chosen, judged, mixed
+from benchmarks.language_model_rows import CORPORA, JUDGED, PROMPTS, by_student, chosen, judged, mixed
 from benchmarks.measure import tell
-from benchmarks.reaction import FOLDS, folds_of, out_of_fold
+from benchmarks.reaction import out_of_fold
 from benchmarks.replies import place_of, read_replies
 from corpus.corpus import Corpus
 from corpus.session import EpisodeKey
 from decompose.reactions.read import Reactions, arrange
 from decompose.settings import ReactionSettings
 from decompose.sources.choosing import choose_sessions
-from decompose.sources.student import student_source
 from evaluation.figures.agreement import within_session
 from evaluation.ground.held_out import HeldOut
 from evaluation.ground.turn_labels import read_labels
@@ -47,19 +46,15 @@ def students(
     reactions: Reactions, values: Mapping[EpisodeKey, Floats], recorded: Sequence[str], asked: int | None, seed: int
 ) -> tuple[Floats, float]:
     """Every turn's value by a student of judgements in other folds [shape=(N,)], and how many taught it on average."""
-    folds = folds_of([episode.session_id for episode in reactions.episodes])
-    found: dict[EpisodeKey, Floats] = {}
-    taught: list[int] = []
-    for fold in range(FOLDS):
-        training = frozenset(session_id for session_id, other in folds.items() if other != fold)
-        count = len(recorded) if asked is None else asked
-        names = set(choose_sessions(reactions, training, count, seed, ReactionSettings(), recorded))
+    count, taught = len(recorded) if asked is None else asked, []
+
+    def teachers(training: frozenset[str]) -> tuple[str, ...]:
+        names = choose_sessions(reactions, training, count, seed, ReactionSettings(), recorded)
         taught.append(len(names))
-        own = {key: of for key, of in values.items() if key[0] in names}
-        source, _ = student_source("llm-student", reactions, own, training)
-        found |= {key: of for key, of in source.values.items() if folds[key[0]] == fold}
-    values_of = np.concatenate([found[episode.key] for episode in reactions.episodes])
-    return np.nan_to_num(values_of, nan=0.0), float(np.mean(taught))
+        return names
+
+    values_of = by_student(reactions, values, teachers)
+    return values_of, float(np.mean(taught))
 
 
 def main(data: Path, only: str | None, prompt: str, seeds: int, kept: Path | None) -> None:

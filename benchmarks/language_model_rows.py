@@ -7,8 +7,9 @@ whose they are), to the prompts `default`, which shows the session's score, and 
 of each corpus are drawn by a hash of their ids; whoever answered saw no label. `reaction` is taught by the scores of
 the other four of five folds of the whole corpus, as in `benchmarks/reaction.py`. Within-session Spearman with the mean
 human turn rating over the sessions with at least 4 labelled turns whose labels differ; 95 % intervals by session. A mix
-is the mean of both after each was standardised within its dialogue: nothing about it was chosen. ``--kept`` keeps what
-is read of the replies, which takes minutes.
+is the mean of both after each was standardised within its dialogue: nothing about it was chosen. `llm-student` is
+taught by the judgements of those of the 60 that are in the other four folds. ``--kept`` keeps what is read of the
+replies, which takes minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 # A file beside this one is named like a package of ours, so its own folder may not be searched first.
@@ -25,16 +26,17 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import numpy as np
 
 from benchmarks.measure import tell
-from benchmarks.reaction import out_of_fold, peers
+from benchmarks.reaction import FOLDS, folds_of, out_of_fold, peers
 from benchmarks.replies import place_of, read_replies
 from corpus.corpus import Corpus
 from corpus.importers import conture, uss
-from corpus.session import Session
+from corpus.session import EpisodeKey, Session
 from decompose.judging.requests import session_requests
 from decompose.methods import METHODS
 from decompose.prompting.reply import parse_reply
-from decompose.reactions.read import arrange
+from decompose.reactions.read import Reactions, arrange
 from decompose.settings import DecomposeSettings, ReactionSettings
+from decompose.sources.student import student_source
 from evaluation.figures.agreement import within_session
 from evaluation.ground.held_out import HeldOut
 from evaluation.ground.turn_labels import read_labels
@@ -90,6 +92,24 @@ def _standard(values: Floats) -> Floats:
     return (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
 
 
+def by_student(
+    reactions: Reactions, values: Mapping[EpisodeKey, Floats], teachers: Callable[[frozenset[str]], Collection[str]]
+) -> Floats:
+    """Every turn's value by a student of judgements in other folds [shape=(N,)].
+
+    ``teachers`` gives those of the other folds' sessions whose judgements, in ``values``, teach.
+    """
+    folds = folds_of([episode.session_id for episode in reactions.episodes])
+    found: dict[EpisodeKey, Floats] = {}
+    for fold in range(FOLDS):
+        training = frozenset(session_id for session_id, other in folds.items() if other != fold)
+        names = set(teachers(training))
+        own = {key: of for key, of in values.items() if key[0] in names}
+        source, _ = student_source("llm-student", reactions, own, training)
+        found |= {key: of for key, of in source.values.items() if folds[key[0]] == fold}
+    return np.nan_to_num(np.concatenate([found[episode.key] for episode in reactions.episodes]), nan=0.0)
+
+
 def sources(
     corpus: Corpus, name: str, replies: RecordedReplies, kept: Path | None = None
 ) -> tuple[HeldOut, Mapping[str, Floats]]:
@@ -105,13 +125,16 @@ def sources(
         for episode, end in zip(reactions.episodes, ends, strict=True)
     }
     local = {"reaction": out_of_fold(reactions, settings), **peers(reactions)}
-    found = {
-        source: np.concatenate([values[places[episode.session_id]] for episode in held.episodes])
-        for source, values in local.items()
-    }
+
+    def of_judged(values: Floats) -> Floats:
+        return np.concatenate([values[places[episode.session_id]] for episode in held.episodes])
+
+    found = {source: of_judged(values) for source, values in local.items()}
     for prompt in PROMPTS:
         own = [judged(sessions[episode.session_id], name, prompt, replies) for episode in held.episodes]
         found[f"llm, {prompt}"] = np.concatenate(own)
+        by_key = {episode.key: values for episode, values in zip(held.episodes, own, strict=True)}
+        found[f"llm-student, {prompt}"] = of_judged(by_student(reactions, by_key, lambda training: training))
         found[f"llm, {prompt} + reaction"] = mixed(found[f"llm, {prompt}"], found["reaction"], [len(o) for o in own])
     return held, found
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.language_model_rows import CORPORA, JUDGED, chosen
+from benchmarks.language_model_rows import CORPORA, JUDGED
 from corpus.corpus import Corpus
 from tests.behaviour.command import in_process
 from tests.shared import shared
@@ -22,7 +22,7 @@ def test_recorded_replies_stand_in_for_the_model_and_who_has_none_is_told_in_one
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     Corpus.of(tmp_path / name, read(source, {}).tables).write(tmp_path / name)
     ids = Corpus.open(tmp_path / name).session_ids()
-    judged = chosen(ids)
+    judged = (JUDGED / f"{name}.sessions.txt").read_text(encoding="utf-8").split()
     unknown = next(session_id for session_id in ids if session_id not in judged)
     (tmp_path / "ids.txt").write_text("\n".join([*judged[:SESSIONS], unknown]))
     asked = [part for method in METHODS for part in ("--method", method)]

@@ -50,6 +50,14 @@ def test_today_s_requests_find_them() -> None:
             assert np.isfinite(values).all() and len(values) == len(turns)
 
 
+@pytest.mark.parametrize("name", sorted(rows.CORPORA))
+def test_the_list_of_the_judged_sessions_is_the_draw(name: str) -> None:
+    listed = (rows.JUDGED / f"{name}.sessions.txt").read_text(encoding="utf-8").split()
+    read, file, _ = rows.CORPORA[name]
+    path = shared(f"data/{file}")
+    assert listed == rows.chosen(Corpus.of(path.parent, read(path, {}).tables).session_ids())
+
+
 DOCUMENTED = dict(zip(("SGD", "ReDial", "ConTurE"), range(3), strict=True))
 """The columns of the table in docs/reproduction.md."""
 
