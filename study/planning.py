@@ -11,10 +11,14 @@ from typing import Any
 from foundation.errors import InputError
 from foundation.tables.columns import columns
 from foundation.tables.numbers import fixed
+from study.definition.folder import StudyFolder
+from study.definition.key import Key, read_key
+from study.gathered import gathered
 from study.power import (
     Components,
     Design,
     Power,
+    components_of_answers,
     components_of_marks,
     components_of_ratings,
     items_needed,
@@ -22,6 +26,7 @@ from study.power import (
     simulated_power,
     smallest_difference,
 )
+from study.report.tables import unblinded
 from study.simulated import INDEPENDENT, Shared
 
 MARKS, RATINGS = (2.0, 3.0, 5.0, 7.0, 10.0, 13.0), (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
@@ -34,7 +39,8 @@ LARGEST_RATING = 10.0
 class Plan:
     """What is planned. None: of the study that is planned for, else of LLM-GELI's Table 1.
 
-    ``known`` are variances of a study that was done, in place of what is assumed.
+    ``pilot``: the study that is named has answers, and how much they have in common is taken from them; ``known`` are
+    such variances themselves.
 
     ``differences`` are points of a share (5 is 20 % to 25 %), or steps of a scale where ``sd`` is given.
     """
@@ -50,10 +56,11 @@ class Plan:
     independent: bool = False
     wanted: float = 0.8
     simulate: int | None = None
+    pilot: bool = False
     known: Components | None = None
 
     def __post_init__(self) -> None:
-        if self.simulate is not None and (self.sd is not None or self.known is not None):
+        if self.simulate is not None and (self.pilot or self.sd is not None or self.known is not None):
             raise InputError("studies are simulated with marks, and with what is assumed: not of ratings or a pilot.")
 
 
@@ -126,16 +133,13 @@ class Planned:
 
 
 def plan_of(study: Path, plan: Plan) -> Plan:
-    """The plan with what it leaves out taken from a study's folder.
+    """The plan with what it leaves out taken from a study's folder, and from its answers where it is a pilot.
 
     Raises
     ------
     InputError
-        It is no study.
+        It is no study; a pilot without a base, or without answers enough.
     """
-    from study.definition.folder import StudyFolder
-    from study.definition.key import read_key
-
     folder, key = StudyFolder.open(study), read_key(study)
     settings, items = folder.settings, len(folder.counted)
     people = math.ceil(items * settings.annotators_per_item / settings.items_per_annotator)
@@ -146,7 +150,18 @@ def plan_of(study: Path, plan: Plan) -> Plan:
         annotators=plan.annotators or max(people, settings.annotators_per_item, 2),
         systems=plan.systems or max(len(key.policies), 2),
         criteria=plan.criteria or len(folder.criteria.criteria),
+        known=_of_pilot(folder, key, plan) if plan.pilot else plan.known,
     )
+
+
+def _of_pilot(folder: StudyFolder, key: Key, plan: Plan) -> Components:
+    """Of differences of marks, or of ratings where the plan is of those."""
+    if key.base is None:
+        raise InputError(f"{folder.path}: a pilot needs a base to compare to, and this study named none.")
+    kind = "select" if plan.sd is None else "rating"
+    answers = unblinded(folder, key, gathered(folder).people).criteria
+    of_kind = {name: one.answers for name, one in answers.items() if one.criterion.kind == kind and not one.apart}
+    return components_of_answers(key.base, of_kind)
 
 
 def planned(plan: Plan) -> Planned:
@@ -157,6 +172,8 @@ def planned(plan: Plan) -> Planned:
     InputError
         A size, a share or a difference that cannot be.
     """
+    if plan.pilot and plan.known is None:
+        raise InputError("a pilot is a study that has answers: name its folder.")
     design = Design(
         plan.items or 100,
         plan.per_item or 3,

@@ -27,7 +27,7 @@ class FlagRules:
     failed_checks : float
         At least this share of the attention checks failed, and at least one.
     hasty : float
-        A median time an item below this share of the annotators' median.
+        A median time an item below this share of the annotators' median, or below the study's ``least_seconds``.
     alike_items : int
         The same answer to all criteria, or the same letters, on all of at least so many items.
     apart : float
@@ -104,7 +104,9 @@ def annotator_figures(
             if failed and failed >= how.failed_checks * len(checked)
             else "",
             f"took {pace:.0f} s an item, where the median annotator took {typical:.0f} s"
-            if pace is not None and typical is not None and pace < how.hasty * typical
+            if pace is not None
+            and typical is not None
+            and pace < max(how.hasty * typical, study.settings.least_seconds)
             else "",
             _alike(study, judged, how.alike_items),
             f"agrees less with the others (kappa {kappa:.2f}) than they do among themselves"

@@ -1,14 +1,18 @@
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from apportion.commands.studying.power import power_command
+from evaluation.people.mixed import mixed_mean
 from foundation.errors import InputError
 from study.planning import Plan, plan_of, planned
 from study.power import Components, components_of_marks, power
+from study.report.tables import unblinded
+from study.rows import IMPORTED, rows_text
 from study.simulated import Shared
-from tests.study.made_up import made_study
+from tests.study.made_up import answered, made_study
 
 
 def test_without_a_study_it_is_the_paper_s_size():
@@ -41,6 +45,28 @@ def test_variances_that_are_known_go_before_what_is_assumed():
     assert "as in the pilot: items 0.05, annotators 0.02, answers 0.3" in found.text()
 
 
+@pytest.mark.parametrize(("criteria", "sd"), [("geli", None), ("savoir", 1.0)])
+def test_a_pilot_tells_how_much_answers_have_in_common(tmp_path, criteria, sd):
+    study, key = made_study(tmp_path / "study", criteria, ("base", "ppo"), contexts=25)
+    with pytest.raises(InputError, match="no difference of this study has answers enough"):
+        plan_of(study.path, Plan(pilot=True, sd=sd))
+    rows = answered(study, key, people=9)
+    (study.path / IMPORTED).mkdir()
+    (study.path / IMPORTED / "x.jsonl").write_text(rows_text(rows))
+    plan = plan_of(study.path, Plan(pilot=True, sd=sd))
+    kind = "select" if sd is None else "rating"
+    of_kind = [one.answers for one in unblinded(study, key, rows).criteria.values() if one.criterion.kind == kind]
+    fits = [mixed_mean(a.values[:, 1] - a.values[:, 0], a.items, a.annotators) for a in of_kind]
+    assert plan.known.rest == pytest.approx(np.mean([fit.residual_variance for fit in fits]))
+    assert "as in the pilot" in planned(plan).text()
+
+
+def test_a_pilot_without_a_base(tmp_path):
+    study, _ = made_study(tmp_path / "study", base=None)
+    with pytest.raises(InputError, match="a pilot needs a base to compare to"):
+        plan_of(study.path, Plan(pilot=True))
+
+
 def test_a_difference_that_nobody_can_see():
     found = planned(Plan(items=2, annotators=2, per_item=1, differences=(0.001,)))
     assert found.smallest is None and found.differences[0].items_needed is None
@@ -52,6 +78,7 @@ def test_a_difference_that_nobody_can_see():
     [
         ({"differences": (90.0,)}, "a difference of 90 points from a base of 20%"),
         ({"sd": 1.0, "simulate": 5}, "studies are simulated with marks"),
+        ({"pilot": True}, "a pilot is a study that has answers: name its folder"),
     ],
 )
 def test_what_cannot_be_planned(plan, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from apportion.commands.studying.demo import demo_command
 from apportion.commands.studying.export import export_command, import_command
 from apportion.commands.studying.init import init_command
 from apportion.commands.studying.judge import judge_command
@@ -29,5 +30,6 @@ for _command in (
     report_command,
     export_command,
     import_command,
+    demo_command,
 ):
     study_group.add_command(_command)

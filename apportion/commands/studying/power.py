@@ -22,6 +22,7 @@ from apportion.commands.parts.options import json_option
 @click.option("--difference", "differences", type=float, multiple=True, help="In points; may be given again.")
 @click.option("--ratings", "sd", type=float, metavar="SD", help="Ratings with this standard deviation, not marks.")
 @click.option("--independent", is_flag=True, help="Assume that answers have nothing in common: the best there can be.")
+@click.option("--pilot", is_flag=True, help="STUDY has answers: take from them how much they have in common.")
 @click.option("--wanted", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="The power wanted.")
 @click.option("--simulate", type=click.IntRange(1), metavar="STUDIES", help="Count on simulated studies, too (marks).")
 @json_option(quiet=True)
