@@ -4,6 +4,7 @@ From the ground up: `criteria` (what is asked, and on which scale; `sets/` are t
 that a study in the terminal asks, too), `settings` (a study's file), `items` (contexts and responses, without names),
 `key` (whose response it is: for reports alone), `answers` (what an answer is, and what it says of a response), `checks`
 (items that tell whether somebody reads), `draw` (who gets which item, in which order, under which letters), `toml_file`
-(a study's file as a person reads it), `folder` (all of it in one place), `making` (from a table of responses to a
+(a study's file as a person reads it), `dialogues` (items of a
+corpus), `folder` (all of it in one place), `making` (from a table of responses to a
 folder).
 """

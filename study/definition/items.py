@@ -186,7 +186,7 @@ def items_of(
         notes.append(
             f"identical responses in {counted(same, 'item')}: they can be told apart by nothing, a tie is fair"
         )
-    return MadeItems(tuple(items), tuple(key), (*notes, *_named(items, policies)))
+    return MadeItems(tuple(items), tuple(key), (*notes, *names_in(items, policies)))
 
 
 _Place = tuple[str, int, int]
@@ -261,8 +261,8 @@ def _item(name: str, place: _Place, context: str, texts: Mapping[str, str], seed
     return Item(name, session, turn, context, tuple(responses)), rows
 
 
-def _named(items: Sequence[Item], policies: Sequence[str]) -> list[str]:
-    """Where a policy's name stands in what annotators read; it may be a word like any other."""
+def names_in(items: Sequence[Item], policies: Sequence[str]) -> list[str]:
+    """What is told where a policy's name stands in what annotators read; it may be a word like any other."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in items:
         text = "\n".join([item.context, *(response.text for response in item.responses)]).casefold()

@@ -1,4 +1,4 @@
-"""From a table of responses to a study's folder, written whole or not at all; and from one version to the next."""
+"""From responses, or dialogues, to a study's folder, written whole or not at all; and from one version to the next."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ValidationError
 
+from corpus.corpus import Corpus
 from corpus.files.textfile import read_text
 from foundation.errors import InputError
 from foundation.files import canonical_json, sync, sync_folder
 from foundation.settings import problems
 from study.definition.checks import made_checks
 from study.definition.criteria import HOME, SETS, CriterionSet, parse_criteria, shipped_instructions, shipped_toml
+from study.definition.dialogues import items_of_dialogues
 from study.definition.folder import CHECKS, CONSENT, CRITERIA, INSTRUCTIONS, ITEMS, SETTINGS, StudyFolder
 from study.definition.items import Item, items_of, response_id
 from study.definition.key import KEY_FILE, key_text, read_key
@@ -32,7 +34,7 @@ class Wanted:
 
     ``criteria`` is the name of a set that ships, or a TOML file (with instructions beside it, of the same name that
     ends in ``.md``, if there are any). ``seed`` None: drawn, so that nobody can guess it. ``contexts``: how many are
-    taken at most.
+    taken at most. ``targets``: who is judged in the dialogues of a corpus.
     """
 
     criteria: str
@@ -43,6 +45,7 @@ class Wanted:
     annotators_per_item: int = 3
     items_per_annotator: int | None = None
     practice: int = 1
+    targets: tuple[str, ...] = ()
     checks_every: int | None = None
 
 
@@ -50,19 +53,26 @@ MOST_ITEMS_EACH, CHECK_EVERY = 20, 10
 """Where nothing else is asked for: items an annotator at most, and one check in so many."""
 
 
-def make_study(table: pa.Table, out: Path, wanted: Wanted) -> tuple[StudyFolder, tuple[str, ...]]:
-    """Write the study of a table of responses (schema RESPONSES) into the folder ``out``; what it is, and notes.
+def make_study(source: pa.Table | Corpus, out: Path, wanted: Wanted) -> tuple[StudyFolder, tuple[str, ...]]:
+    """Write the study of a table of responses (schema RESPONSES), or of a corpus' dialogues, into the folder ``out``.
+
+    Returns the study, and what a person should know of it.
 
     Raises
     ------
     InputError
-        ``out`` is there; the criteria cannot be read; as `items_of`; more practice than items.
+        ``out`` is there; the criteria cannot be read; as `items_of` or `items_of_dialogues`; more practice than items.
     """
     check_free(out)
     text, instructions = _asked(wanted.criteria)
     criteria = parse_criteria(text, Path(wanted.criteria))
     seed = secrets.randbelow(2**63) if wanted.seed is None else wanted.seed
-    made = items_of(table, criteria, seed, wanted.base, wanted.contexts)
+    if isinstance(source, Corpus):
+        made = items_of_dialogues(source, criteria, seed, wanted.targets, wanted.contexts)
+    else:
+        made = items_of(source, criteria, seed, wanted.base, wanted.contexts)
+    if wanted.base is not None and wanted.base not in {row.policy for row in made.key}:
+        raise InputError(f"base {wanted.base!r}: no such policy among those that are judged.")
     settings = _settings(wanted, criteria, made.items, seed)
     each = settings.items_per_annotator
     number = each // settings.checks_every if settings.checks_every else 0

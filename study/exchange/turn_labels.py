@@ -78,6 +78,8 @@ def corpus_turns(item: Item, corpus: Corpus) -> dict[int, Turn]:
         No such session or turn; the agent's words there are not those of the context.
     """
     turns = corpus.session(item.session_id).turns if item.session_id in corpus.session_ids() else ()
+    if item.turns is not None:
+        return _numbered(item, {turn.turn: turn for turn in turns}, corpus)
     agent = next((turn.speaker for turn in turns if turn.turn == item.turn), None)
     if agent is None:
         raise InputError(
@@ -93,6 +95,19 @@ def corpus_turns(item: Item, corpus: Corpus) -> dict[int, Turn]:
         if place in item.positions:
             found[place] = side[-1]
             _check_words(item, place, side, agent, corpus)
+    return found
+
+
+def _numbered(item: Item, turns: Mapping[int, Turn], corpus: Corpus) -> dict[int, Turn]:
+    """The same where the item says which turn each of its messages is."""
+    found = {}
+    for place in item.positions:
+        number = item.turns[place] if item.turns is not None else None
+        turn = None if number is None else turns.get(number)
+        if turn is None:
+            raise InputError(f"item {item.item}: {corpus.root} has not its turns. Name the corpus that it was made of.")
+        found[place] = turn
+        _check_words(item, place, [turn], turn.speaker, corpus)
     return found
 
 

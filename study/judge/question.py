@@ -53,7 +53,7 @@ class Question:
             "form": _form(self),
             "instructions": self.study.instructions.strip(),
             "conversation": _lines([_message(self, place) for place in range(len(self.item.messages))]),
-            "responses": _lines([{"letter": letter, "text": one.text} for letter, one in self.lettered.items()]),
+            "responses": _lines([{"letter": to, "text": one.text} for to, one in self.lettered.items() if one.text]),
             "questions": "\n".join(_asked(one) for one in self.study.criteria.criteria),
         }
         return ChatRequest(
@@ -148,6 +148,8 @@ def _asked(criterion: Criterion) -> str:
         "rating": "a whole number for each response",
         "turns": 'a whole number for each message that has a "turn"',
     }[criterion.kind]
+    if criterion.about == "dialogue" and criterion.kind == "rating":
+        how = 'a whole number on "assistant" in all of the conversation'
     scale = f", {criterion.low} to {criterion.high}" if criterion.kind in ("rating", "turns") else ""
     ends = "; ".join(f"{value}: {words}" for value, words in sorted(criterion.anchors.items()))
     return f"- {criterion.name}: {criterion.question} ({how}{scale}{f' ({ends})' if ends else ''})"

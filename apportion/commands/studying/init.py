@@ -11,7 +11,7 @@ from foundation.errors import InputError
 
 
 @click.command("init")
-@click.argument("paths", nargs=-1, required=True, metavar="[RESPONSES] STUDY", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="[SOURCE] STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--criteria", metavar="NAME_OR_FILE", help="geli, pairs, turns, savoir, negotiation, or a TOML file of your own."
 )
@@ -22,6 +22,7 @@ from foundation.errors import InputError
 @click.option("--base", metavar="POLICY", help="The policy that the others are compared to.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of orders and letters.  [default: drawn]")
 @click.option("--contexts", type=click.IntRange(1), help="Take so many contexts at most, drawn.  [default: all]")
+@click.option("--target", "targets", multiple=True, metavar="SPEAKER", help="Who is judged in a corpus; first, second.")
 @click.option("--annotators-per-item", type=click.IntRange(1, 1_000), default=3, show_default=True)
 @click.option(
     "--items-per-annotator", type=click.IntRange(1, 10_000), help="[default: 20, or all where there are fewer]"
@@ -33,9 +34,10 @@ from foundation.errors import InputError
 def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | None, **wanted: Any) -> None:
     """Make a study of what policies answered: a folder that says what is asked of whom.
 
-    RESPONSES is a table of `apportion generate` (Parquet, JSON Lines or CSV), with the policies' names in it. In STUDY
-    they stand in key.jsonl alone, which no page reads. With --from, STUDY is the next version of another study, without
-    its answers.
+    SOURCE is a table of `apportion generate` (Parquet, JSON Lines or CSV), with the policies' names in it; in STUDY
+    they stand in key.jsonl alone, which no page reads. Or it is a corpus, for criteria that are asked of turns or of a
+    whole dialogue (turns, negotiation), such as one of `apportion play` and `apportion simulate`. With --from, STUDY
+    is the next version of another study, without its answers.
     """
     from study.definition.making import Wanted, make_study, next_version
 
@@ -44,13 +46,10 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
         study = next_version(earlier, paths[0])
         click.echo(f"wrote {paths[0]} (version {study.settings.version})")
         return
-    _require(len(paths) == 2, "two paths are needed: the responses, and the folder to write")
+    _require(len(paths) == 2, "two paths are needed: the responses or the corpus, and the folder to write")
     if criteria is None:
         raise InputError("--criteria: missing; give geli, pairs, turns, savoir, negotiation, or a TOML file")
-    from corpus.schema import RESPONSES
-    from rlhf.compare.responses import read_rows
-
-    study, notes = make_study(read_rows(paths[0], RESPONSES), paths[1], Wanted(criteria, **wanted))
+    study, notes = make_study(_source(paths[0]), paths[1], Wanted(criteria, **wanted))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     settings = study.settings
@@ -60,6 +59,14 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
     )
     click.echo(f"wrote {paths[1]} (key.jsonl in it says whose responses they are: keep it to yourself)")
     click.echo(f"next: write into {paths[1] / 'consent.md'} who you are; look at criteria.toml and instructions.md")
+
+
+def _source(path: Path) -> Any:
+    from corpus.corpus import Corpus
+    from corpus.schema import RESPONSES
+    from rlhf.compare.responses import read_rows
+
+    return Corpus.open(path) if path.is_dir() else read_rows(path, RESPONSES)
 
 
 def _require(held: bool, message: str) -> None:

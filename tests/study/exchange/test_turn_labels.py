@@ -9,6 +9,7 @@ from corpus.schema import RESPONSES
 from foundation.errors import InputError
 from rlhf.compare.responses import context_text
 from rlhf.policy.contexts import merge_turns, spoken
+from study.definition.making import Wanted, make_study
 from study.exchange.turn_labels import corpus_turns, turn_ratings
 from study.rows import IMPORTED, rows_text
 from tests.study.made_up import answered, made_study
@@ -96,3 +97,20 @@ def test_what_has_no_ratings_of_turns(made, tmp_path):
     other, _ = made_study(tmp_path / "study")
     with pytest.raises(InputError, match="no criterion is asked of turns"):
         turn_ratings(other, [], DEMO)
+
+
+def test_dialogues_of_a_corpus_have_a_label_for_each_turn_of_who_is_judged(tmp_path):
+    study, _ = make_study(DEMO, tmp_path / "study", Wanted("turns", seed=7, contexts=4, practice=0, checks_every=0))
+    for item in study.counted:
+        turns = corpus_turns(item, DEMO)
+        assert sorted(turns) == list(item.positions)
+        assert all(" ".join(turns[place].text.split()) == item.messages[place].text for place in turns)
+        assert {turn.speaker for turn in turns.values()} == {turns[item.positions[0]].speaker}
+
+
+def test_dialogues_of_another_corpus_have_no_label(tmp_path):
+    study, _ = make_study(DEMO, tmp_path / "study", Wanted("turns", seed=7, contexts=2, practice=0, checks_every=0))
+    item = study.counted[0]
+    shifted = replace(item, turns=tuple(None if number is None else number + 9_999 for number in item.turns))
+    with pytest.raises(InputError, match="has not its turns"):
+        corpus_turns(shifted, DEMO)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -47,3 +49,16 @@ def test_the_next_version_of_one(table, tmp_path):
 def test_what_is_missing_is_told(arguments, told):
     done = run(*arguments)
     assert isinstance(done.exception, InputError) and told in str(done.exception)
+
+
+def test_dialogues_of_a_corpus_become_a_study(tmp_path):
+    demo = Path(__file__).resolve().parents[4] / "demo" / "corpus"
+    done = run(demo, tmp_path / "study", "--criteria", "turns", "--contexts", 5, "--checks-every", 2)
+    assert done.exit_code == 0, done.output
+    items = StudyFolder.open(tmp_path / "study").counted
+    assert len(items) == 4 and all(item.turns and not item.responses for item in items)
+    done = run(demo, tmp_path / "other", "--criteria", "negotiation", "--base", "assistant", "--target", "assistant")
+    assert done.exit_code == 0, done.output
+    assert {len(item.responses) for item in StudyFolder.open(tmp_path / "other").counted} == {1}
+    done = run(demo, tmp_path / "third", "--criteria", "negotiation", "--base", "nobody")
+    assert "base 'nobody': no such policy among those" in str(done.exception)
