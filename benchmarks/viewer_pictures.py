@@ -1,0 +1,120 @@
+"""Make the pictures of the viewer in docs/images: pages of the demo's run, and of made-up patterns, in Chromium.
+
+Run: python benchmarks/viewer_pictures.py RUN [--out docs/images]     RUN: the folder that `apportion demo` has written
+
+RUN is copied, and the copy given patterns of made-up conversations (tests/evaluation/patterns/planted.py) and a
+question to label, so that neither stays in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+# The folder of this file is not searched: some files in it are named like packages of ours.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.viewer_browser import Viewing, chromium, viewing
+from evaluation.patterns.find import find_patterns
+from pipeline.results.run_folder import read_record, recorded_corpus
+from tests.evaluation.patterns.planted import corpus
+from viewer.labels.overlay import Overlay, overlay_beside
+from viewer.labels.question import question_on
+
+ASKED = "who=Ann&ask=landing"
+WHY = "document.querySelector('#turn-5 .why').click()"
+OPEN = "document.querySelector('details').open = true"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A page as it is shown: ``then`` is done by a script before the picture is taken."""
+
+    name: str
+    path: str
+    width: int = 1440
+    height: int = 900
+    dark: bool = False
+    then: str = ""
+
+
+PICTURES = (
+    Picture("sessions", "?sort=-disagreement"),
+    Picture("session", "session/video-1?t=13#turn-5", then=WHY),
+    Picture("session_dark", "session/video-1?t=13#turn-5", dark=True, then=WHY),
+    Picture("session_chat", "session/chat-001"),
+    Picture("session_800", "session/video-1?t=13#turn-5", 800),
+    Picture("session_390", "session/video-1?t=13#turn-5", 390, 844),
+    Picture("compare", "compare?a=own.rewards.sentiment&b=own.rewards.llm"),
+    Picture("label", f"label/chat-003?{ASKED}"),
+    Picture("patterns", "patterns?method=made-up", then=OPEN),
+)
+
+
+@contextmanager
+def prepared(run: Path) -> Iterator[Path]:
+    """A copy of a run with patterns and a question."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / "demo"
+        shutil.copytree(run, copy, ignore=shutil.ignore_patterns("store", "viewer", "models", "policy"))
+        found = find_patterns(corpus(0, sessions=300, cost=1.0)[0], "made-up")
+        (copy / "patterns").mkdir(exist_ok=True)
+        (copy / "patterns" / "made-up.json").write_text(json.dumps(found.to_json()), encoding="utf-8")
+        Overlay(overlay_beside(copy)).ask(question_on("1 to 5"))
+        yield copy
+
+
+def take(browser: Browser, served: Viewing, picture: Picture, out: Path) -> None:
+    """One picture, its file 256 colours: these pages have fewer."""
+    scheme = "dark" if picture.dark else "light"
+    context = browser.new_context(
+        viewport={"width": picture.width, "height": picture.height}, color_scheme=scheme, bypass_csp=True
+    )
+    page: Page = context.new_page()
+    page.goto(served.address)
+    page.wait_for_url(lambda url: "token" not in url)
+    page.goto(served.root + picture.path)
+    page.wait_for_load_state("networkidle")
+    if picture.then:
+        page.evaluate(picture.then)
+        page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(700)  # Films show their picture, waves are drawn.
+    path = out / f"viewer_{picture.name}.png"
+    page.screenshot(path=path)
+    context.close()
+    _small(path)
+
+
+def _small(path: Path) -> None:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
+
+
+def main() -> None:
+    """All pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    options = parser.parse_args()
+    place = recorded_corpus(read_record(options.run), options.run)
+    with prepared(options.run) as run, viewing(run, "--corpus", str(place)) as served, chromium() as browser:
+        for picture in PICTURES:
+            take(browser, served, picture, options.out)
+            print(options.out / f"viewer_{picture.name}.png")
+
+
+if __name__ == "__main__":
+    main()
