@@ -24,6 +24,7 @@ from corpus.schema import (
     UTTERANCES,
     TableSchema,
 )
+from features.names import EMOTION_FEATURES
 from foundation.files import file_digest
 from pipeline.config import Config, shown_config
 from pipeline.results.run_folder import corpus_place
@@ -83,7 +84,9 @@ def _corpus_rows() -> Rows:
     keys = ("session_id", "speaker", "kind", "path", "offset_s")
     rows["media"] = [dict(zip(keys, row, strict=True)) for row in media]
     times = np.arange(0.0, TURN_S * TURNS, 0.1)
-    for feature, values in (("f0_hz", 180 + 20 * np.sin(times)), ("nod_yes", (times % 5 < 1).astype(float))):
+    measured = {"f0_hz": 180 + 20 * np.sin(times), "nod_yes": (times % 5 < 1).astype(float)}
+    measured |= {name: 0.5 + 0.4 * np.sin(times / (n + 1)) for n, name in enumerate(EMOTION_FEATURES)}
+    for feature, values in measured.items():
         rows["frames"] += [
             {"session_id": "talk", "person": "bob", "feature": feature, "time_s": t, "value": v}
             for t, v in zip(times.tolist(), values.tolist(), strict=True)

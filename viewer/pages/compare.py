@@ -90,7 +90,7 @@ def people_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> s
     """A voice against people's labels."""
     known = voices(run.place, around)
     voice = usual_voice(known, asked.first)
-    means = label_means(run.place.corpus, around.overlay.labels())
+    means = label_means(run.place.corpus, around.overlay.labels(), run.index)
     label = asked.label if asked.label in means else usual_label(means)
     view, rows = None, []
     if voice is not None and label:

@@ -36,7 +36,7 @@ def compare_files(run: ServedRun, around: Beside) -> Iterator[File]:
         asked = Asked(pair[0].key, pair[1].key) if pair else Asked()
         lines = len(contrasts_of(run, pair)) if pair else 0
         yield from files("compare", methods_html, number, asked, lines, methods.PAGE)
-    means = label_means(run.place.corpus, around.overlay.labels())
+    means = label_means(run.place.corpus, around.overlay.labels(), run.index)
     for number, (voice, label) in enumerate(labelled_voices(known, means) or [(None, "")]):
         yield from files("compare/people", people_html, number, Asked(voice.key if voice else "", label=label))
     audit = read_audit(run.place.folder)

@@ -46,19 +46,31 @@ class Index:
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
-        """A connection that only reads; nothing beside the file is made, so that a read-only folder is enough."""
-        # Percent-encoded by as_uri, so that no name of a folder is read as a parameter. It is never written to.
-        opened = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
-        with closing(opened) as connection:
-            connection.row_factory = sqlite3.Row
-            yield connection
+        """A connection that only reads; nothing beside the file is made, so that a read-only folder is enough.
+
+        Raises
+        ------
+        InputError
+            The file is gone or damaged.
+        """
+        try:
+            # Percent-encoded by as_uri, so that no name of a folder is read as a parameter. It is never written to.
+            opened = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            with closing(opened) as connection:
+                connection.row_factory = sqlite3.Row
+                yield connection
+        except sqlite3.Error as error:
+            raise InputError(
+                f"{self.path}: the index of the sessions cannot be read ({error}). Start the viewer again: it makes "
+                "one where the run is still there."
+            ) from None
 
     def fact(self, name: str) -> str | None:
         """What the index says of the run as a whole, None where it does not or is no index."""
         try:
             with self.connect() as connection:
                 row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        except sqlite3.Error:
+        except InputError:
             return None
         return None if row is None else str(row[0])
 

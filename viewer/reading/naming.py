@@ -11,11 +11,12 @@ from viewer.reading.packing import unpack
 
 @dataclass(frozen=True)
 class Named:
-    """A session: the part of an address that stands for it, its split, its turns' texts."""
+    """A session: the part of an address that stands for it, its split, its turns' texts and who says them."""
 
     slug: str
     split: str | None
     texts: Mapping[int, str]
+    speakers: Mapping[int, str]
 
 
 def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
@@ -29,8 +30,10 @@ def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
                 (session_id,),
             ).fetchone()
             if row is not None:
-                texts = {int(turn[0]): str(turn[2]) for turn in unpack(row["columns"])[0]["turns"]}
-                found[session_id] = Named(row["slug"], row["split"], texts)
+                turns = unpack(row["columns"])[0]["turns"]
+                texts = {int(turn[0]): str(turn[2]) for turn in turns}
+                speakers = {int(turn[0]): str(turn[1]) for turn in turns}
+                found[session_id] = Named(row["slug"], row["split"], texts, speakers)
     return found
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.report.text import clean, plain, seconds, signed
+from viewer.labels.label import said_digest
 from viewer.labels.overlay import Labels
 from viewer.labels.question import MOST_BUTTONS, Question
 from viewer.reading.paging import Page
@@ -126,7 +127,14 @@ def label_session(tables: SessionTables, labels: Labels, annotator: str, name: s
     """A session for one annotator: their own labels, nobody else's; the methods' rewards only where ``shown``."""
     session = tables.session
     targets = turns_to_label(tables)
-    mine = {turn: labels.standing.get((session.session_id, turn, annotator, name)) for turn in targets}
+    mine = {
+        one.turn: said
+        for one in session.turns
+        if one.turn in targets
+        and (said := labels.standing.get((session.session_id, one.turn, annotator, name)))
+        # A corpus that was made anew may have other words there: what was said of these is not said of those.
+        and said.said == said_digest(one.speaker, one.text)
+    }
     rewards = _rewards(tables) if shown else {}
     return LabelSession(
         session_id=clean(session.session_id, NAME),
@@ -145,7 +153,7 @@ def label_session(tables: SessionTables, labels: Labels, annotator: str, name: s
             for one in session.turns
         ),
         target_turns=len(targets),
-        labelled=sum(said is not None for said in mine.values()),
+        labelled=len(mine),
         recordings=tuple(
             (media.kind, number, media.offset_s, clean(media.speaker, NAME))
             for number, media in enumerate(session.media)

@@ -140,4 +140,6 @@ def _excerpt(excerpt: tuple[int, str, str], wanted: re.Pattern[str]) -> tuple[in
 def _rated(row: Row) -> str:
     if row.rater is None or row.target is None:
         return ""
+    if not row.name:  # Nobody gave a score (`corpus.targets`).
+        return f"turns of {clean(row.target, NAME)}"
     return f"{clean(row.rater, NAME)} → {clean(row.target, NAME)}"

@@ -61,13 +61,17 @@ class PatternsView:
     reason: str
 
 
-def patterns_view(found: Mapping[str, Mapping[str, Any]], wanted: str, usual: str) -> PatternsView:
+def patterns_view(
+    found: Mapping[str, Mapping[str, Any]], wanted: str, usual: str, slugs: Mapping[str, str]
+) -> PatternsView:
     """The page of the method ``wanted``, else of ``usual``, else of the first that has kinds.
 
     Parameters
     ----------
     found : mapping
         `pipeline.patterns.write.read_patterns`.
+    slugs : mapping of str to str
+        The part of an address that stands for each session of the run.
     """
     methods = tuple(sorted(found))
     telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")
@@ -75,18 +79,18 @@ def patterns_view(found: Mapping[str, Mapping[str, Any]], wanted: str, usual: st
     if not methods:
         return PatternsView("", (), "", "", (), (), "")
     try:
-        return _view(found[method], method, methods)
+        return _view(found[method], method, methods, slugs)
     except (KeyError, TypeError, ValueError, AttributeError):
         damaged = "What was found has been damaged. Run `apportion patterns` again."
         return PatternsView(method, methods, colour_class(method), "", (), (), damaged)
 
 
-def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...]) -> PatternsView:
+def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], slugs: Mapping[str, str]) -> PatternsView:
     first, second = (int(count) for count in document["sessions"])
     kinds = document["kinds"]
     ends = [abs(float(end)) for kind in kinds for end in _ends(kind["difference"])]
     widest = max(ends, default=0.0) or 1.0
-    shown = [(float(kind["difference"]["value"]), _kind(kind, widest)) for kind in kinds]
+    shown = [(float(kind["difference"]["value"]), _kind(kind, widest, slugs)) for kind in kinds]
     turns, tried, stood_out = sum(document["turns"]), document["tried"], document["candidates"]
     summary = (
         f"{turns:,} turns of {first + second:,} sessions. Of {tried} kinds that were looked at in {first:,} sessions, "
@@ -103,7 +107,7 @@ def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...]) ->
     )
 
 
-def _kind(kind: Mapping[str, Any], widest: float) -> KindView:
+def _kind(kind: Mapping[str, Any], widest: float, slugs: Mapping[str, str]) -> KindView:
     difference, share, score = kind["difference"], kind["sessions"], kind["score"]
     low, high = _ends(difference)
     told = []
@@ -126,7 +130,7 @@ def _kind(kind: Mapping[str, Any], widest: float) -> KindView:
         reward=number(float(kind["reward"])),
         score=NO_FIGURE if score is None else _score(score),
         told=tuple(told),
-        examples=tuple(_example(example) for example in kind["examples"]),
+        examples=tuple(_example(example, slugs) for example in kind["examples"]),
     )
 
 
@@ -135,11 +139,11 @@ def _score(score: Mapping[str, Any]) -> str:
     return f"{signed(float(score['value']))} ({signed(low)} to {signed(high)})"
 
 
-def _example(example: Mapping[str, Any]) -> ExampleView:
+def _example(example: Mapping[str, Any], slugs: Mapping[str, str]) -> ExampleView:
     session_id = str(example["session_id"])
     return ExampleView(
         clean(session_id, NAME),
-        slug_of(session_id),
+        slugs.get(session_id) or slug_of(session_id),
         int(example["turn"]),
         clean(str(example["text"]), LINE),
         signed(float(example["reward"])),

@@ -146,6 +146,17 @@ def test_waves_and_behaviour_come_after_the_page(talk):
     assert page.locator(".line.track svg").first.bounding_box()["width"] == pytest.approx(2 * wide, rel=0.01)
 
 
+def test_emotions_are_tracks_on_the_same_axis(talk):
+    page = talk()
+    emotions = page.locator("details.group", has_text="Emotions")
+    emotions.locator("summary").click()
+    tracks = emotions.locator(".line.track")
+    expect(tracks).to_have_count(8)
+    expect(tracks.first.locator("svg path")).to_have_count(1)
+    lanes, drawn = page.locator(".lane-row").first.bounding_box(), tracks.first.locator("svg").bounding_box()
+    assert (drawn["x"], drawn["width"]) == pytest.approx((lanes["x"], lanes["width"]), abs=1)
+
+
 def test_overlaps_are_seen(talk):
     page = talk()
     expect(page.locator("#turn-4 .over")).to_have_text("0.6 s over turn 3")

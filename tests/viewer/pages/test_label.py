@@ -8,6 +8,7 @@ import pytest
 
 from tests.viewer.asking import ask, send, token_of
 from tests.viewer.runs import served
+from viewer.labels.label import Label, said_digest
 from viewer.labels.overlay import Overlay, overlay_beside
 from viewer.labels.question import question_on
 
@@ -49,6 +50,13 @@ def test_a_label_is_kept_and_the_page_leads_back_to_its_turn(labelled):
     assert [label.blind for label in overlay.labels().standing.values()] == [True, True]
     send(running, "label/s03", fields(running, value=""))
     assert values(overlay) == {("s03", 3, "eve"): 1.0}
+
+
+def test_a_label_of_other_words_is_not_put_beside_these(labelled):
+    running, overlay = labelled
+    overlay.add(Label("s03", 1, said_digest("bot", "other words"), "eve", "landing", 4.0, 1.0, 5.0, True, ""))
+    page = ask(running, "label/s03?who=eve&ask=landing")[1]
+    assert 'aria-pressed="true"' not in page and "<b data-done>0</b>" in page
 
 
 def test_two_annotators_do_not_see_each_other_s_labels(labelled):

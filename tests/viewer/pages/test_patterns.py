@@ -14,6 +14,7 @@ from tests.viewer.runs import Served
 from viewer.pages.links import Links
 from viewer.pages.patterns import html
 from viewer.reading.run import ServedRun
+from viewer.shown.patterns_view import patterns_view
 
 EVIL = '<script>alert(1)</script> "quoted" \u202eturned javascript:alert(2)'
 
@@ -80,3 +81,12 @@ def test_why_nothing_can_be_said(run, found):
 def test_a_damaged_file_is_told(run, found, kinds):
     write(run, found.to_json() | {"kinds": kinds})
     assert "has been damaged. Run `apportion patterns` again." in html(run, Links("patterns"))
+
+
+def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_alone(found):
+    document = found.to_json()
+    document["kinds"][0]["examples"][0]["session_id"] = "S1"
+    view = patterns_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"})
+    assert [
+        kind.examples[0].slug for kind in (*view.dear, *view.good) if kind.name == document["kinds"][0]["name"]
+    ] == ["S1~2"]

@@ -15,9 +15,12 @@ from corpus.labellers import is_computed
 from corpus.schema import TURN_LABELS
 from evaluation.figures.agreement import spearman
 from evaluation.settings import EvaluationSettings
+from viewer.labels.label import Label, said_digest
 from viewer.labels.overlay import Labels
 from viewer.reading.compared.contrast import ranks
 from viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
+from viewer.reading.index import Index
+from viewer.reading.naming import Named, named
 
 ENOUGH = EvaluationSettings().labelled_turns
 Place = tuple[str, int]
@@ -51,23 +54,31 @@ class Against:
     left_out: int
 
 
-def label_means(corpus: Path, labels: Labels) -> dict[str, dict[Place, tuple[float, int]]]:
+def label_means(corpus: Path, labels: Labels, index: Index) -> dict[str, dict[Place, tuple[float, int]]]:
     """By name of the labels, people's mean of each turn and how many gave one: the corpus's own and the overlay's.
 
-    Where an annotator has said something in both, the overlay counts.
+    Where an annotator has said something in both, the overlay counts. A label of other words than ``index`` has there
+    is left out.
     """
     found: dict[str, dict[Place, dict[str | None, float]]] = defaultdict(lambda: defaultdict(dict))
     path = find_table(corpus, TURN_LABELS.name)
     if path is not None:
         for session_id, turn, annotator, name, value in _corpus_labels(stamp(path)):
             found[name][session_id, turn][annotator] = value
+    there = named(index, (session_id for session_id, *_ in labels.standing))
     for (session_id, turn, who, name), label in labels.standing.items():
-        if label.value is not None:
+        if label.value is not None and _is_of(label, there.get(session_id)):
             found[name][session_id, turn][who] = label.value
     return {
         name: {place: (float(np.mean(list(given.values()))), len(given)) for place, given in places.items()}
         for name, places in sorted(found.items())
     }
+
+
+def _is_of(label: Label, session: Named | None) -> bool:
+    if session is None or label.turn not in session.texts:
+        return False
+    return label.said == said_digest(session.speakers[label.turn], session.texts[label.turn])
 
 
 def against(voice: Voice, means: Mapping[Place, tuple[float, int]], sessions: Sequence[str] | None = None) -> Against:

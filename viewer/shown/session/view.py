@@ -288,6 +288,8 @@ def _rating(place: int, key: EpisodeKey, episode: Episode | None, chosen: bool) 
     _, rater, target, name = (clean(part, 60) for part in key)
     alone = episode is not None and not episode.has_rater
     title = f"the environment scores {target}" if alone else f"{rater} rates {target}"
+    if not name:  # Nobody gave a score (`corpus.targets`).
+        title = f"turns of {target}"
     if episode is None or not episode.is_rated:
         return RatingView(place, title, "", "", name, None, chosen)
     low, high = episode.rating.low, episode.rating.high

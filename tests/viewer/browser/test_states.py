@@ -1,0 +1,121 @@
+"""What is shown where something is not as usual: nothing is hidden, nothing sticks out, axe-core finds nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from playwright.sync_api import expect
+
+from corpus.importers.run import import_to
+from pipeline.config import load_config
+from pipeline.running.local import run_locally
+from tests.behaviour.command import config
+from tests.viewer.browser.test_axe import serious
+from tests.viewer.runs import served
+
+NARROW = (390, 800, 1440)
+CHANGED = "The run has changed: it is being read anew. Until then this is what it was before."
+
+
+@pytest.fixture
+def own(viewed_run, tmp_path):
+    """A server of a copy of the run that a test may spoil."""
+    shutil.copytree(viewed_run.parent, tmp_path / "all", ignore=shutil.ignore_patterns("store", "viewer"))
+    with served(tmp_path / "all" / "run") as running:
+        yield running
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("session/none", "This run has no such session."),
+        ("?page=0", "The address asks for what cannot be"),
+        ("nowhere", "Not found"),
+        ("label/none?who=eve&ask=x", "This run has no such session."),
+        ("report", "This run has no report."),
+    ],
+)
+def test_a_page_that_says_what_is_wrong(server, page_of, watched, path, says, dark):
+    watched.allowed += ["404", "422"]
+    for width in NARROW:
+        page = page_of(server, path, width=width, dark=dark, bypass_csp=True)
+        expect(page.locator("main")).to_contain_text(says)
+        expect(page.get_by_role("link", name="All sessions")).to_be_visible()
+        assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_run_that_is_gone(own, page_of, watched, dark):
+    watched.allowed.append("503")
+    shutil.rmtree(own.run.place.folder)
+    own.run._looked_at = 0.0
+    for width in NARROW:
+        page = page_of(own, width=width, dark=dark, bypass_csp=True)
+        expect(page.get_by_role("heading", level=1)).to_have_text("The run cannot be read")
+        expect(page.locator("main")).to_contain_text("Put it back, or end the viewer with Ctrl-C.")
+        assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_run_that_is_read_anew_is_told_on_every_page(own, page_of, monkeypatch, dark):
+    page_of(own)
+    monkeypatch.setattr("viewer.reading.run.LOOK_S", 1e9)
+    own.run.notice = CHANGED
+    for path in ("", "session/s03", "compare", "label"):
+        for width in NARROW:
+            page = page_of(own, path, width=width, dark=dark, bypass_csp=True)
+            expect(page.get_by_role("status").first).to_have_text(CHANGED)
+            assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_who_has_no_token_is_told_what_to_do(server, browser):
+    for path, says in (("", "A token is needed"), ("?token=wrong", "Wrong token")):
+        with browser.new_context(viewport={"width": 390, "height": 800}, bypass_csp=True) as context:
+            page = context.new_page()
+            page.goto(server.address + path)
+            expect(page.get_by_role("heading", level=1)).to_have_text(says)
+            expect(page.get_by_text("apportion view")).to_be_visible()
+            assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.fixture(scope="module")
+def unscored(tmp_path_factory):
+    """A server of a run of dialogues that nobody rated."""
+    folder = tmp_path_factory.mktemp("unscored")
+    said = (
+        "A table for two.",
+        "Here you are.",
+        "No, that is not what I asked for.",
+        "Then this one.",
+        "That is great!",
+    )
+    messages = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
+    (folder / "chats.jsonl").write_text("\n".join(json.dumps({"id": f"c{n}", "messages": messages}) for n in range(3)))
+    import_to("chat", folder / "chats.jsonl", folder / "chats")
+    text = 'corpus = "chats"\noutput = "run"\n[decompose]\nmethods = ["reactions-en"]\n'
+    run_locally(load_config(config(folder, text)), ["rewards"], quiet=True)
+    with served(folder / "run") as running:
+        yield running
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_run_that_nobody_scored(unscored, page_of, dark):
+    for width in NARROW:
+        page = page_of(unscored, width=width, dark=dark, bypass_csp=True)
+        expect(page.locator(".c-score").filter(has_text="not rated")).to_have_count(3)
+        expect(page.locator(".c-session small").first).to_have_text("turns of assistant")
+        expect(page.locator(".spark").first).to_be_visible()
+        assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("link", name="c1", exact=True).click()
+        expect(page.locator(".worth").first).to_be_visible()
+        expect(page.locator(".score")).to_have_text("not rated turns of assistant")
+        assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    for path, says in (
+        ("compare", "nothing to compare"),
+        ("compare/people", "Nobody has labelled"),
+        ("label", "Start"),
+    ):
+        expect(page_of(unscored, path).locator("main")).to_contain_text(says)
