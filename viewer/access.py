@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -91,11 +92,22 @@ class Access:
         return morsel is not None and _same(morsel.value, self.pass_)
 
 
-class Guard:
-    """The application behind `Access`: refuses, exchanges the token, limits what is read, adds the headers."""
+class Gate:
+    """The application behind its own name: refuses other names and origins, limits what is read, adds the headers.
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self.app, self.access = app, access
+    Who may come in is for those that are made of it to say (`Guard`).
+
+    Parameters
+    ----------
+    app : ASGIApp
+    is_host : function
+        Whether a Host header names this server.
+    origins : frozenset of str
+        Where forms come from, besides the address that was asked for.
+    """
+
+    def __init__(self, app: ASGIApp, is_host: Callable[[str], bool], origins: frozenset[str] = frozenset()) -> None:
+        self.app, self.is_host, self.origins = app, is_host, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI request."""
@@ -115,10 +127,10 @@ class Guard:
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if len(headers.getlist("host")) != 1 or not self.access.is_host(host):
+        if len(headers.getlist("host")) != 1 or not self.is_host(host):
             return PlainTextResponse("This viewer is not called by that name.\n", 421)
         origins = headers.getlist("origin")
-        if any(origin not in (f"http://{host}", f"https://{host}") for origin in origins):
+        if not {f"http://{host}", f"https://{host}", *self.origins}.issuperset(origins):
             return PlainTextResponse("Another site's page may not ask this viewer.\n", 403)
         if scope["method"] not in SAFE_METHODS and not origins:
             return PlainTextResponse("A change has to come from a page of this viewer (no Origin).\n", 403)
@@ -128,7 +140,18 @@ class Guard:
         return None
 
     def _entered(self, scope: Scope) -> Response | None:
-        """None for one who is in; else the way in, or what to do."""
+        """None for one who is in; else the way in, or what to do. Here everybody is, and pages ask further."""
+        return None
+
+
+class Guard(Gate):
+    """The application behind `Access`: a gate that exchanges the token for a cookie, and asks for that."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        super().__init__(app, access.is_host)
+        self.access = access
+
+    def _entered(self, scope: Scope) -> Response | None:
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         if "token" in query:
             given = query.pop("token")

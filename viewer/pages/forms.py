@@ -24,29 +24,44 @@ def form_token(access: Access) -> str:
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form, each once.
+    """The fields of a form of the viewer, each once.
 
     Raises
     ------
     HTTPException
-        415: no form; 400: not readable, or a field twice; 403: without this viewer's token.
+        As `read_pairs`; 400: a field twice; 403: without this viewer's token.
+    """
+    pairs = await read_pairs(request, MOST_FIELDS)
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise HTTPException(400, "The form has a field twice. Open the page again.")
+    access: Access = request.app.state.access
+    check_token(fields.pop("token", ""), form_token(access))
+    return fields
+
+
+async def read_pairs(request: Request, most: int) -> list[tuple[str, str]]:
+    """The fields of a form in their order, names as often as they come; ``most`` of them.
+
+    Raises
+    ------
+    HTTPException
+        415: no form; 400: not readable.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != FORM:
         raise HTTPException(415, "A form is needed. Use this viewer's own pages.")
     body = await request.body()
     try:
-        pairs = parse_qsl(
-            body.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict",
-            max_num_fields=MOST_FIELDS,
-        )  # fmt: skip
+        return parse_qsl(
+            body.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=most
+        )
     except ValueError:
         raise HTTPException(400, "The form cannot be read. Open the page again.") from None
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise HTTPException(400, "The form has a field twice. Open the page again.")
-    access: Access = request.app.state.access
-    if not hmac.compare_digest(fields.pop("token", "").encode(), form_token(access).encode()):
+
+
+def check_token(given: str, needed: str) -> None:
+    """Raise HTTPException (403) where a form does not bring the token that it needs."""
+    if not hmac.compare_digest(given.encode(), needed.encode()):
         raise HTTPException(
             403, "This form is not from a page of this viewer, or from before it was started. Open it again."
         )
-    return fields
