@@ -70,14 +70,14 @@ def serve(
         run = serve_run(place)
         taken = int(listener.getsockname()[1])
         access = Access(frozenset(own_names(host)), taken, remote=not is_loopback(host))
-        address = f"http://{_written(host)}:{taken}/{_first_page(run, session)}?token={access.token}"
+        address = f"http://{written_host(host)}:{taken}/{_first_page(run, session)}?token={access.token}"
         say(f"open {address}")
         say("Ctrl-C ends the viewer.")
         config = uvicorn.Config(
             create_app(run, access, around), log_level="warning", access_log=False, server_header=False,
             timeout_graceful_shutdown=2,
         )  # fmt: skip
-        with contextlib.suppress(KeyboardInterrupt), _told_to_end(), _opened(address, browser):
+        with contextlib.suppress(KeyboardInterrupt), told_to_end(), _opened(address, browser):
             try:
                 uvicorn.Server(config).run(sockets=[listener])
             finally:
@@ -140,7 +140,7 @@ def own_names(host: str) -> set[str]:
     return names if is_loopback(host) else names | {socket.gethostname().lower(), socket.getfqdn().lower()}
 
 
-def _written(host: str) -> str:
+def written_host(host: str) -> str:
     """A host in an address that can be opened: one that listens everywhere is called by its name."""
     try:
         address = ipaddress.ip_address(host)
@@ -152,7 +152,7 @@ def _written(host: str) -> str:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
+def told_to_end() -> Iterator[None]:
     """SIGTERM ends as Ctrl-C does, so that nothing is left behind."""
 
     def end(*_: object) -> None:
