@@ -1,0 +1,90 @@
+"""A study's application: its pages, its static files, what is said where something is missing or fails."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from foundation.errors import InputError
+from study.store.rows import DatabaseAwayError
+from viewer.access import MOST_BODY, Access, Gate, TooLargeError
+from viewer.study.pages import entry, item, reading, steps
+from viewer.study.serving import Serving, shown
+
+ROUTERS: tuple[APIRouter, ...] = (steps.router, entry.router, reading.router, item.router)
+TITLES = {
+    403: "Open your link",
+    404: "Not found",
+    409: "This cannot be done",
+    429: "Please wait a little",
+    503: "Your answer is not saved",
+}
+AWAY = "The study's database does not answer. Nothing is lost that was confirmed. Please try again in a minute."
+
+
+def create_app(serving: Serving, access: Access) -> ASGIApp:
+    """The pages of a study behind a gate; ``access`` says by which names this server is called.
+
+    Pages find ``serving`` as ``request.app.state.serving``; each page asks who is let in (`serving.VisitorHere`).
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.serving = serving
+    tokens = files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+
+    @app.get("/static/tokens.css")
+    def _tokens() -> Response:
+        return Response(tokens, media_type="text/css")
+
+    app.mount("/static", StaticFiles(packages=[("viewer", "static")]))
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _impossible)
+    app.add_exception_handler(DatabaseAwayError, _away)
+    app.add_exception_handler(InputError, _refused)
+    app.add_exception_handler(TooLargeError, _too_large)
+    parts = urlsplit(serving.address)
+    return Gate(app, access.is_host, frozenset({f"{parts.scheme}://{parts.netloc}"}))
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _message(request, error.status_code, str(error.detail))
+
+
+def _impossible(request: Request, error: Exception) -> Response:
+    return _message(request, 404, "There is no such page.")
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    return _message(request, 409, str(error))
+
+
+def _away(request: Request, error: Exception) -> Response:
+    """The database is away: what was sent stays in the page, so that it can be sent again."""
+    sent = getattr(request.state, "sent", [])
+    title = TITLES[503] if sent else "The study cannot be shown now"
+    answer = _message(request, 503, AWAY, title, sent)
+    answer.headers["Retry-After"] = "10"
+    return answer
+
+
+def _too_large(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
+
+
+def _message(
+    request: Request, status: int, text: str, title: str = "", fields: list[tuple[str, str]] | None = None
+) -> Response:
+    title = title or TITLES.get(status, "This cannot be done")
+    here = request.url.path.lstrip("/")
+    return shown(
+        request, here, "message.html", status, title=title, text=text, fields=fields or [], again=status == 503
+    )

@@ -1,0 +1,112 @@
+"""How annotators come in: by a link of their own, or by the public one; nothing is kept of them before they agree."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import RedirectResponse, Response
+
+from study.store.links import TOKEN, new_token
+from study.store.rows import NoSuchLinkError
+from viewer.pages.links import Links
+from viewer.study.pages.steps import on
+from viewer.study.serving import (
+    FormHere,
+    Serving,
+    ServingHere,
+    VisitorHere,
+    check_form,
+    form_token,
+    known_visitor,
+    shown,
+)
+from viewer.study.words import blocks_of
+
+router = APIRouter()
+PLATFORM = ("PROLIFIC_PID", "workerId")
+"""Parameters by which crowd platforms name the annotator in a link; one of them becomes the annotator's id."""
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""What MTurk gives as ``assignmentId`` to whoever only looks at a task."""
+AGREE = "yes"
+UNKNOWN = "No annotator of this study has this link. Look whether it is whole, to its last letter."
+TOO_MANY = "Many people have begun in the last minutes. Please open the link again in a quarter of an hour."
+
+
+@router.get("/a/{token}")
+def own_link(token: str, serving: ServingHere) -> Response:
+    """``GET /a/TOKEN``: the link of one annotator; their cookie, and on to where they stopped."""
+    if not _is_known(serving, token):
+        raise HTTPException(404, UNKNOWN)
+    answer = RedirectResponse(Links("a/x").page("index"), 303)
+    serving.let_in(answer, token)
+    return answer
+
+
+@router.get("/consent")
+def consent(request: Request, serving: ServingHere, visitor: VisitorHere) -> Response:
+    """``GET /consent``: what is kept of somebody, before they begin."""
+    return _consent(request, serving, "consent", "consent", visitor.form_token)
+
+
+@router.post("/consent")
+def agree(form: FormHere, serving: ServingHere, visitor: VisitorHere) -> Response:
+    """``POST /consent``."""
+    check_form(form, visitor.token)
+    if form.one("agree") == AGREE:
+        serving.store.agree(visitor.id)
+    return on(serving, visitor, "consent")
+
+
+@router.get("/public")
+def public_link(request: Request, serving: ServingHere) -> Response:
+    """``GET /public``: the one link for everybody, with what a crowd platform adds to it."""
+    _check_public(serving)
+    person = next((value for name in PLATFORM if (value := request.query_params.get(name))), "")
+    visitor = known_visitor(request)
+    if visitor is not None and person in ("", visitor.id):
+        return on(serving, visitor, "public")
+    if request.query_params.get("assignmentId") == PREVIEW:
+        return _consent(request, serving, "public", "", "")
+    own = new_token()
+    return _consent(request, serving, "public", "public", form_token(own), {"own": own, "person": person})
+
+
+@router.post("/public")
+def come_in(request: Request, form: FormHere, serving: ServingHere) -> Response:
+    """``POST /public``: somebody agrees, and is an annotator from then on; sent twice, it is the same one."""
+    _check_public(serving)
+    own = form.one("own")
+    if not TOKEN.fullmatch(own):
+        raise HTTPException(400, "The form cannot be read. Open the link again.")
+    check_form(form, own)
+    if form.one("agree") != AGREE:
+        return RedirectResponse("public", 303)
+    if not _is_known(serving, own) and not serving.limit.allows(request.client.host if request.client else ""):
+        raise HTTPException(429, TOO_MANY)
+    annotator = serving.store.enter_public(form.one("person") or None, own).annotator
+    serving.store.agree(annotator)
+    answer = RedirectResponse(Links("public").page("index"), 303)
+    serving.let_in(answer, own)
+    return answer
+
+
+def _check_public(serving: Serving) -> None:
+    if not serving.study.settings.public:
+        raise HTTPException(404, "This study has no public link. Open the link that you were given.")
+
+
+def _is_known(serving: Serving, token: str) -> bool:
+    try:
+        serving.store.enter(token)
+    except NoSuchLinkError:
+        return False
+    return True
+
+
+def _consent(
+    request: Request, serving: Serving, here: str, action: str, token: str, fields: dict[str, str] | None = None
+) -> Response:
+    study = serving.study
+    return shown(
+        request, here, "consent.html", action=action, token=token, fields=fields or {},
+        title=study.settings.title, blocks=blocks_of(study.consent), items=study.settings.items_per_annotator,
+    )  # fmt: skip

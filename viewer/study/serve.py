@@ -1,0 +1,105 @@
+"""Serves a study: a port, what it is called by, until Ctrl-C; then says how far it is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from foundation.errors import InputError
+from study.store.rows import DatabaseAwayError
+from study.store.store import Store
+from viewer.access import Access
+from viewer.serve import is_loopback, listening, own_names, told_to_end, written_host
+from viewer.study.app import create_app
+from viewer.study.limits import EntryLimit
+from viewer.study.serving import Serving
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where a study is served.
+
+    Parameters
+    ----------
+    host : str
+        The address or name to listen at.
+    port : int or None
+        None takes the first free one from the viewer's on.
+    public_url : str, optional
+        What annotators call the server by, where that is a reverse proxy's address.
+    entries_each, entries_together : int
+        New annotators by the public link in ten minutes: of one address, and of all.
+    """
+
+    host: str
+    port: int | None
+    public_url: str | None = None
+    entries_each: int = 20
+    entries_together: int = 300
+
+
+def serve_study(store: Store, where: Listening, say: Callable[[str], None]) -> None:
+    """Serve a study's pages until this process is told to end; ``say`` is given each line that a person should read.
+
+    Raises
+    ------
+    InputError
+        The port is taken, the host is none of this machine, the public address is none.
+    """
+    study = store.study
+    public = None if where.public_url is None else public_address(where.public_url)
+    with listening(where.host, where.port) as listener:
+        taken = int(listener.getsockname()[1])
+        address = public or f"http://{written_host(where.host)}:{taken}"
+        names = own_names(where.host) | ({str(urlsplit(public).hostname)} if public else set())
+        access = Access(frozenset(names), taken, remote=not is_loopback(where.host))
+        serving = Serving(study, store, address, EntryLimit(where.entries_each, where.entries_together))
+        config = uvicorn.Config(
+            create_app(serving, access), log_level="warning", access_log=False, server_header=False,
+            # Behind a proxy of this machine, the limit of the public link counts the addresses that it tells.
+            proxy_headers=public is not None, forwarded_allow_ips="127.0.0.1,::1", timeout_graceful_shutdown=5,
+        )  # fmt: skip
+        say(f"serving {study.path} at {address}/")
+        say(f"Annotators come in by {_ways_in(study.settings.public, address)}. Ctrl-C ends the server.")
+        with contextlib.suppress(KeyboardInterrupt), told_to_end():
+            uvicorn.Server(config).run(sockets=[listener])
+    say(ended(store))
+
+
+def _ways_in(public: bool, address: str) -> str:
+    links = f"their links (`apportion study links --address {address}`)"
+    return f"{address}/public, or by {links}" if public else links
+
+
+def ended(store: Store) -> str:
+    """How far a study is, in a line."""
+    try:
+        answers, people = len(store.answers()), store.annotators()
+    except DatabaseAwayError as error:
+        return f"ended. {error} Answers that were confirmed are in it."
+    begun, finished = sum(one.consented for one in people), sum(one.finished for one in people)
+    return f"ended with {answers:,} answers saved; of {begun:,} annotators who have begun, {finished:,} have finished."
+
+
+def public_address(url: str) -> str:
+    """A public address without a slash at its end.
+
+    Raises
+    ------
+    InputError
+        It is no address of a server, or has what belongs to a page.
+
+    >>> public_address("https://study.example.org/")
+    'https://study.example.org'
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
+        raise InputError(
+            f"--public-url {url}: an address such as https://study.example.org is needed, by which annotators reach "
+            "this server."
+        )
+    return url.rstrip("/")
