@@ -79,7 +79,7 @@ def checked(
         else:
             kept[name] = _plain(value)
     words = reason.strip()
-    if problem := _reason_problem(criteria, words):
+    if problem := reason_problem(criteria, words):
         problems.append(f"reason: {problem}")
     if problems:
         raise InputError("\n".join(problems))
@@ -92,7 +92,8 @@ def _plain(value: Any) -> Value:
     return value if isinstance(value, str) else sorted(value)
 
 
-def _reason_problem(criteria: CriterionSet, words: str) -> str | None:
+def reason_problem(criteria: CriterionSet, words: str) -> str | None:
+    """What is wrong with a reason in words; None where nothing is."""
     if len(words) > MOST_REASON:
         return f"{len(words):,} characters; at most {MOST_REASON:,} are kept"
     asked = criteria.reason

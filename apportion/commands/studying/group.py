@@ -11,6 +11,7 @@ from apportion.commands.studying.judge import judge_command
 from apportion.commands.studying.links import links_command
 from apportion.commands.studying.power import power_command
 from apportion.commands.studying.report import report_command
+from apportion.commands.studying.serve import serve_command
 
 
 @click.group("study")
@@ -18,7 +19,7 @@ def study_group() -> None:
     """Let people say which policies' responses are better, without knowing whose they are.
 
     Start with `apportion study init` (responses to a folder that says what is asked), then `links` (one for each
-    annotator). docs/study.md tells all of it.
+    annotator) and `serve` (their pages). docs/study.md tells all of it.
     """
 
 
@@ -26,6 +27,7 @@ for _command in (
     power_command,
     init_command,
     links_command,
+    serve_command,
     judge_command,
     report_command,
     export_command,

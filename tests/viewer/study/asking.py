@@ -21,7 +21,8 @@ class Forms(HTMLParser):
         self.inputs: list[dict[str, str | None]] = []
         self.letters: dict[str, str] = {}
         self._text: dict[str, str | None] | None = None
-        self._letter, self._in_responses, self._said = "", False, False
+        self._letter = ""
+        self._in_letter = self._in_responses = self._said = False
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -35,7 +36,7 @@ class Forms(HTMLParser):
         elif tag == "ol":
             self._in_responses = named.get("class") == "responses"
         elif tag == "b" and named.get("class") == "letter":
-            self._letter = "?"
+            self._in_letter = True
         elif tag == "p":
             self._said = self._in_responses
 
@@ -44,13 +45,15 @@ class Forms(HTMLParser):
             self._text = None
         elif tag == "p":
             self._said = False
+        elif tag == "b":
+            self._in_letter = False
         elif tag == "ol":
             self._in_responses = False
 
     def handle_data(self, data):
         if self._text is not None:
             self._text["value"] = data.removeprefix("\n")
-        elif self._letter == "?":
+        elif self._in_letter:
             self._letter = data
         elif self._said:
             self.letters[self._letter] = data

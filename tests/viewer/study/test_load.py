@@ -26,7 +26,7 @@ AWAY = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 
 
 class Person:
-    """An annotator with a log of their own: what they marked, in the words of the page, once the server confirmed it."""
+    """An annotator with a log of their own: what they marked, in the page's words, once the server confirmed it."""
 
     def __init__(self, address: str, token: str, number: int, confirmed: threading.Semaphore) -> None:
         self.caller, self.token, self.random = Caller(address), token, Random(number)

@@ -9,6 +9,7 @@ import pytest
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import study_served
 
+
 def test_from_a_link_to_the_first_item(study):
     caller = Caller(study.address)
     page = caller.get(f"a/{study.tokens['a001']}")
@@ -34,7 +35,10 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites_forms(study):
     cookie = answer.headers["set-cookie"]
     assert answer.status == 303 and answer.headers["location"] == "../"
     assert "HttpOnly" in cookie and "SameSite=lax" in cookie and "Secure" not in cookie
-    assert "no-store" in answer.headers["cache-control"] and "default-src 'self'" in answer.headers["content-security-policy"]
+    assert (
+        "no-store" in answer.headers["cache-control"]
+        and "default-src 'self'" in answer.headers["content-security-policy"]
+    )
 
 
 @pytest.mark.parametrize("path", ["", "consent", "instructions", "item/1", "thanks"])
@@ -47,7 +51,7 @@ def test_a_link_that_is_none(study):
     page = Caller(study.address).get("a/" + "x" * 32)
     assert page.status == 404 and "No annotator of this study has this link" in page.text
     stranger = Caller(study.address)
-    stranger.cookies = {name: "x" * 32 for name in study.caller().cookies}
+    stranger.cookies = dict.fromkeys(study.caller().cookies, "x" * 32)
     assert stranger.get("item/1").status == 403
 
 
