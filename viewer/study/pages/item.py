@@ -13,7 +13,8 @@ from fastapi.responses import RedirectResponse, Response
 from study.definition.draw import lettered
 from study.definition.items import Item
 from study.definition.items import Response as Answered
-from study.store.rows import Answer, AnswerRow, StaleError
+from study.rows import AnswerRow
+from study.store.rows import Answer, StaleError
 from viewer.pages.links import Links
 from viewer.study.given import MOST_LOST, MOST_SECONDS, Form, given_in
 from viewer.study.pages.steps import next_page, on
