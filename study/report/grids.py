@@ -178,6 +178,7 @@ def facts(report: StudyReport) -> list[tuple[str, str]]:
         ("annotators", f"{report.people.annotators:,}"),
         ("flagged", f"{len(report.flagged):,}"),
         ("attention checks failed", f"{report.failed_checks:,} of {report.checks:,}"),
+        ("reasons in words", f"{report.reasons:,}"),
     ]
     if times is not None:
         told.append(("seconds an item (quartiles)", f"{times.median_s:.0f} ({times.low_s:.0f} to {times.high_s:.0f})"))
