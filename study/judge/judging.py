@@ -87,7 +87,8 @@ class JudgedStudy:
 
     def text(self) -> str:
         """The same for a person, a line each."""
-        lines = [f"answers: {len(self.rows):,}, of which each item has one an order of its responses"]
+        items = len({row.item for row in self.rows})
+        lines = [f"answers: {len(self.rows):,} to {items:,} items, one for each order of an item's responses"]
         told = [f"{name} {share:.0%}" for name, share in self.moved.items() if share is not None]
         lines += [f"items on which the order alone changed the answer: {', '.join(told)}"] if told else []
         return "\n".join([*lines, *(f"not answered: {cause}" for cause in self.failed)])

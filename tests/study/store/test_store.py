@@ -6,8 +6,10 @@ import pytest
 from foundation.errors import InputError
 from study.definition.folder import StudyFolder
 from study.definition.making import next_version
+from study.rows import AnswerRow
 from study.store.links import Link, new_token
 from study.store.rows import Answer, FullError, KnownError, NoSuchLinkError, NotTheirsError, Place, StaleError
+from study.store.schema import TABLES
 from study.store.store import Store
 from tests.study.studies import answers_to, study_in
 
@@ -165,6 +167,16 @@ def test_tokens_are_kept_as_hashes_alone(tmp_path, study):
     store.close()
     kept = b"".join(path.read_bytes() for path in study.path.glob("answers.sqlite*"))
     assert b"a001" in kept and link.token.encode() not in kept
+
+
+def test_nothing_about_a_person_is_kept_but_an_id_and_what_they_answered():
+    kept = {table.name: set(table.columns.keys()) for table in TABLES.sorted_tables}
+    assert kept == {
+        "study": {"number", "digest", "version"},
+        "study_annotators": {"id", "link", "public", "consented", "instructed", "finished", "active_at"},
+        "study_assignments": {"annotator", "item", "place", "released"},
+        "study_answers": {*AnswerRow.__dataclass_fields__, "nonce"},
+    }
 
 
 def test_the_public_link_has_a_limit_and_ids_are_the_platforms(place, tmp_path):
