@@ -1,14 +1,15 @@
 """Claim on USS: which form of a return decomposition's reward model predicts scores better, and which orders turns.
 
-Run: python benchmarks/direct_models.py ../shared/data/uss/SGD.txt.gz [--kept FOLDER [--predict SEED]]
+Run: python benchmarks/direct_models.py ../shared/data/uss/SGD.txt.gz [--kept FOLDER [--predict SEED]] [--method NAME]
 
 A distilled model learns the turn rewards that IRCR, RUDDER, RRD or GELI have made of the scores (Eq. 5); a direct one
 is the network that was trained on the objective itself, as LLM-GELI's Table 4 has it. The folds, the settings and the
 Mean are those of benchmarks/session_scores.py: each session is predicted by what the other four folds taught. Both
 forms come of the same training of the objective, so that they differ by the projection and the distillation alone.
-Below them stand methods that are no objective. RRD is told at K = 32 and 160 where dialogues are longer than that,
-and then with all turns taken, too. Losses, and the within-session Spearman with people's turn labels, are averaged over
-seeds; every difference is paired, bootstrap over all sessions. Turn labels enter that correlation alone.
+Below them stand methods that are no objective; `mix` has the sources that need no language model here. RRD is told at
+K = 32 and 160 where dialogues are longer than that, and then with all turns taken, too. Losses, and the within-session
+Spearman with people's turn labels, are averaged over seeds; every difference is paired, bootstrap over all sessions.
+Turn labels enter that correlation alone.
 
 With a folder nothing is read or predicted twice; --predict fills it with one seed's predictions and tells nothing, so
 that several processes can share the work.
@@ -60,7 +61,7 @@ from reward_model.network.embed import embed_session
 from reward_model.settings import RewardModelSettings
 
 OBJECTIVES = ("ircr", "rudder", "rrd", "rrd-ls")
-OTHERS = ("reaction", "sentiment", "uniform")
+OTHERS = ("reaction", "reactions-en", "mix", "sentiment", "uniform")
 KS = (32, 160)
 FORMS = ("distilled", "direct")
 
@@ -158,7 +159,9 @@ def of_fold(
     """The scores that each form's model gives all turns, by the training sessions of ``splits``, and their mean."""
     model, scores = RewardModelSettings(), {}
     episodes = SplitEpisodes(material.episodes, splits)
-    lessons = Lessons(episodes, material.embeddings, reactions=material.reactions)
+    lessons = Lessons(
+        episodes, material.embeddings, reactions=material.reactions, judgements=material.judged["sentiment"]
+    )
     how = HowToLearn(settings, model, seed)
     if METHODS[method].is_objective:
         found = learned(METHODS[method], lessons, how, _quiet)
@@ -178,20 +181,26 @@ def of_fold(
     return scores, projection.score_offset
 
 
-def variants(longest: int) -> list[tuple[str, str, DecomposeSettings]]:
-    """Rows: title, method, settings. K says nothing where no dialogue has more turns."""
+Variant = tuple[str, str, DecomposeSettings]
+"""A row: its title, method and settings."""
+
+
+def variants(longest: int, only: Sequence[str] = ()) -> list[Variant]:
+    """The rows of these methods, of all where none is named. K says nothing where no dialogue has more turns."""
     told = [k for k in KS if k < longest]
     rows = [(name, name, DecomposeSettings()) for name in (*OBJECTIVES, *OTHERS) if name != "rrd" or not told]
     drawn = [(f"rrd, K = {k}", "rrd", DecomposeSettings(rrd=RRDSettings(k=k))) for k in told]
     whole = [("rrd, all turns", "rrd", DecomposeSettings(rrd=RRDSettings(k=longest)))] if told else []
-    return [*drawn, *rows, *whole]
+    return [row for row in (*drawn, *rows, *whole) if not only or row[1] in only]
 
 
-def compare(source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: Sequence[int]) -> None:
+def compare(
+    source: str, material: Material, labels: TurnLabels, held: HeldOut, seeds: Sequence[int], rows: Sequence[Variant]
+) -> None:
     """Print losses and agreement of every form, with their paired differences."""
-    how, longest = EvaluationSettings(), int(held.lengths.max())
-    tell("target turns of the longest dialogue", longest, "turns", source=source)
-    for title, method, settings in variants(longest):
+    how = EvaluationSettings()
+    tell("target turns of the longest dialogue", int(held.lengths.max()), "turns", source=source)
+    for title, method, settings in rows:
         started = time.process_time()
         found = [kept_predictions(title, method, settings, seed, material, held) for seed in seeds]
         offsets = found[0].offsets
@@ -235,17 +244,18 @@ def _quiet(done: int, total: int, text: str) -> None:
     """A hundred trainings need no progress of their own."""
 
 
-def main(source: Path, seeds: int, limit: int | None, kept: Path | None, predict: int | None) -> None:
-    corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
-    material = Material(list(corpus.iter_sessions())[:limit], kept)
+def main(given: argparse.Namespace) -> None:
+    corpus = Corpus.of(given.source.parent, import_corpus(given.source, {}).tables)
+    material = Material(list(corpus.iter_sessions())[: given.limit], given.kept)
     held = HeldOut.of(material.episodes)
-    if predict is not None:
-        for title, method, settings in variants(int(held.lengths.max())):
-            kept_predictions(title, method, settings, predict, material, held)
+    rows = variants(int(held.lengths.max()), given.method)
+    if given.predict is not None:
+        for title, method, settings in rows:
+            kept_predictions(title, method, settings, given.predict, material, held)
         return
     labels = read_labels(corpus.turn_labels, held, EvaluationSettings())
     assert isinstance(labels, TurnLabels), labels
-    compare(source.name, material, labels, held, range(seeds))
+    compare(given.source.name, material, labels, held, range(given.seeds), rows)
 
 
 if __name__ == "__main__":
@@ -254,8 +264,9 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--limit", type=int, help="only so many sessions, to try it")
     parser.add_argument("--kept", type=Path, help="an existing folder for what was read and predicted of this corpus")
+    parser.add_argument("--method", action="append", default=[], choices=(*OBJECTIVES, *OTHERS), help="only this one")
     parser.add_argument("--predict", type=int, metavar="SEED", help="only make this seed's predictions, for --kept")
     arguments = parser.parse_args()
     if arguments.predict is not None and arguments.kept is None:
         parser.error("--predict needs --kept FOLDER")
-    main(arguments.source, arguments.seeds, arguments.limit, arguments.kept, arguments.predict)
+    main(arguments)

@@ -36,12 +36,13 @@ from corpus.session import Episode, Session
 from corpus.splitting.episodes import SplitEpisodes
 from decompose.judging.sentiment import judge as sentiment
 from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.learning.mixed import by_episode, sources_of
+from decompose.learning.mixed import sources_of, travelled
 from decompose.prompting.prompt import tells_quality
 from decompose.prompting.reply import parse_reply
 from decompose.reactions.prior import read_prior
-from decompose.reactions.read import Reactions, arrange, read_session
+from decompose.reactions.read import arrange, read_session
 from decompose.settings import DecomposeSettings
+from decompose.sources.choosing import choose_sessions
 from decompose.sources.mixing import mixed
 from decompose.sources.source import Source
 from decompose.sources.weighing import Weighing, weigh
@@ -111,12 +112,25 @@ class Told:
             )
 
 
-def tell_folds(lessons: Lessons, how: HowToLearn, extra: Sequence[Source], of_quality: bool) -> Told:
+def asked_alone(taught: Lessons, how: HowToLearn, count: int) -> Lessons:
+    """The same, with judgements of ``count`` training sessions alone, chosen among those that were judged."""
+    import pyarrow.compute as pc
+
+    assert taught.reactions is not None and taught.judgements is not None
+    method, training = pc.field("method"), taught.episodes.sessions("train")
+    judged = frozenset(taught.judgements.filter(method == "llm")["session_id"].to_pylist())
+    reactions = arrange(taught.reactions, taught.episodes.all)
+    chosen = choose_sessions(reactions, training, count, 0, how.settings.reaction, judged)
+    kept = (method != "llm") | pc.field("session_id").isin(list(chosen))
+    return replace(taught, judgements=taught.judgements.filter(kept))
+
+
+def tell_folds(lessons: Lessons, how: HowToLearn, extra: Sequence[Source], of_quality: bool, asked: int | None) -> Told:
     """Weigh and mix on four folds and judge the fifth, five times."""
     told = Told(lessons.episodes.all)
     folds = folds_of([episode.session_id for episode in told.episodes])
     for fold in range(FOLDS):
-        taught = fold_of(lessons, fold)
+        taught = fold_of(lessons, fold) if asked is None else asked_alone(fold_of(lessons, fold), how, asked)
         sources = [*sources_of(how.settings.mix.sources, taught, how), *extra]
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
@@ -191,16 +205,6 @@ def read(sessions: Mapping[str, Session], rating: str, how: HowToLearn, kept: Pa
     return table
 
 
-def travelled(paths: Sequence[Path], reactions: Reactions) -> list[Source]:
-    """The sources that other corpora taught, by the names on their cards; unknown where nobody replied."""
-    found = []
-    for path in paths:
-        prior = read_prior(path)
-        values = np.where(reactions.replied, prior.values(reactions), np.nan)
-        found.append(Source(prior.card.name, by_episode(reactions, values), reads_replies=True))
-    return found
-
-
 def main(given: argparse.Namespace) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
@@ -219,7 +223,8 @@ def main(given: argparse.Namespace) -> None:
     none = SPLITS.arrow.empty_table()
     lessons = Lessons(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
     of = given.source.name.split(".")[0] if given.corpus == "uss" else given.corpus
-    told = tell_folds(lessons, how, travelled(given.prior, reactions), tells_quality(rating))
+    extra = [travelled(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
+    told = tell_folds(lessons, how, extra, tells_quality(rating), given.asked)
     tell_weights(told, of)
     show = partial(tell_figures, told, corpus)
     show(of, [True] * len(told.episodes))
@@ -236,6 +241,7 @@ if __name__ == "__main__":
     parser.add_argument("--rating", help="another rating of the corpus")
     parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `learn-reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
+    parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
     parser.add_argument("--read", type=Path, help="keeps what was read of the replies")
     parser.add_argument("--checks", action="store_true", help="weigh noise and a copy of the labels, too")

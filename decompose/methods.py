@@ -210,6 +210,7 @@ _OURS = (
         section="mix",
         uses_judgements=True,
         mixes=True,
+        version=2,
     ),
     Method(
         "llm-student",

@@ -28,13 +28,13 @@ class MixSettings(Settings):
     """Which sources are put together, and by what."""
 
     sources: tuple[str, ...] = Field(
-        default=("reaction", "prior", "behaviour", "llm-student", "llm", "sentiment"),
+        default=("reaction", "prior", "reactions-en", "behaviour", "llm-student", "llm", "sentiment"),
         min_length=1,
         description="what is mixed, as far as the run has it: reaction (what this corpus's scores tell of replies), "
-        "prior (what others' do, where decompose.reaction.prior names it), behaviour (the rater's face and voice "
-        "alone), llm-student (what llm's judgements of some sessions tell of replies), reactions-en (what a language "
-        "model's judgements of made-up dialogues tell of them), and methods that judge by their names, llm, "
-        "sentiment, ...",
+        "prior (what others' do, where decompose.reaction.prior names it), reactions-en (what a language model's "
+        "judgements of made-up English dialogues do, where decompose.reaction reads replies as it ships), behaviour "
+        "(the rater's face and voice alone), llm-student (what llm's judgements of some sessions tell of replies), and "
+        "methods that judge by their names, llm, sentiment, ...",
     )
     weights: dict[str, float] | None = Field(
         default=None,

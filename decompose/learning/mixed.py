@@ -13,12 +13,13 @@ from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import METHODS, Method, find_method
 from decompose.prompting.prompt import shows_score, tells_quality
 from decompose.reactions.model import Fitted, learn
+from decompose.reactions.prior import Prior
 from decompose.reactions.read import Reactions, arrange
 from decompose.reactions.travel import opinions, prior_for
 from decompose.sources.source import Source, turn_opinions
 from decompose.sources.student import student_source
 from foundation.arrays import Floats
-from foundation.errors import UnitError
+from foundation.errors import InputError, UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
 """Judging methods that look at the rater alone, and at nothing that the target said."""
@@ -80,6 +81,15 @@ def by_episode(reactions: Reactions, values: Floats) -> dict[EpisodeKey, Floats]
     return {of.key: part for of, part in zip(reactions.episodes, np.split(values, ends[:-1]), strict=True)}
 
 
+def travelled(name: str, prior: Prior, reactions: Reactions) -> Source:
+    """What was learnt elsewhere as an opinion on the turns here; unknown where nobody replied."""
+    learnt_from = prior.card.learnt_from
+    by_turns = all(one.ground == "judgements" for one in learnt_from)
+    judged = sum(one.sessions for one in learnt_from) if by_turns else None
+    values = by_episode(reactions, opinions(prior, reactions))
+    return Source(name, values, reads_replies=True, dialogues_judged=judged)
+
+
 def _reaction(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source:
     """What this corpus's scores tell of the replies; unknown where nobody replied."""
     model = learn(reactions, lessons.episodes.sessions("train"), how.settings.reaction)
@@ -91,14 +101,16 @@ def _prior(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | 
     """What other corpora's scores tell of the replies, where a model of them is named; none of this one's are read."""
     if how.settings.reaction.prior is None:
         return None
-    values = opinions(prior_for(how.settings.reaction), reactions)
-    return Source("prior", by_episode(reactions, values), reads_replies=True)
+    return travelled("prior", prior_for(how.settings.reaction), reactions)
 
 
-def _reactions_en(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source:
-    """What a language model's judgements of made-up dialogues tell of the replies (`demo/reactions_en`)."""
-    prior = prior_for(how.settings.section_of(METHODS["reactions-en"]))
-    return Source("reactions-en", by_episode(reactions, opinions(prior, reactions)), reads_replies=True)
+def _reactions_en(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:
+    """What a language model's judgements of made-up dialogues tell of the replies (`demo/reactions_en`); None where
+    replies are read otherwise than it needs."""
+    try:
+        return travelled("reactions-en", prior_for(how.settings.section_of(METHODS["reactions-en"])), reactions)
+    except InputError:
+        return None
 
 
 def _behaviour(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source | None:

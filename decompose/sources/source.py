@@ -33,6 +33,9 @@ class Source:
         the rater felt, such a source has no say.
     shown_score : bool
         Whether a session's values were made with its score in sight, so that their agreement with it proves little.
+    dialogues_judged : int, optional
+        Of how many dialogues judgements of single turns taught it what a reply is worth; None where scores did, or
+        nothing.
 
     >>> one = Source("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
     >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))
@@ -44,6 +47,7 @@ class Source:
     left_out: Mapping[EpisodeKey, float] | None = None
     reads_replies: bool = False
     shown_score: bool = False
+    dialogues_judged: int | None = None
 
     def knows(self, key: EpisodeKey) -> bool:
         """Whether it has a value for any turn of this episode."""

@@ -165,7 +165,8 @@ def student_source(
         own = student.left_out.get(episode.key)
         values[episode.key] = said[start:end] if own is None else np.where(replied, own, np.nan)
         start = end
-    return Source(name, values, reads_replies=True), student
+    judged_dialogues = len({key[0] for key in student.left_out})
+    return Source(name, values, reads_replies=True, dialogues_judged=judged_dialogues), student
 
 
 def fit_student(

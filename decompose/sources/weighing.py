@@ -18,8 +18,12 @@ from foundation.intervals.resampling import percentile_interval
 EVEN = 0.1
 """The part of the weight that all sources that count share alike: scores tell that a source holds something more surely
 than how much more than another, and a mix that leans to equal parts loses little where they err."""
+DOUBT = 100
+"""Judged dialogues after which a source is believed in one draw of two: as many as the scores below which a corpus is
+warned that they cannot tell whether a prior holds."""
 FORETELLS = "it foretells left-out scores"
 SAID = "it foretells left-out scores, and others tell the same better"
+TRUSTED = "it foretells left-out scores; judgements of turns taught it, so that it counts as what scores taught"
 SHOWN = "it was shown the score, so that it counts as the best source that was not"
 SHOWN_ALONE = "it was shown the score, and no source that was not foretells any"
 EMPTY = "it foretells no left-out score: the interval holds zero"
@@ -78,7 +82,7 @@ class Weighing:
         everything = [True] * len(self.sources)
         taken = self.of(everything)
         ends = [percentile_interval(column, SAMPLING.confidence) for column in self._drawn(everything).T]
-        whys = [SAID if why == FORETELLS and not w else why for why, w in zip(self.whys, taken, strict=True)]
+        whys = [SAID if why in (FORETELLS, TRUSTED) and not w else why for why, w in zip(self.whys, taken, strict=True)]
         rows = zip(self.sources, taken, ends, self.foretold, whys, strict=True)
         return tuple(Weight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
 
@@ -102,9 +106,11 @@ def weigh(
     """How far each source is to be believed. Turn labels are not an argument.
 
     A source counts for its R^2 of left-out training scores as far as that lies clearly above zero
-    (`Foretold.kept`). One that was shown the score foretells it whatever it knows of the turns: it counts as the
-    strongest that was not. Where no source foretells anything clearly, those that learnt from none of these scores
-    count by the little that they foretell, and alike where that is nothing.
+    (`Foretold.kept`). One that judgements of the turns of n dialogues taught counts for no less than the strongest that
+    this corpus's scores taught, as far as its own R^2 is believed, in n / (n + 100) of the resamples, and for nothing
+    in the others. One that was shown the score foretells it whatever it knows of the turns: it counts as the strongest
+    that was not. Where no source foretells anything clearly, those that learnt from none of these scores count by the
+    little that they foretell, and alike where that is nothing.
 
     Parameters
     ----------
@@ -125,6 +131,8 @@ def weigh(
     shown, honest = (np.array([why == kind for why in whys]) for kind in (SHOWN, FORETELLS))
     strengths[:, ~(shown | honest)] = 0.0
     if honest.any():
+        strengths = _trusting_judgements(sources, found, honest, strengths)
+        whys = [TRUSTED if of and s.dialogues_judged else w for s, of, w in zip(sources, honest, whys, strict=True)]
         strengths[:, shown] = strengths[:, honest].max(axis=1, keepdims=True)
     elif shown.any():
         whys = [SHOWN_ALONE if why == SHOWN else why for why in whys]
@@ -150,6 +158,26 @@ def shares(alike: Floats, strengths: Floats) -> Floats:
         weights[counted], _ = nnls(lower.T, np.linalg.solve(lower, strengths[counted]))
         weights /= weights.sum()
     return weights
+
+
+def _trusting_judgements(
+    sources: Sequence[Source], found: Sequence[Foretold], honest: Sequence[bool], strengths: Floats
+) -> Floats:
+    """The strengths; of what judgements of turns taught at least those of what scores taught, in draws that trust it.
+
+    Scores are what the latter learnt to foretell. Of the former they tell surely whether it holds, and too little how
+    much.
+    """
+    by_scores = [source.left_out is not None and source.reads_replies for source in sources]
+    floor = strengths[:, by_scores].max(axis=1, initial=0.0)
+    trusting, rng = strengths.copy(), np.random.default_rng(SAMPLING.seed)
+    for place, (source, of) in enumerate(zip(sources, found, strict=True)):
+        if honest[place] and source.dialogues_judged:
+            share = source.dialogues_judged / (source.dialogues_judged + DOUBT)
+            believed = rng.permutation(len(floor)) < share * len(floor)
+            trusting[:, place] = np.where(believed, np.maximum(strengths[:, place], of.kept * floor), 0.0)
+    # What is all that there is needs no trust.
+    return np.where(trusting.any(axis=1, keepdims=True), trusting, strengths)
 
 
 def _doubtful(found: Sequence[Foretold], free: Sequence[bool]) -> Floats:

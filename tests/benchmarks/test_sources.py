@@ -48,6 +48,7 @@ def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys: pytest.Capt
             rating=None,
             prior=[],
             judged=JUDGED,
+            asked=None,
             prompt="default",
             read=None,
             checks=False,

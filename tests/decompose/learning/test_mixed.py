@@ -16,7 +16,7 @@ from corpus.session import Episode
 from corpus.splitting.episodes import SplitEpisodes
 from decompose.learning.fit import fit_decomposer
 from decompose.learning.lessons import HowToLearn, Lessons
-from decompose.learning.mixed import sources_of
+from decompose.learning.mixed import sources_of, travelled
 from decompose.reactions.prior import LearntFrom, write_prior
 from decompose.reactions.read import arrange
 from decompose.reactions.travel import About, Pool, learn_prior
@@ -167,6 +167,47 @@ def test_what_the_rater_did_is_a_source_by_itself() -> None:
     values = np.concatenate([behaviour.values[e.key] for e in EPISODES])
     measured = np.isfinite(values)
     assert np.corrcoef(values[measured], np.array(FELT)[measured])[0, 1] == pytest.approx(1.0)
+
+
+def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs() -> None:
+    wide = padded(READ, 384)
+    lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=wide)
+    (found,) = sources_of(("reactions-en",), lessons, HowToLearn(DecomposeSettings(), small(), 0))
+    assert (found.name, found.dialogues_judged, found.left_out, found.reads_replies) == ("reactions-en", 440, None, True)
+    assert list(fitted("mix", None, read=wide)[1]) == ["reaction", "reactions-en"]
+    # Of another width, or read otherwise, they are none of its business; a run of defaults goes on without it.
+    assert list(fitted("mix", None)[1]) == ["reaction"]
+    otherwise = {"reaction": {"max_tokens": 64}}
+    assert list(fitted("mix", None, read=wide, **otherwise)[1]) == ["reaction"]
+
+
+def padded(read: pa.Table, width: int) -> pa.Table:
+    """The same replies, their embeddings followed by zeros."""
+    rows = [[*of, *[0.0] * (width - len(of))] for of in read["embedding"].to_pylist()]
+    embeddings = pa.array(rows, pa.list_(pa.float32(), width))
+    return read.set_column(read.column_names.index("embedding"), "embedding", embeddings)
+
+
+def test_a_student_of_judgements_knows_how_many_dialogues_taught_it() -> None:
+    how = HowToLearn(DecomposeSettings(), small(), 0)
+    lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=READ, judgements=LLM)
+    (student,) = sources_of(("llm-student",), lessons, how)
+    assert student.dialogues_judged == len(lessons.episodes.sessions("train"))
+    (reaction,) = sources_of(("reaction",), lessons, how)
+    assert reaction.dialogues_judged is None
+
+
+@pytest.mark.parametrize(("grounds", "judged"), [(["judgements"] * 2, 90), (["judgements", "scores"], None)])
+def test_what_judgements_taught_elsewhere_is_told_from_what_scores_taught(
+    grounds: list[Literal["judgements", "scores"]], judged: int | None
+) -> None:
+    others, felt = reacted(40)
+    reactions = arrange(table_of(others, felt), others)
+    about = LearntFrom(corpus="other", sessions=len(others), turns=len(felt))
+    taught = learn_prior([Pool(reactions, about)], ReactionSettings(), About("o", "CC0"))
+    learnt_from = tuple(LearntFrom(corpus="c", ground=ground, sessions=45, turns=9) for ground in grounds)
+    prior = replace(taught, card=taught.card.model_copy(update={"learnt_from": learnt_from}))
+    assert travelled("prior", prior, reactions).dialogues_judged == judged
 
 
 def test_without_what_a_blend_is_made_of_the_cause_is_looked_up() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from corpus.session import Episode
@@ -24,7 +26,7 @@ def dialogues(count: int, seed: int = 0, turns: int = 8, told: float = 0.5) -> t
 
 
 def opinion(
-    name: str, episodes: list[Episode], worth: dict[str, Floats], noise: float, seed: int = 1, **declared: bool
+    name: str, episodes: list[Episode], worth: dict[str, Floats], noise: float, seed: int = 1, **declared: Any
 ) -> Source:
     """What the turns are worth with so much noise, in standard deviations; of pure noise where it is infinite."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decompose.sources import weighing
+from decompose.sources.foretelling import left_out_scores
 from decompose.sources.source import Source
 from decompose.sources.weighing import shares, weigh
 from tests.decompose.sources.opinions import dialogues, opinion
@@ -143,3 +144,49 @@ def test_shares_of_sources_that_say_different_things_follow_their_strengths() ->
     np.testing.assert_allclose(shares(np.eye(2), np.array([0.1, 0.3])), [0.25, 0.75])
     # w = C^-1 s by hand: C = [[1, 1/2], [1/2, 1]], s = (3, 2): w ~ (8/3, 2/3).
     np.testing.assert_allclose(shares(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([3.0, 2.0])), [0.8, 0.2])
+
+
+def by_scores(seed: int = 1, noise: float = 2.0) -> Source:
+    """What scores taught of replies: its left-out predictions are better than its mean value would foretell."""
+    known = opinion("reaction", EPISODES, WORTH, noise, seed=seed, reads_replies=True)
+    return replace(known, left_out={e.key: 50 + 10 * float(WORTH[e.session_id].mean()) for e in EPISODES})
+
+
+def test_what_judgements_of_turns_taught_counts_as_what_scores_taught_where_it_is_clear() -> None:
+    reaction, judged = by_scores(), opinion("judged", EPISODES, WORTH, 6.0, seed=8)
+    alone = weights(reaction, judged)
+    found = weigh([reaction, replace(judged, dialogues_judged=10**9)], EPISODES).weights
+    assert alone["judged"] < 0.25
+    assert found[1].weight == pytest.approx(0.5, abs=0.1) and found[1].why == weighing.TRUSTED
+
+
+def test_the_more_dialogues_taught_a_source_the_more_it_is_trusted() -> None:
+    reaction, judged = by_scores(), opinion("judged", EPISODES, WORTH, 6.0, seed=8)
+    found = [weights(reaction, replace(judged, dialogues_judged=count))["judged"] for count in (10, 100, 400, 4000)]
+    assert found == sorted(found) and found[0] < 0.15
+    # A hundred dialogues are believed in every second draw.
+    whole = weights(reaction, replace(judged, dialogues_judged=10**9))["judged"] - 0.05
+    assert found[1] - 0.05 == pytest.approx(whole / 2, abs=0.03)
+
+
+def test_noise_that_judgements_of_turns_taught_weighs_nothing_in_95_of_100_draws() -> None:
+    reaction = by_scores()
+    noises = [opinion("noise", EPISODES, WORTH, np.inf, seed=seed, dialogues_judged=440) for seed in range(300, 400)]
+    assert sum(weights(reaction, noise)["noise"] < 0.05 for noise in noises) >= 95
+
+
+def test_a_copy_of_the_truth_is_not_crowded_out_by_what_judgements_taught() -> None:
+    learnt = opinion("reaction", EPISODES, WORTH, 2.0, reads_replies=True)
+    reaction = replace(learnt, left_out=left_out_scores(learnt, EPISODES)[0])
+    # Both read the same replies, so that they err alike.
+    rng = np.random.default_rng(8)
+    judged = {key: of + rng.normal(size=8) for key, of in learnt.values.items()}
+    copy = Source("truth", {e.key: WORTH[e.session_id] for e in EPISODES})
+    assert weights(reaction, Source("judged", judged, dialogues_judged=440), copy)["truth"] > 0.8
+
+
+def test_what_judgements_taught_needs_no_trust_where_it_is_all_there_is() -> None:
+    judged = opinion("judged", EPISODES, WORTH, 2.0, seed=8, dialogues_judged=5)
+    (found,) = weigh([judged], EPISODES).weights
+    assert (found.weight, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert weights(judged, NOISE) == {"judged": 1.0, "noise": 0.0}
