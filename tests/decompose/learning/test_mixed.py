@@ -173,7 +173,12 @@ def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs()
     wide = padded(READ, 384)
     lessons = Lessons(SplitEpisodes(EPISODES, splits_of(EPISODES)), reactions=wide)
     (found,) = sources_of(("reactions-en",), lessons, HowToLearn(DecomposeSettings(), small(), 0))
-    assert (found.name, found.dialogues_judged, found.left_out, found.reads_replies) == ("reactions-en", 440, None, True)
+    assert (found.name, found.dialogues_judged, found.left_out, found.reads_replies) == (
+        "reactions-en",
+        440,
+        None,
+        True,
+    )
     assert list(fitted("mix", None, read=wide)[1]) == ["reaction", "reactions-en"]
     # Of another width, or read otherwise, they are none of its business; a run of defaults goes on without it.
     assert list(fitted("mix", None)[1]) == ["reaction"]
