@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from foundation.errors import InputError
+from study.definition.folder import StudyFolder
 from study.store.rows import DatabaseAwayError
 from study.store.store import Store
 from viewer.access import Access
@@ -64,15 +66,16 @@ def serve_study(store: Store, where: Listening, say: Callable[[str], None]) -> N
             proxy_headers=public is not None, forwarded_allow_ips="127.0.0.1,::1", timeout_graceful_shutdown=5,
         )  # fmt: skip
         say(f"serving {study.path} at {address}/")
-        say(f"Annotators come in by {_ways_in(study.settings.public, address)}. Ctrl-C ends the server.")
+        say(f"Annotators come in by {ways_in(study, address)}. Ctrl-C ends the server.")
         with contextlib.suppress(KeyboardInterrupt), told_to_end():
             uvicorn.Server(config).run(sockets=[listener])
     say(ended(store))
 
 
-def _ways_in(public: bool, address: str) -> str:
-    links = f"their links (`apportion study links --address {address}`)"
-    return f"{address}/public, or by {links}" if public else links
+def ways_in(study: StudyFolder, address: str) -> str:
+    """How annotators come in, for who serves the study."""
+    links = f"links of their own (`apportion study links {shlex.quote(str(study.path))} --address {address}`)"
+    return f"{address}/public, or by {links}" if study.settings.public else links
 
 
 def ended(store: Store) -> str:

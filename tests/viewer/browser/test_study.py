@@ -5,6 +5,7 @@ Where ``STUDY_PICTURES`` names a folder, the pictures of docs/study_pages.md are
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -16,8 +17,10 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the extra `study` is not installed")
 
+from click.testing import CliRunner
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from apportion.cli import cli
 from corpus.schema import RESPONSES
 from tests.viewer.browser.conftest import Watched
 from tests.viewer.browser.test_axe import serious
@@ -129,6 +132,12 @@ def test_three_people_at_once_one_breaks_off_twice_and_one_reads_nothing(study, 
     checks = {row.annotator: expected[row.item].passed(row.answers) for row in rows if row.item in expected}
     assert checks == {"a001": True, "a002": True, "a003": False}
     assert all(row.seconds > 0 for row in rows)
+    done = CliRunner().invoke(cli, ["study", "report", str(study.study.path)])
+    assert done.exit_code == 0, done.output
+    told = json.loads((study.study.path / "report" / "report.json").read_text())
+    assert told["systems"] == sorted(ANSWERS) and told["answered_items"] == 4 and told["simulated_annotators"] == 0
+    flagged = {one["annotator"]: one["flags"] for one in told["annotators"] if one["flags"]}
+    assert flagged == {"a003": ["failed 1 of 1 attention checks"]}
 
 
 def test_back_reload_and_a_second_click(study, come_in):

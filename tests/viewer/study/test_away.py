@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.study.postgres import cluster
+from tests.viewer.study.served import study_served
+
 REASON = "I would talk to A again, since it listens and asks. The others do not."
 
 
@@ -43,3 +46,19 @@ def test_what_was_sent_comes_back_whole(study, tmp_path):
     away = caller.post("item/1", pairs)
     (tmp_path / "aside.sqlite").rename(moved)
     assert sorted(away.forms.hidden()) == sorted(pairs)
+
+
+def test_a_server_of_postgresql_that_is_away_and_comes_back(tmp_path):
+    with (
+        cluster() as server,
+        study_served(tmp_path / "study", items_per_annotator=3, checks_every=3, database=server.database()) as study,
+    ):
+        caller = study.begun()
+        page = caller.get("item/1")
+        server.stop()
+        away = caller.post("item/1", [*page.forms.hidden(), *page.forms.answers(Random(1), REASON)])
+        server.start()
+        assert away.status == 503 and "Your answer is not saved" in away.text
+        assert "postgresql" not in away.text and "Traceback" not in away.text
+        assert caller.post("item/1", away.forms.hidden()).path == "/item/2"
+        assert [row.reason for row in study.store.answers()] == [REASON]

@@ -12,7 +12,7 @@ from foundation.errors import InputError
 from study.store.store import Store
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import start_command, study_made
-from viewer.study.serve import ended, public_address
+from viewer.study.serve import ended, public_address, ways_in
 
 REASON = "I would talk to A again, since it listens and asks. The others do not."
 
@@ -93,3 +93,10 @@ def test_what_is_no_public_address(url):
 
 def test_a_public_address_ends_without_a_slash():
     assert public_address("https://x.example:8443/here/") == "https://x.example:8443/here"
+
+
+def test_the_ways_in_are_told(tmp_path):
+    alone, public = study_made(tmp_path / "alone"), study_made(tmp_path / "public", public=True)
+    links = f"links of their own (`apportion study links {alone.path} --address https://x.example`)"
+    assert ways_in(alone, "https://x.example") == links
+    assert ways_in(public, "https://x.example").startswith("https://x.example/public, or by links of their own")
