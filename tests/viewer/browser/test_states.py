@@ -93,7 +93,7 @@ def unscored(tmp_path_factory):
         "That is great!",
     )
     messages = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
-    (folder / "chats.jsonl").write_text("\n".join(json.dumps({"id": f"c{n}", "messages": messages}) for n in range(3)))
+    (folder / "chats.jsonl").write_text("\n".join(json.dumps({"id": f"c{n}", "messages": messages}) for n in range(4)))
     import_to("chat", folder / "chats.jsonl", folder / "chats")
     text = 'corpus = "chats"\noutput = "run"\n[decompose]\nmethods = ["reactions-en"]\n'
     run_locally(load_config(config(folder, text)), ["rewards"], quiet=True)
@@ -105,7 +105,7 @@ def unscored(tmp_path_factory):
 def test_a_run_that_nobody_scored(unscored, page_of, dark):
     for width in NARROW:
         page = page_of(unscored, width=width, dark=dark, bypass_csp=True)
-        expect(page.locator(".c-score").filter(has_text="not rated")).to_have_count(3)
+        expect(page.locator(".c-score").filter(has_text="not rated")).to_have_count(4)
         expect(page.locator(".c-session small").first).to_have_text("turns of assistant")
         expect(page.locator(".spark").first).to_be_visible()
         assert serious(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
