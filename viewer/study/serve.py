@@ -64,6 +64,7 @@ def serve_study(store: Store, where: Listening, say: Callable[[str], None]) -> N
             create_app(serving, access), log_level="warning", access_log=False, server_header=False,
             # Behind a proxy of this machine, the limit of the public link counts the addresses that it tells.
             proxy_headers=public is not None, forwarded_allow_ips="127.0.0.1,::1", timeout_graceful_shutdown=5,
+            lifespan="off",  # Nothing begins or ends with the server, and a second Ctrl-C would end in a trace of it.
         )  # fmt: skip
         say(f"serving {study.path} at {address}/")
         say(f"Annotators come in by {ways_in(study, address)}. Ctrl-C ends the server.")
