@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, text
@@ -50,6 +51,8 @@ class Database:
         if self._file:
             event.listen(self._engine, "connect", _prepare_sqlite)
             event.listen(self._engine, "begin", _begin_sqlite)
+        # SQLite has one writer; threads that ask it again and again whether it is free wait much longer than in a line.
+        self._turn: AbstractContextManager[object] = Lock() if self._file else nullcontext()
         self._inode: int | None = None
         try:
             if self._file:
@@ -94,7 +97,7 @@ class Database:
         DatabaseAwayError
             The database cannot be reached.
         """
-        with self._told(), self._engine.connect().execution_options(writes=True) as connection:
+        with self._told(), self._turn, self._engine.connect().execution_options(writes=True) as connection:
             with connection.begin():
                 self._check_there()
                 yield connection

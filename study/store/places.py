@@ -34,11 +34,13 @@ def draw_items(connection: Connection, study: StudyFolder, annotator: str, now: 
     return sequence
 
 
+def is_away(study: StudyFolder, active_at: float, now: float) -> bool:
+    """Whether somebody who answered last at ``active_at`` (seconds since 1970) has been away for too long."""
+    return active_at <= now - study.settings.abandoned_after_hours * HOUR_S
+
+
 def give_back(connection: Connection, study: StudyFolder, annotator: str, now: float) -> None:
-    """Release what others have taken over while somebody was away for longer than the study waits."""
-    since = connection.execute(select(ANNOTATORS.c.active_at).where(ANNOTATORS.c.id == annotator)).scalar_one()
-    if since > now - study.settings.abandoned_after_hours * HOUR_S:
-        return
+    """Release what others have taken over while somebody was away; the caller notes that they are there."""
     connection.execute(select(STUDY).with_for_update())
     load = _load(connection, study, now)
     pending = connection.execute(_UNANSWERED.where(ASSIGNMENTS.c.annotator == annotator)).all()
@@ -48,7 +50,6 @@ def give_back(connection: Connection, study: StudyFolder, annotator: str, now: f
         .where(ASSIGNMENTS.c.annotator == annotator, ASSIGNMENTS.c.item.in_(taken))
         .values(released=True)
     )
-    touch(connection, annotator, now)
 
 
 def touch(connection: Connection, annotator: str, now: float, **values: Any) -> None:

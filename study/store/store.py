@@ -18,7 +18,7 @@ from study.definition.folder import StudyFolder
 from study.rows import AnswerRow
 from study.store.database import Database
 from study.store.links import TOKEN, Link, hashed, new_token
-from study.store.places import answered, draw_items, give_back, next_of, own_items, touch
+from study.store.places import answered, draw_items, give_back, is_away, next_of, own_items, touch
 from study.store.rows import (
     ANNOTATOR,
     Annotator,
@@ -34,6 +34,8 @@ from study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
 MOST_NONCE, MOST_SECONDS, MOST_FOCUS = 64, 86_400.0, 10_000
 Clock = Callable[[], float]
+_Person = Row[tuple[str, str, bool, bool, bool, bool, float]]
+"""A row of the annotators' table."""
 
 
 class Store:
@@ -149,20 +151,25 @@ class Store:
     def read_instructions(self, annotator: str) -> None:
         """Note that somebody has read the instructions."""
         with self._database.writing() as connection:
-            touch(connection, _locked(connection, annotator).id, self._now(), instructed=True)
+            row = _locked(connection, annotator)
+            self._note_presence(connection, row)
+            touch(connection, row.id, self._now(), instructed=True)
 
     def next_place(self, annotator: str) -> Place:
         """Where somebody goes on.
 
         Who comes back after longer than the study waits goes on with what nobody else has taken over.
         """
-        with self._database.writing() as connection:
-            row = _locked(connection, annotator)
+        with self._database.reading() as connection:
+            row = _row(connection, annotator)
             if not row.consented:
                 return Place("consent")
-            give_back(connection, self.study, annotator, self._now())
             if not row.instructed:
                 return Place("instructions")
+            if not is_away(self.study, row.active_at, self._now()):
+                return next_of(connection, self.study, annotator)
+        with self._database.writing() as connection:
+            self._note_presence(connection, _locked(connection, annotator))
             return next_of(connection, self.study, annotator)
 
     def places(self, annotator: str) -> tuple[str, ...]:
@@ -229,7 +236,7 @@ class Store:
                 "nonce": nonce,
             }
             _write(connection, row, is_new=before is None)
-            touch(connection, annotator, self._now())
+            self._note_presence(connection, person)
         return AnswerRow(**{**{name: row[name] for name in row if name != "nonce"}, "answers": kept})  # type: ignore[arg-type]
 
     def finish(self, annotator: str) -> str:
@@ -259,6 +266,12 @@ class Store:
         with self._database.reading() as connection:
             rows = connection.execute(select(ANNOTATORS).order_by(ANNOTATORS.c.id)).all()
         return tuple(Annotator(row.id, row.consented, row.instructed, row.finished) for row in rows)
+
+    def _note_presence(self, connection: Connection, row: _Person) -> None:
+        """Note that somebody is there; who was away goes on without what others have taken over."""
+        if row.consented and is_away(self.study, row.active_at, self._now()):
+            give_back(connection, self.study, row.id, self._now())
+        touch(connection, row.id, self._now())
 
     def _claim(self, connection: Connection) -> None:
         """Take the database for this study; what was drawn for an earlier form of it, without an answer, is dropped."""
@@ -301,16 +314,21 @@ def _is_there(connection: Connection, annotator: str) -> bool:
     return connection.execute(select(ANNOTATORS.c.id).where(ANNOTATORS.c.id == annotator)).first() is not None
 
 
-def _by_token(connection: Connection, token: str) -> Row[tuple[str, str, bool, bool, bool, bool, float]] | None:
+def _by_token(connection: Connection, token: str) -> _Person | None:
     return connection.execute(select(ANNOTATORS).where(ANNOTATORS.c.link == hashed(token))).first()
 
 
-def _locked(connection: Connection, annotator: str) -> Row[tuple[str, str, bool, bool, bool, bool, float]]:
-    """An annotator's row, which nobody else changes until this transaction ends."""
-    row = connection.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator).with_for_update()).first()
+def _row(connection: Connection, annotator: str, *, lock: bool = False) -> _Person:
+    mine = select(ANNOTATORS).where(ANNOTATORS.c.id == annotator)
+    row = connection.execute(mine.with_for_update() if lock else mine).first()
     if row is None:
         raise NoSuchLinkError(f"no annotator {annotator!r:.80}.")
     return row
+
+
+def _locked(connection: Connection, annotator: str) -> _Person:
+    """An annotator's row, which nobody else changes until this transaction ends."""
+    return _row(connection, annotator, lock=True)
 
 
 def _answer(connection: Connection, annotator: str, item: str) -> Row[tuple[str, ...]] | None:

@@ -257,6 +257,25 @@ def test_who_abandons_gives_their_items_to_others_and_comes_back_to_what_is_left
     assert store.finish(gone)
 
 
+@pytest.mark.parametrize("instructed", [True, False])
+def test_who_sends_a_page_that_was_open_for_a_day_does_not_get_items_that_others_have_answered(
+    store, clock, instructed
+):
+    (link,) = store.add_links(1)
+    gone = link.annotator
+    store.agree(gone)
+    own = store.places(gone)
+    clock.now += 25 * 3_600
+    answer_by_others(store)
+    if instructed:
+        store.save(gone, own[1], answer(store, own[1]), 0, "page1")
+    store.read_instructions(gone)
+    left = {own[0], *store.study.checks} | ({own[1]} if instructed else set())
+    assert set(store.places(gone)) == left & set(own)
+    answer_all(store, gone)
+    assert store.finish(gone)
+
+
 def test_who_is_away_for_less_keeps_their_items(store, clock):
     name = someone(store)
     own = store.places(name)
