@@ -45,10 +45,10 @@ class Cluster:
     def start(self):
         # The log is a file: a pipe would stay open for as long as the server runs.
         options = f"-k {self._folder} -c listen_addresses="
-        self.run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
+        self.run("pg_ctl", "-D", "data", "-w", "-t", "600", "-l", "log", "-o", options, "start")
 
     def stop(self):
-        self.run("pg_ctl", "-D", "data", "-w", "-m", "immediate", "stop")
+        self.run("pg_ctl", "-D", "data", "-w", "-t", "600", "-m", "immediate", "stop")
 
     def database(self):
         """The URL of a new, empty database."""
