@@ -20,7 +20,7 @@ from study.store.store import Store
 
 BEFORE, AFTER = "before", "after"
 """What the demo's policies are called: before PPO, and after it."""
-EFFECT = 0.5
+EFFECT = 1.0
 """How much better simulated annotators find `AFTER`, in standard deviations of what an answer rests on. It is planted:
 what they say shows that a report finds what is there, and nothing of the policies."""
 ANNOTATORS, CARELESS, ITEMS_EACH, SEED = 12, 1, 10, 7

@@ -32,8 +32,8 @@ def test_it_is_named_as_simulated_everywhere(made):
 
 def test_what_was_planted_is_what_is_told(made):
     planted, *found = made.lines()
-    assert planted == "planted: after is better by 0.5 standard deviations of what an answer rests on"
-    assert len(found) == 9 and sum(": +" in line for line in found) >= 7
+    assert planted == "planted: after is better by 1 standard deviations of what an answer rests on"
+    assert len(found) == 9 and sum(": +" in line for line in found) >= 8
     assert [one.annotator for one in made.report.flagged] == ["simulated-001"]
 
 
