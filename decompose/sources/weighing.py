@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpus.session import Episode
 from decompose.sources.foretelling import FEWEST, SAMPLING, Foretold, foretell
@@ -161,7 +162,7 @@ def shares(alike: Floats, strengths: Floats) -> Floats:
 
 
 def _trusting_judgements(
-    sources: Sequence[Source], found: Sequence[Foretold], honest: Sequence[bool], strengths: Floats
+    sources: Sequence[Source], found: Sequence[Foretold], honest: NDArray[np.bool_], strengths: Floats
 ) -> Floats:
     """The strengths; of what judgements of turns taught at least those of what scores taught, in draws that trust it.
 

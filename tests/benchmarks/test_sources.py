@@ -7,12 +7,16 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from benchmarks import sources
 from corpus.schema import SPLITS
 from corpus.splitting.episodes import SplitEpisodes
-from decompose.learning.lessons import Lessons
+from decompose.learning.lessons import HowToLearn, Lessons
+from decompose.settings import DecomposeSettings
+from reward_model.settings import RewardModelSettings
+from tests.decompose.learning.test_mixed import EPISODES, LLM, READ, judgements
 from tests.evaluation.made_up import episode
 from tests.shared import shared
 
@@ -29,6 +33,19 @@ def test_a_fold_is_taught_by_all_others() -> None:
         assert len(taught.of("train")) + len(taught.of("test")) == 20
         judged += sorted(taught.sessions("test"))
     assert sorted(judged) == sorted(e.session_id for e in episodes)
+
+
+def test_of_what_was_judged_so_many_training_sessions_alone_are_left() -> None:
+    how = HowToLearn(DecomposeSettings(), RewardModelSettings(), 0)
+    judged = pa.concat_tables([LLM, judgements("sentiment", LLM["raw_reward"].to_pylist())])
+    taught = sources.fold_of(
+        Lessons(SplitEpisodes(EPISODES, SPLITS.arrow.empty_table()), reactions=READ, judgements=judged), 0
+    )
+    left = sources.asked_alone(taught, how, 7).judgements
+    assert left is not None
+    asked = {row["session_id"] for row in left.to_pylist() if row["method"] == "llm"}
+    assert len(asked) == 7 and asked <= taught.episodes.sessions("train")
+    assert left["method"].to_pylist().count("sentiment") == LLM.num_rows
 
 
 def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dialogue_as_alike() -> None:
