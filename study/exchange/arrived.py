@@ -67,7 +67,7 @@ def annotator_from(text: str, where: str) -> str:
     """An id from elsewhere: as it is where it can be one, else (an address, a name) a hash that tells nothing.
 
     >>> annotator_from("A2B3C", "mturk"), annotator_from("ann@example.org", "label-studio")
-    ('A2B3C', 'label-studio-0b7fe7fd')
+    ('A2B3C', 'label-studio-438c4c7a')
     """
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
         return text
