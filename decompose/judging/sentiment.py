@@ -96,7 +96,7 @@ def _hugging_face(name: str) -> Classifier:
 
     @lru_cache(maxsize=KEPT)
     def valence(text: str) -> float:
-        ((*scored,),) = model([text], truncation=True)
+        scored: Any = model([text], truncation=True)[0]
         return float(sum(item["score"] * valences[item["label"]] for item in scored))
 
     return lambda texts: [valence(text) for text in texts]
