@@ -10,7 +10,7 @@ from viewer.reading.session import read_session
 def test_a_small_one_is_read_whole(tmp_path):
     run = serve_run(open_place(write_synthetic_run(tmp_path, sessions=60, long=200)))
     first = listing(run.index, Query(method="llm"))
-    assert (first.found, first.pages) == (61, 2) and all(row.spark for row in first.rows)
+    assert (first.page.found, first.page.pages) == (61, 2) and all(row.spark for row in first.rows)
     assert all(0 < row.disagreement < 1 for row in first.rows)
     long = read_session(run.index, "long")
     assert long is not None and len(long.session.turns) == 200 and len(long.rewards) == 100 * len(METHODS)

@@ -201,6 +201,7 @@ def test_two_tabs_and_what_is_saved_is_kept(study, come_in, watched):
 def test_keys_mark_move_and_save(study, come_in):
     page = come_in(study, "a001")
     begin(page)
+    page.wait_for_load_state("load")  # The script listens by then.
     page.locator("[data-question] input").first.focus()
     page.keyboard.type("bjcj")
     page.keyboard.press("k")
