@@ -13,13 +13,13 @@ from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.methods import METHODS, Method, find_method
 from decompose.prompting.prompt import shows_score, tells_quality
 from decompose.reactions.model import Fitted, learn
-from decompose.reactions.prior import Prior
+from decompose.reactions.prior import OtherReadingError, Prior
 from decompose.reactions.read import Reactions, arrange
 from decompose.reactions.travel import opinions, prior_for
 from decompose.sources.source import Source, turn_opinions
 from decompose.sources.student import student_source
 from foundation.arrays import Floats
-from foundation.errors import InputError, UnitError
+from foundation.errors import UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
 """Judging methods that look at the rater alone, and at nothing that the target said."""
@@ -109,7 +109,7 @@ def _reactions_en(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> So
     replies are read otherwise than it needs."""
     try:
         return travelled("reactions-en", prior_for(how.settings.section_of(METHODS["reactions-en"])), reactions)
-    except InputError:
+    except OtherReadingError:
         return None
 
 

@@ -37,6 +37,10 @@ STEADY = 200.0
 MAKE = "Make one with `apportion learn-reactions CORPUS --out FILE`."
 
 
+class OtherReadingError(InputError):
+    """Replies are read otherwise than those that a model of reactions was learnt from."""
+
+
 class LearntFrom(Settings):
     """One corpus that a model was learnt from.
 
@@ -139,12 +143,12 @@ class Prior:
 
         Raises
         ------
-        InputError
+        OtherReadingError
             The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
         if found != self.card.width:
-            raise InputError(
+            raise OtherReadingError(
                 f"reaction model {self.card.name!r}: learnt on replies of {self.card.width} numbers each, these have "
                 f"{found}. {_SET_READING} {_shown(self.card.reading)}."
             )
@@ -167,15 +171,15 @@ class Prior:
 
         Raises
         ------
-        InputError
+        OtherReadingError
             A setting of the reading differs (which, both values), or the encoder of that name is another one.
         """
         if differs := self.card.reads_otherwise(reading):
-            raise InputError(
+            raise OtherReadingError(
                 f"reaction model {self.card.name!r}: {differs}. {_SET_READING} {_shown(self.card.reading)}."
             )
         if backbone != self.card.backbone:
-            raise InputError(
+            raise OtherReadingError(
                 f"reaction model {self.card.name!r}: the encoder {reading.get('backbone')!r} is another one than it "
                 f"was learnt with ({self.card.backbone[:16]}, here {backbone[:16]}). Use that one, or learn it again."
             )

@@ -15,6 +15,7 @@ from evaluation.evaluation import Evaluation
 from tests.behaviour.command import config, in_process
 from tests.behaviour.table_talk import NAMES, write_table_talk
 from tests.decompose.influence.measurers import small_model, tokenizer
+from tests.decompose.reactions.made_up import write_made_up
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
 RECORDED = {"affect", "affect-raw", "intensity", "intensity-raw", "llm-multimodal", "rrd-va", "ircr-va", "rudder-va"}
@@ -38,6 +39,8 @@ max_retries = 0
 pseudonyms = true
 [decompose.sotopia_rl]
 weights = {{ outcome = 1 }}
+[decompose.reaction]
+prior = "learnt.safetensors"
 [train_reward]
 epochs = 1
 head_hidden = 8
@@ -73,6 +76,7 @@ def carried_out(folder: Path, monkeypatch, players: int, methods: tuple[str, ...
     write_table_talk(folder / "corpus", players, sessions=6, rounds=2)
     small_model().save_pretrained(folder / "measurer")
     tokenizer().save_pretrained(folder / "measurer")
+    write_made_up(folder / "learnt.safetensors")
     with serving(OpenAIServer(answer=judged)) as server:
         path = config(folder, TEXT.format(methods=json.dumps(methods), url=server.url))
         done = apportion(last, path)

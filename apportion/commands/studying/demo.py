@@ -51,3 +51,4 @@ def demo_command(out: Path, finished: Path, criteria: str, contexts: int) -> Non
         click.echo(line)
     for path in made.files:
         click.echo(f"wrote {path}")
+    click.echo(f"next: open {made.files[0]}")

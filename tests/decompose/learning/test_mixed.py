@@ -14,15 +14,17 @@ import pytest
 from corpus.schema import EPISODE_KEY, REWARDS, UTTERANCE_FEATURES
 from corpus.session import Episode
 from corpus.splitting.episodes import SplitEpisodes
+from decompose.learning import mixed
 from decompose.learning.fit import fit_decomposer
 from decompose.learning.lessons import HowToLearn, Lessons
 from decompose.learning.mixed import sources_of, travelled
+from decompose.methods import METHODS
 from decompose.reactions.prior import LearntFrom, write_prior
 from decompose.reactions.read import arrange
 from decompose.reactions.travel import About, Pool, learn_prior
 from decompose.settings import DecomposeSettings, ReactionSettings
 from decompose.sources.standard import standardised
-from foundation.errors import UnitError
+from foundation.errors import InputError, UnitError
 from tests.decompose.reactions.test_model import reacted, table_of
 from tests.reward_model.tiny import ignore, small, splits_of
 
@@ -184,6 +186,15 @@ def test_the_student_that_ships_is_a_source_where_replies_are_read_as_it_needs()
     assert list(fitted("mix", None)[1]) == ["reaction"]
     otherwise = {"reaction": {"max_tokens": 64}}
     assert list(fitted("mix", None, read=wide, **otherwise)[1]) == ["reaction"]
+
+
+def test_a_broken_file_of_the_student_that_ships_is_told_and_not_left_out(tmp_path: Path, monkeypatch) -> None:
+    broken = tmp_path / "reactions-en.safetensors"
+    broken.write_bytes(b"half a file")
+    shipped = replace(METHODS["reactions-en"], fixed=(("prior", broken),))
+    monkeypatch.setattr(mixed, "METHODS", {**METHODS, "reactions-en": shipped})
+    with pytest.raises(InputError, match=r"reactions-en\.safetensors.*not a readable safetensors file"):
+        fitted("mix", None, read=padded(READ, 384))
 
 
 def padded(read: pa.Table, width: int) -> pa.Table:
