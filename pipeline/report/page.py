@@ -29,7 +29,9 @@ MAX_QUARANTINE = 200
 MAX_SAMPLES = 50
 CAUSE_LIMIT = 2000
 MARK = "apportion-viewer"
-"""Begins a comment in whose place the viewer puts a link: to the session whose `marked` id stands there, or to all."""
+"""Begins a comment in whose place the viewer puts a link: to the session whose `marked` id stands there, or to all.
+
+What follows up to a comment of the same name with a slash is what a reader without the viewer needs instead."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def render_report(inputs: ReportInputs) -> str:
         "footnotes": footnotes(evaluation) if evaluation else (),
         "comparisons": _comparisons(evaluation) if evaluation else [],
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
-        "sessions": session_views(inputs.episodes, rewards, inputs.splits, inputs.descriptors, colours),
+        "sessions": session_views(inputs.episodes, rewards, inputs.splits, colours),
         "mixes": mixes(inputs.sources),
         "training": stage_charts(inputs.histories, colours, inputs.unfinished),
         "audit": _audit(inputs.audit) if inputs.audit else None,
@@ -163,13 +165,20 @@ def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]
     sessions = {episode.session_id for episode in inputs.episodes}
     turns = sum(len(episode.target_turns) for episode in inputs.episodes)
     unrated = sum(session_id not in sessions for session_id in inputs.splits["session_id"].to_pylist())
+    described = 0 if inputs.descriptors is None else _turns_of(inputs.descriptors)
     return [
         ("sessions", f"{len(sessions):,}"),
         *([("sessions without a score", f"{unrated:,}")] if unrated else []),
         ("scores", f"{sum(episode.is_rated for episode in inputs.episodes):,}"),
         ("credited turns", f"{turns:,}"),
+        *([("turns with behaviour in words", f"{described:,}")] if described else []),
         ("methods", f"{len(methods):,}"),
     ]
+
+
+def _turns_of(table: pa.Table) -> int:
+    """How many turns have a row."""
+    return int(table.group_by(["session_id", "turn"]).aggregate([]).num_rows)
 
 
 def _with_minus(grid: Grid) -> Grid:

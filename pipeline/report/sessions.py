@@ -1,10 +1,10 @@
-"""The sessions of a report: which are shown, and each with its turns, rewards, sums and descriptors."""
+"""The few sessions that a report shows as examples: which ones, and each with its turns, rewards and sums."""
 
 from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,20 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from markupsafe import Markup
 
-from corpus.session import Episode, Turn
+from corpus.session import Episode, EpisodeKey, Turn
 from decompose.methods import METHODS
+from evaluation.figures.disagreement import disagreement
+from foundation.arrays import Floats
 from pipeline.report.bars import largest, turn_bars, value_bar
 from pipeline.report.text import clean, number, plain, seconds, signed
 
-MAX_SESSIONS = 24
-"""Sessions shown: enough to see what the methods do; all of them are for `apportion view`, which searches and plays."""
-MAX_TURNS = 200
-"""Turns shown of one session."""
-TURN_BUDGET = 1000
-"""Turns shown in all; sessions beyond it are left to the viewer."""
+MAX_TURNS = 60
+"""Turns shown of an example; all of them are for `apportion view`."""
 SPLIT_ORDER = ("test", "validation", "policy", "train")
 SUM_TOLERANCE = 1e-6
-WINDOWS = {"during": "meanwhile", "reply": "while replying"}
+LOWEST, HIGHEST, DISPUTED, ANY = "the lowest score", "the highest score", "methods disagree most", "an example"
+"""Why a session is shown."""
 
 Values = Mapping[str, Mapping[int, "TurnReward"]]
 """Method to turn to its reward."""
@@ -38,7 +37,6 @@ class TurnReward:
 
     reward: float
     sd: float | None
-    rationale: str
 
 
 @dataclass(frozen=True)
@@ -73,17 +71,6 @@ class TurnView:
     time: str
     target: bool
     values: tuple[TurnValue, ...]
-    descriptors: tuple[tuple[str, str], ...]
-    rationales: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class BackgroundView:
-    """Something that was known before the first turn; ``speaker`` is empty where everybody knew it."""
-
-    kind: str
-    speaker: str
-    text: str
 
 
 FORETOLD = ("foretold, nobody's score", False)
@@ -92,10 +79,12 @@ FORETOLD = ("foretold, nobody's score", False)
 
 @dataclass(frozen=True)
 class SessionView:
-    """One episode as it is shown; ``rater`` is empty where nobody who takes part gave the score, ``score`` where nobody
-    did at all. ``command`` opens it in the viewer; ``mark`` says which session it is (`marked`)."""
+    """One episode as it is shown, and ``why`` it is; ``rater`` is empty where nobody who takes part gave the score,
+    ``score`` where nobody did at all. ``command`` opens it in the viewer; ``mark`` says which session it is
+    (`marked`)."""
 
     session_id: str
+    why: str
     mark: str
     command: str
     split: str
@@ -103,7 +92,6 @@ class SessionView:
     target: str
     score: str
     scale: str
-    backgrounds: tuple[BackgroundView, ...]
     strips: tuple[MethodStrip, ...]
     turns: tuple[TurnView, ...]
     turns_in_all: int
@@ -120,13 +108,9 @@ class SessionViews:
 
 
 def session_views(
-    episodes: Sequence[Episode],
-    rewards: pa.Table,
-    splits: pa.Table,
-    descriptors: pa.Table | None,
-    colours: Mapping[str, str],
+    episodes: Sequence[Episode], rewards: pa.Table, splits: pa.Table, colours: Mapping[str, str]
 ) -> SessionViews:
-    """Choose sessions and prepare them: those with recorded behaviour first, then test, validation, the rest.
+    """Choose examples and prepare them: of the test split the lowest score, the highest, and where methods disagree.
 
     Parameters
     ----------
@@ -134,31 +118,63 @@ def session_views(
     rewards : pa.Table
         REWARDS schema; seeds of a method are averaged.
     splits : pa.Table
-    descriptors : pa.Table or None
     colours : mapping of str to str
         Method to its colour's class, in the order in which methods are shown.
     """
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     rewarded = set(pc.unique(rewards["session_id"]).to_pylist())
-    described = set(pc.unique(descriptors["session_id"]).to_pylist()) if descriptors is not None else set()
-
-    def rank(episode: Episode) -> tuple[bool, int, tuple[str, str, str, str]]:
-        split = split_of.get(episode.session_id)
-        order = SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER)
-        return (episode.session_id not in described, order, episode.key)
-
-    candidates = sorted((e for e in episodes if e.session_id in rewarded), key=rank)
-    shown_episodes = _within_budget(candidates)
-    ids = pa.array(sorted({episode.session_id for episode in shown_episodes}), pa.string())
+    known = [episode for episode in episodes if episode.session_id in rewarded]
+    held_out = _held_out(known, split_of)
+    ids = pa.array(sorted({episode.session_id for episode in held_out}), pa.string())
     values = _values(rewards.filter(pc.is_in(rewards["session_id"], ids)))
-    words = _words(descriptors, ids)
     training = [e.score for e in episodes if e.is_rated and split_of.get(e.session_id) == "train"]
     mean = float(np.mean(training)) if training else None
     shown = tuple(
-        _view(episode, split_of.get(episode.session_id, ""), values.get(episode.key, {}), words, colours, mean)
-        for episode in shown_episodes
+        _view(episode, why, split_of.get(episode.session_id, ""), values.get(episode.key, {}), colours, mean)
+        for why, episode in _examples(held_out, values).items()
     )
-    return SessionViews(shown, len(candidates), "" if mean is None else plain(mean))
+    in_all = len({episode.session_id for episode in known})
+    return SessionViews(shown, in_all, "" if mean is None else plain(mean))
+
+
+def _held_out(known: Sequence[Episode], split_of: Mapping[str, str]) -> list[Episode]:
+    """Those of the test split, which no method has learned from; of the next split where it has none."""
+    for split in SPLIT_ORDER:
+        found = [episode for episode in known if split_of.get(episode.session_id) == split]
+        if found:
+            return sorted(found, key=lambda episode: episode.key)
+    return sorted(known, key=lambda episode: episode.key)
+
+
+def _examples(episodes: Sequence[Episode], values: Mapping[EpisodeKey, Values]) -> dict[str, Episode]:
+    """Why each is shown, and the episode: none twice, the first of several that are alike."""
+    chosen: dict[str, Episode] = {}
+
+    def choose(why: str, figure: Callable[[Episode], float | None]) -> None:
+        taken = {one.key for one in chosen.values()}
+        figures = [(figure(one), one) for one in episodes if one.key not in taken]
+        known = [(value, one) for value, one in figures if value is not None]
+        if known:
+            chosen[why] = max(known, key=lambda pair: pair[0])[1]
+
+    choose(LOWEST, lambda one: -_standing(one) if one.is_rated else None)
+    choose(HIGHEST, lambda one: _standing(one) if one.is_rated else None)
+    choose(DISPUTED, lambda one: disagreement(_rows(values.get(one.key, {}))))
+    if not chosen:
+        choose(ANY, lambda one: 0.0)
+    return chosen
+
+
+def _standing(episode: Episode) -> float:
+    """A score's place on its own scale, 0 to 1."""
+    rating = episode.rating
+    return (episode.score - rating.low) / (rating.high - rating.low)
+
+
+def _rows(values: Values) -> list[Floats]:
+    """A row a method: its rewards of all turns that any of them has one of, NaN where it has none."""
+    turns = sorted({turn for of_turn in values.values() for turn in of_turn})
+    return [np.array([of_turn[t].reward if t in of_turn else np.nan for t in turns]) for of_turn in values.values()]
 
 
 def marked(session_id: str) -> str:
@@ -172,47 +188,26 @@ def _command(session_id: str) -> str:
     return f"apportion view RUN --session={shlex.quote(session_id)}" if whole else ""
 
 
-def _within_budget(candidates: Sequence[Episode]) -> list[Episode]:
-    shown_episodes: list[Episode] = []
-    budget = TURN_BUDGET
-    for episode in candidates[:MAX_SESSIONS]:
-        budget -= min(len(episode.turns), MAX_TURNS)
-        if budget < 0 and shown_episodes:
-            break
-        shown_episodes.append(episode)
-    return shown_episodes
-
-
-def _values(rewards: pa.Table) -> dict[tuple[str, str, str, str], dict[str, dict[int, TurnReward]]]:
-    """Rewards by episode, method and turn; the rationale is that of the first seed that has one."""
+def _values(rewards: pa.Table) -> dict[EpisodeKey, dict[str, dict[int, TurnReward]]]:
+    """Rewards by episode, method and turn."""
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in rewards.sort_by("seed").to_pylist():
         if row["reward"] is not None and np.isfinite(row["reward"]):
             key = (row["session_id"], row["rater"], row["target"], row["name"])
             rows[key, row["method"], row["turn"]].append(row)
-    by_episode: dict[tuple[str, str, str, str], dict[str, dict[int, TurnReward]]] = {}
+    by_episode: dict[EpisodeKey, dict[str, dict[int, TurnReward]]] = {}
     for (episode, method, turn), group in rows.items():
         spread = group[0]["sd"] if len(group) == 1 else None
-        why = next((row["rationale"] for row in group if row["rationale"]), "")
-        reward = TurnReward(float(np.mean([row["reward"] for row in group])), spread, why)
+        reward = TurnReward(float(np.mean([row["reward"] for row in group])), spread)
         by_episode.setdefault(episode, {}).setdefault(method, {})[turn] = reward
     return by_episode
 
 
-def _words(descriptors: pa.Table | None, ids: pa.Array) -> dict[tuple[str, int], list[dict[str, Any]]]:
-    """Descriptor rows by session and turn."""
-    by_turn: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    if descriptors is not None:
-        for row in descriptors.filter(pc.is_in(descriptors["session_id"], ids)).to_pylist():
-            by_turn[row["session_id"], row["turn"]].append(row)
-    return by_turn
-
-
 def _view(
     episode: Episode,
+    why: str,
     split: str,
     values: Values,
-    words: Mapping[tuple[str, int], list[dict[str, Any]]],
     colours: Mapping[str, str],
     mean: float | None,
 ) -> SessionView:
@@ -227,6 +222,7 @@ def _view(
     rating = episode.rating
     return SessionView(
         session_id=clean(episode.session_id, 120),
+        why=why,
         mark=marked(episode.session_id),
         command=_command(episode.session_id),
         split=split,
@@ -234,15 +230,8 @@ def _view(
         target=clean(rating.target, 60),
         score=plain(episode.score) if episode.is_rated else "",
         scale=f"{plain(rating.low)} to {plain(rating.high)}",
-        backgrounds=tuple(
-            BackgroundView(clean(known.kind, 30), clean(known.speaker or "", 60), clean(known.text))
-            for known in episode.backgrounds
-        ),
         strips=tuple(_strip(episode, m, shown[m], rows[m], scales[m], colours[m], mean) for m in shown),
-        turns=tuple(
-            _turn(turn, episode, shown, scales, colours, words.get((episode.session_id, turn.turn), ()))
-            for turn in turns
-        ),
+        turns=tuple(_turn(turn, episode, shown, scales, colours) for turn in turns),
         turns_in_all=len(episode.turns),
         largest=number(scale) + ("; a signal alone has a height of its own" if any(own.values()) else ""),
     )
@@ -290,7 +279,6 @@ def _turn(
     values: Values,
     scales: Mapping[str, float],
     colours: Mapping[str, str],
-    words: Sequence[Mapping[str, Any]],
 ) -> TurnView:
     target = turn.speaker == episode.rating.target
     known = {m: of_turn[turn.turn] for m, of_turn in values.items() if target and turn.turn in of_turn}
@@ -303,13 +291,6 @@ def _turn(
         values=tuple(
             TurnValue(clean(m, 60), colours[m], _written(reward), value_bar(reward.reward, scales[m], colours[m]))
             for m, reward in known.items()
-        ),
-        descriptors=tuple(
-            (f"{clean(row['person'], 60)}, {WINDOWS.get(row['window'], clean(row['window'], 30))}", clean(row["text"]))
-            for row in words
-        ),
-        rationales=tuple(
-            (clean(m, 60), clean(reward.rationale, 300)) for m, reward in known.items() if reward.rationale
         ),
     )
 

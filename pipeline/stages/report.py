@@ -75,6 +75,7 @@ REPORT = Stage(
     _report,
     needs=("split", "describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
     per="corpus",
+    version=2,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
     spares=("describe", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),

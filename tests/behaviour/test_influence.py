@@ -71,7 +71,7 @@ def test_a_run_by_a_model_on_this_machine_goes_to_its_report(folder, apportion):
     assert len(rows) == TURNS and all(row["raw_reward"] is not None for row in rows)
     assert all("against silence" in row["rationale"] for row in rows)
     page = (folder / "run" / "report.html").read_text()
-    assert "against silence" in page and str(folder) not in page
+    assert "influence" in page and str(folder) not in page
 
 
 def test_what_decides_a_value_decides_whether_it_is_made_again(folder, apportion):

@@ -42,15 +42,16 @@ def run_on(folder: Path) -> Path:
     return folder / "run"
 
 
-def write_report(run: Path) -> Path:
-    """The report of a run that went no further than its rewards: ``report.html`` in its folder."""
+def write_report(run: Path, session: str | None = None) -> Path:
+    """The report of a run that went no further than its rewards: ``report.html`` in its folder; of one session alone,
+    where that is named."""
     corpus = Corpus.open(run.parent / "corpus")
     page = render_report(
         ReportInputs(
             "satisfaction",
             None,
             pq.read_table(run / "rewards.parquet"),
-            [episode for session in corpus.iter_sessions() for episode in session.episodes()],
+            [e for one in corpus.iter_sessions() if session in (None, one.session_id) for e in one.episodes()],
             pq.read_table(run / "splits.parquet"),
         )
     )

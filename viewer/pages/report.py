@@ -18,7 +18,7 @@ from viewer.reading.naming import slugs_by_session
 from viewer.reading.run import ServedRun
 
 router = APIRouter()
-_MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)-->")
+_MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)-->(?:.*?<!--/{MARK}-->)?")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
@@ -46,7 +46,7 @@ def html(run: ServedRun, links: Links) -> str:
             told = "All sessions, searched, played and compared"
             return Markup('<p class="note"><a href="{}">{}</a></p>').format(links.page("index"), told)
         if found[1] not in slugs:
-            return ""
+            return found[0]
         return Markup('<p class="small"><a href="{}">Open in the viewer</a></p>').format(links.session(slugs[found[1]]))
 
     return _MARK.sub(link, text)

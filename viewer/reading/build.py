@@ -23,10 +23,11 @@ import pyarrow.parquet as pq
 from corpus.corpus import Corpus
 from corpus.schema import EPISODE_KEY
 from corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
+from evaluation.figures.disagreement import disagreement
 from foundation.errors import ApportionError, InputError
 from foundation.files import place_file, remove_leftovers, temporary_name
 from viewer.reading.index import TABLES, stamp
-from viewer.reading.measures import disagreement, standing
+from viewer.reading.measures import standing
 from viewer.reading.packing import pack
 from viewer.reading.place import RunPlace
 from viewer.reading.slugs import slug_of
@@ -90,6 +91,7 @@ class _Build:
         methods = sorted(self.methods)
         facts = {
             "methods": json.dumps(methods),
+            "splits": json.dumps(sorted({self.splits[name] for name in chosen if name in self.splits})),
             "training_mean": json.dumps(float(np.mean(self.training)) if self.training else None),
             "method": _first_method(self.record, methods),
             "sessions": str(len(chosen)),

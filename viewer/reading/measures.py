@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
-
-from foundation.arrays import Floats
-
-MOST_TURNS = 2000
-"""Target turns whose pairs are compared; of longer dialogues evenly chosen ones."""
-AT_ONCE = 128
-"""Turns that are compared with all others in one step: what bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -31,32 +22,3 @@ def standing(rewards: Mapping[int, float]) -> Standing:
     """The standing of one method's rewards, turn to reward; the first of several lowest turns is named."""
     turn = min(rewards, key=lambda t: (rewards[t], t))
     return Standing(sum(rewards.values()), turn, rewards[turn])
-
-
-def disagreement(rows: Sequence[Floats]) -> float | None:
-    """How often two methods order two turns of a dialogue the other way round: 0 always alike, 1 always reversed.
-
-    Parameters
-    ----------
-    rows : sequence of arrays
-        M methods' rewards of the same T turns [shape=(T,)], NaN where a method says nothing. Ties order nothing.
-
-    Returns
-    -------
-    float or None
-        Over all pairs of turns and of methods that both order; None where there are none.
-    """
-    if len(rows) < 2:
-        return None
-    values = np.stack(rows)
-    if values.shape[1] > MOST_TURNS:
-        values = values[:, np.linspace(0, values.shape[1] - 1, MOST_TURNS).astype(np.int64)]
-    discordant = compared = 0.0
-    for start in range(0, values.shape[1], AT_ONCE):
-        order = values[:, None, :] - values[:, start : start + AT_ONCE, None]
-        above, below = (order > 0).sum(axis=0), (order < 0).sum(axis=0)
-        ordering = above + below
-        # Each pair of turns is met twice, in the same way: that leaves the share as it is.
-        discordant += float((above * below).sum())
-        compared += float((ordering * (ordering - 1)).sum()) / 2
-    return discordant / compared if compared else None

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from corpus.schema import DESCRIPTORS, REWARDS
-from corpus.session import Background, Episode, Turn
+from corpus.session import Episode, Turn
 from evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from evaluation.intervals.figure import Estimate, Missing
 from pipeline.report.bars import colour_class
@@ -90,12 +90,14 @@ def test_everything_that_a_report_promises_is_there(page: str) -> None:
     for part in (
         "The data is made up for a test.", "LLM replies are recorded", "60 rated sessions give 9 test sessions",
         "Global loss", "Mean", "Mode", "Random", "One annotator", "95% percentile bootstrap", "Paired differences",
-        "chat-000", "smiles, looks away", "the customer warms up", "Reward models", "Policy", "KL divergence",
+        "chat-002", "turns with behaviour in words", "Reward models", "Policy", "KL divergence",
         "I am sorry, I will help.", "left.mp4 ends after 0 bytes", '"seeds": [0]', "2.13.0",
     ):  # fmt: skip
         assert part in text, part
     for method in METHODS:
         assert method in text
+    for part in ("the customer warms up", "smiles, looks away"):  # What is behind a turn is for the viewer.
+        assert part not in text
 
 
 def test_equal_inputs_give_equal_pages(page: str) -> None:
@@ -110,7 +112,7 @@ def test_a_signal_alone_has_a_height_of_its_own(inputs: ReportInputs) -> None:
             row["reward"] *= factor if row["method"] == "sentiment-raw" else 1.0
         table = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
         colours = {name: colour_class(name) for name in kinds}
-        view = session_views(inputs.episodes, table, inputs.splits, None, colours).shown[0]
+        view = session_views(inputs.episodes, table, inputs.splits, colours).shown[0]
         assert ("a signal alone has a height of its own" in view.largest) == ("sentiment-raw" in kinds)
         return view.strips
 
@@ -122,7 +124,7 @@ def test_a_signal_alone_has_a_height_of_its_own(inputs: ReportInputs) -> None:
 
 
 def test_sums_are_checked_against_the_score(inputs: ReportInputs, page: str) -> None:
-    assert page.count('class="badge exact"') == 12 * len(METHODS) and 'class="badge off"' not in page
+    assert page.count('class="badge exact"') == 3 * len(METHODS) and 'class="badge off"' not in page
     wrong = render_report(replace(inputs, rewards=made_up_rewards(tuple(inputs.episodes), 3.0, 0.2, METHODS)))
     assert 'class="badge off"' in wrong and " off score" in wrong
     whole = render_report(replace(inputs, rewards=made_up_rewards(tuple(inputs.episodes), 0.0, 0.0, METHODS)))
@@ -194,34 +196,67 @@ def test_the_policy_names_the_style_that_is_there(page: str) -> None:
     assert "default-src 'none'" in policy[1] and "unsafe" not in policy[1]
 
 
-def test_of_many_sessions_some_are_shown_and_the_viewer_is_named_for_all() -> None:
+def test_of_many_sessions_three_are_examples_and_the_viewer_is_named_for_all() -> None:
     page = render_report(made_up_inputs(84))
-    assert page.count('<article class="session"') == 24
-    assert len(page.encode()) < 700_000
-    assert "24 of 84 scored sessions are shown" in " ".join(outline(page).text.split())
+    assert page.count('<article class="session"') == 3
+    assert len(page.encode()) < 200_000
+    assert "3 of 84 sessions with rewards are shown" in " ".join(outline(page).text.split())
     for command in ("apportion view RUN", "apportion bundle RUN OUT", "apportion patterns RUN"):
         assert f"<code>{command}</code>" in page
 
 
 def test_what_is_too_much_is_cut_and_said(inputs: ReportInputs) -> None:
-    from pipeline.report import sessions
-
-    many = made_up_inputs(sessions.MAX_SESSIONS + 20)
-    page = render_report(replace(many, quarantine=inputs.quarantine * 300, samples=tuple(inputs.samples) * 40))
+    page = render_report(replace(inputs, quarantine=inputs.quarantine * 300, samples=tuple(inputs.samples) * 40))
     text = " ".join(outline(page).text.split())
-    assert f"{sessions.MAX_SESSIONS} of {sessions.MAX_SESSIONS + 20} scored sessions are shown" in text
     assert "200 of 300 are shown" in text and "50 of 80 are shown" in text
 
 
+def scored(episode: Episode, score: float) -> Episode:
+    return replace(episode, rating=replace(episode.rating, score=score))
+
+
+def disputed(episodes: tuple[Episode, ...], which: str) -> pa.Table:
+    """Rewards by which two methods order the turns of a session alike, but for one."""
+    rows = made_up_rewards(episodes, 3.0, 0.0, ("rrd", "uniform")).to_pylist()
+    for row in rows:
+        turned = row["method"] == "uniform" and row["session_id"] == which
+        row["reward"] = float(-row["turn"] if turned else row["turn"])
+    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+
+
+def test_the_examples_are_the_ends_of_the_scale_and_the_most_disputed_of_the_test_split(inputs: ReportInputs) -> None:
+    ids = ("chat-000", "chat-001", "chat-002", "chat-003", "chat-004", "chat-005")
+    scores = (1.0, 4.0, 5.0, 2.0, 3.0, 3.0)
+    episodes = tuple(scored(e, s) for e, s in zip(inputs.episodes, scores, strict=False))
+    splits = pa.Table.from_pylist(
+        [{"session_id": i, "split": "train" if i == "chat-000" else "test"} for i in ids], schema=inputs.splits.schema
+    )
+    colours = {"rrd": "m2", "uniform": "m4"}
+    views = session_views(episodes, disputed(episodes, "chat-005"), splits, colours)
+    assert {view.why: view.session_id for view in views.shown} == {
+        "the lowest score": "chat-003", "the highest score": "chat-002", "methods disagree most": "chat-005",
+    }  # fmt: skip
+    assert views.in_all == 6 and {view.split for view in views.shown} == {"test"}
+    # Without a test split those of the next one.
+    train = splits.set_column(1, "split", pa.array(["train"] * 6))
+    assert session_views(episodes, disputed(episodes, ""), train, colours).shown[0].session_id == "chat-000"
+
+
+def test_where_nobody_scored_and_no_methods_differ_one_session_is_an_example(inputs: ReportInputs) -> None:
+    episodes = tuple(replace(e, rating=replace(e.rating, low=0.0, high=0.0, score=0.0)) for e in inputs.episodes)
+    views = session_views(episodes, made_up_rewards(inputs.episodes, 3.0, 0.0, ("rrd",)), inputs.splits, {"rrd": "m2"})
+    assert [view.why for view in views.shown] == ["an example"] and views.shown[0].score == ""
+
+
 def test_a_session_of_thousands_of_turns_is_cut_and_its_sum_is_whole(inputs: ReportInputs) -> None:
-    long = inputs.episodes[0]
+    long = replace(inputs.episodes[0], session_id="chat-002", rating=replace(inputs.episodes[0].rating, score=1.0))
     turns = tuple(Turn(i, "agent" if i % 2 == 0 else "customer", "x" * 5000) for i in range(5000))
     episode = replace(long, turns=turns)
     rewards = made_up_rewards((episode,), 3.0, 0.0, ("uniform",))
-    page = render_report(replace(inputs, episodes=(episode, *inputs.episodes[1:]), rewards=rewards))
+    page = render_report(replace(inputs, episodes=(episode,), rewards=rewards))
     text = " ".join(outline(page).text.split())
-    assert "The first 200 of 5,000 turns" in text
-    assert len(page) < 400_000
+    assert "The first 60 of 5,000 turns" in text
+    assert len(page) < 200_000
 
 
 def test_a_run_without_training_samples_or_behaviour(inputs: ReportInputs) -> None:
@@ -234,7 +269,7 @@ def test_several_seeds_are_averaged(inputs: ReportInputs) -> None:
     one = inputs.rewards.filter(pa.array([m == "rrd" for m in inputs.rewards["method"].to_pylist()]))
     other = one.set_column(one.schema.get_field_index("seed"), "seed", pa.array([1] * one.num_rows, pa.int32()))
     both = render_report(replace(inputs, rewards=pa.concat_tables([one, other.cast(one.schema)])))
-    assert both.count('class="badge exact"') == 12
+    assert both.count('class="badge exact"') == 2
     assert both == render_report(replace(inputs, rewards=one))
 
 
@@ -333,19 +368,6 @@ def test_paired_differences_by_computed_labels_say_whose_they_are():
     page = render_report(replace(inputs, evaluation=replace(found, computed=(truth,)).to_json()))
     assert "AUC (computed) computed:&lt;rules&gt;" in page
     assert "Decompositions and labels of computed:&lt;rules&gt;" in page
-
-
-def test_what_was_known_is_folded_away_and_says_who_knew_it(inputs: ReportInputs, page: str) -> None:
-    known = (Background(None, "scenario", "A <b>shop</b>."), Background("bot", "goal", "Sell & smile."))
-    informed = replace(inputs, episodes=tuple(replace(e, backgrounds=known) for e in inputs.episodes))
-    found = render_report(informed)
-    shown = re.findall(
-        r"<details>\n<summary>What was known before the first turn \(2\)</summary>\n(.*)\n</details>", found
-    )
-    assert len(shown) == page.count("<summary>Transcript with rewards") and len(set(shown)) == 1
-    assert outline(found).text.count("goal, known to bot alone: Sell & smile.") == len(shown)
-    assert "<b>scenario</b>: " in shown[0] and "A &lt;b&gt;shop&lt;/b&gt;." in shown[0]
-    assert "What was known" not in page
 
 
 def test_a_score_of_the_environment_is_nobodys(inputs: ReportInputs) -> None:

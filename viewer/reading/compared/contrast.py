@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from corpus.schema import EPISODE_KEY
 from corpus.session import EpisodeKey
+from evaluation.figures.disagreement import disagreement
 from foundation.arrays import Floats
 from viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
-from viewer.reading.measures import disagreement
 
 
 @dataclass(frozen=True, eq=False)

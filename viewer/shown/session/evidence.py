@@ -9,7 +9,6 @@ from typing import Any
 
 from corpus.session import Episode
 from features.names import FEATURES
-from pipeline.report.sessions import WINDOWS
 from pipeline.report.text import clean, number, plain, signed
 from viewer.reading.session import SessionTables
 from viewer.shown.session.people import Person
@@ -17,6 +16,7 @@ from viewer.shown.session.series import Series, Worth
 
 REASON, REPLY = 4000, 1200
 """Most characters of a reason and of a reply."""
+WINDOWS = {"during": "meanwhile", "reply": "while replying"}
 NAMES = {
     "f0_hz": "pitch, Hz", "intensity_db": "loudness, dB", "log_energy_db": "energy, dB",
     "gaze_on_screen": "looks at the screen, share", "nod_yes": "nods", "nod_no": "shakes of the head",
