@@ -14,7 +14,7 @@ from foundation.errors import InputError
 from foundation.files import digest
 from viewer.reading.place import RunPlace
 
-VERSION = 2
+VERSION = 3
 """Another number makes every index anew."""
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -30,6 +30,7 @@ CREATE TABLE standings (
   episode INTEGER NOT NULL, method TEXT NOT NULL, total REAL, residual REAL, lowest_turn INTEGER, lowest REAL,
   lowest_text TEXT, spark TEXT NOT NULL, PRIMARY KEY (episode, method)
 ) WITHOUT ROWID;
+CREATE INDEX ordered ON standings (method, episode, total, residual, lowest);
 CREATE TABLE packed (
   session INTEGER NOT NULL, name TEXT NOT NULL, columns BLOB NOT NULL, PRIMARY KEY (session, name)
 ) WITHOUT ROWID;
@@ -73,6 +74,11 @@ class Index:
         except InputError:
             return None
         return None if row is None else str(row[0])
+
+    def facts(self) -> dict[str, str]:
+        """All that the index says of the run as a whole; raises as `connect` does."""
+        with self.connect() as connection:
+            return dict(connection.execute("SELECT name, value FROM facts").fetchall())
 
     def is_of(self, fingerprint: str) -> bool:
         """Whether it was made of files in that state by this version."""

@@ -25,6 +25,8 @@ SORTS = {
     "warnings": "episodes.alarms",
 }
 """What a list can be sorted by, and how the database calls it."""
+SESSIONS = "JOIN sessions ON sessions.id = episodes.session"
+STANDINGS = "LEFT JOIN standings ON standings.episode = episodes.id AND standings.method = ?"
 SAME = (
     "session_id", "slug", "split", "turns", "duration_s", "rater", "target", "name", "score", "low", "high",
     "disagreement", "total", "residual", "lowest_turn", "lowest", "lowest_text",
@@ -93,29 +95,34 @@ def listing(index: Index, query: Query) -> Listing:
     Ties are in the order of session ids; what has no value comes last, whichever way it is sorted.
     """
     where, values = _where(query)
-    order = SORTS.get(query.sort, SORTS["session"])
-    way = "DESC" if query.down else "ASC"
-    tables = (
-        "FROM episodes JOIN sessions ON sessions.id = episodes.session "
-        "LEFT JOIN standings ON standings.episode = episodes.id AND standings.method = ? "
-    )
     with index.connect() as connection:
-        count = f"SELECT count(*) FROM episodes JOIN sessions ON sessions.id = episodes.session {where}"
+        count = f"SELECT count(*) FROM episodes {SESSIONS} {where}"
         page = Page.of(int(connection.execute(count, values).fetchone()[0]), query.page, PAGE)
-        rows = connection.execute(
-            f"SELECT * {tables} {where} ORDER BY {order} IS NULL, {order} {way}, episodes.id LIMIT ? OFFSET ?",
-            (query.method, *values, page.size, page.start),
-        ).fetchall()
+        numbers = _numbers(connection, query, page)
+        places = ", ".join("?" * len(numbers))
+        found = connection.execute(
+            f"SELECT *, episodes.id AS number FROM episodes {SESSIONS} {STANDINGS} WHERE episodes.id IN ({places})",
+            (query.method, *numbers),
+        )
+        of_number = {row["number"]: row for row in found}
+        rows = [of_number[number] for number in numbers]
         wanted = pattern_of(query.text)
         shown = tuple(_row(row, _excerpt(connection, row["session"], wanted)) for row in rows)
     return Listing(shown, page)
 
 
-def splits_of(index: Index) -> list[str]:
-    """The splits that sessions of the index are in."""
-    with index.connect() as connection:
-        rows = connection.execute("SELECT DISTINCT split FROM sessions WHERE split IS NOT NULL ORDER BY split")
-        return [row[0] for row in rows]
+def _numbers(connection: Any, query: Query, page: Page) -> list[int]:
+    """The episodes of a page in their order: the database sorts numbers alone, not rows with all that is shown."""
+    where, values = _where(query)
+    order = SORTS.get(query.sort, SORTS["session"])
+    way = "DESC" if query.down else "ASC"
+    by_method = order.startswith(("standings.", "abs(standings."))
+    rows = connection.execute(
+        f"SELECT episodes.id FROM episodes {SESSIONS} {STANDINGS if by_method else ''} {where} "
+        f"ORDER BY {order} IS NULL, {order} {way}, episodes.id LIMIT ? OFFSET ?",
+        (*([query.method] if by_method else []), *values, page.size, page.start),
+    )
+    return [row[0] for row in rows]
 
 
 def _where(query: Query) -> tuple[str, list[Any]]:

@@ -12,7 +12,7 @@ from foundation.tables.numbers import NO_FIGURE
 from pipeline.report.bars import colour_class
 from pipeline.report.text import clean, number, plain, seconds, signed
 from viewer.reading.index import Index
-from viewer.reading.listing import Listing, Query, Row, listing, splits_of
+from viewer.reading.listing import Listing, Query, Row, listing
 from viewer.reading.paging import Page
 from viewer.reading.words import pattern_of
 from viewer.shown.drawings import meter, spark
@@ -85,8 +85,9 @@ class ListView:
 
 def list_view(index: Index, query: Query) -> ListView:
     """What a query gives, as it is shown."""
-    methods = tuple(json.loads(index.fact("methods") or "[]"))
-    method = query.method if query.method in methods else index.fact("method") or ""
+    facts = index.facts()
+    methods = tuple(json.loads(facts["methods"]))
+    method = query.method if query.method in methods else facts["method"]
     query = Query(**{**query.__dict__, "method": method})
     result: Listing = listing(index, query)
     wanted = pattern_of(query.text)
@@ -94,11 +95,11 @@ def list_view(index: Index, query: Query) -> ListView:
         query=query,
         rows=tuple(row_view(row, method, wanted) for row in result.rows),
         page=result.page,
-        sessions=int(index.fact("sessions") or 0),
+        sessions=int(facts["sessions"]),
         methods=methods,
-        splits=tuple(splits_of(index)),
-        warnings=tuple(clean(text, 1000) for text in json.loads(index.fact("warnings") or "[]")),
-        notes=tuple(clean(text, 1000) for text in json.loads(index.fact("notes") or "[]")),
+        splits=tuple(json.loads(facts["splits"])),
+        warnings=tuple(clean(text, 1000) for text in json.loads(facts["warnings"])),
+        notes=tuple(clean(text, 1000) for text in json.loads(facts["notes"])),
     )
 
 

@@ -12,7 +12,7 @@ from corpus.corpus import Corpus
 from tests.behaviour.small import write_small_corpus
 from tests.viewer.runs import HOSTILE_IDS, rename_sessions, run_on, write_hostile_run
 from viewer.reading.index import Index
-from viewer.reading.listing import PAGE, SORTS, Query, listing, splits_of
+from viewer.reading.listing import PAGE, SORTS, Query, listing
 from viewer.reading.place import open_place
 from viewer.reading.run import serve_run
 from viewer.reading.session import read_session
@@ -62,7 +62,7 @@ def test_filtered_and_searched(index):
     assert len(corpus_words) == 12  # a speaker's name
     assert [row.session_id for row in listing(index, Query(text="s07")).rows] == ["s07"]
     assert {row.split for row in listing(index, Query(split="test")).rows} == {"test"}
-    assert "test" in splits_of(index)
+    assert "test" in json.loads(index.facts()["splits"])
     assert listing(index, Query(only="warned")).page.found == 0
     assert listing(index, Query(text="...")).page.found == 0
     assert listing(index, Query(text="platform -platform")).page.found == 0
