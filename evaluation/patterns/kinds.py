@@ -126,10 +126,12 @@ def _mostly(proposal: Proposal, turns: TargetTurns, here: Mask, others: Mask) ->
 
 
 def _examples(proposal: Proposal, turns: TargetTurns, here: Mask, wanted: int) -> tuple[Example, ...]:
-    """Turns of different sessions and words, the most typical first."""
+    """Turns of different sessions and words, the most typical first; none whose reward is unusual for the kind."""
     places = np.flatnonzero(here)
-    reward = turns.rewards[places]
-    far = np.abs(reward - reward.mean()) if proposal.distances is None else proposal.distances[places]
+    off = np.abs(turns.rewards[places] - turns.rewards[places].mean())
+    usual = off <= np.median(off)
+    places, off = places[usual], off[usual]
+    far = off if proposal.distances is None else proposal.distances[places]
     chosen: list[Example] = []
     seen: set[object] = set()
     for i in places[np.argsort(far, kind="stable")].tolist():

@@ -116,9 +116,8 @@ async def save(request: Request, slug: str) -> Response:
     except InputError as error:
         raise HTTPException(422, str(error)) from None
     if "application/json" in request.headers.get("accept", ""):
-        mine = (label.session_id, label.annotator, label.name)
-        done = sum((key[0], key[2], key[3]) == mine for key in overlay.labels().standing)
-        return JSONResponse({"saved": True, "labelled": done})
+        done = label_session(_session(run, slug), overlay.labels(), label.annotator, label.name, shown=False)
+        return JSONResponse({"saved": True, "labelled": done.labelled})
     asked = {"who": label.annotator, "ask": label.name, "shown": "true" if fields.get("shown") == "true" else None}
     return RedirectResponse(f"{Links(f'label/{slug}').page(f'label/{slug}', **asked)}#turn-{label.turn}", 303)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from viewer.labels.label import Label, said_digest
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
 
@@ -35,6 +36,13 @@ def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
                 speakers = {int(turn[0]): str(turn[1]) for turn in turns}
                 found[session_id] = Named(row["slug"], row["split"], texts, speakers)
     return found
+
+
+def is_of_words(label: Label, session: Named | None) -> bool:
+    """Whether a label is of the words that its turn has in ``session``; a corpus that was made anew may have others."""
+    if session is None or label.turn not in session.texts:
+        return False
+    return label.said == said_digest(session.speakers[label.turn], session.texts[label.turn])
 
 
 def splits_by_session(index: Index) -> dict[str, str | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from viewer.labels.overlay import Labels
 from viewer.reading.index import Index
+from viewer.reading.naming import is_of_words, named
 from viewer.reading.session import SessionTables
 
 PAGE = 50
@@ -14,7 +15,7 @@ PAGE = 50
 
 @dataclass(frozen=True)
 class ToLabel:
-    """A session: how many of its turns can be labelled, and how many somebody has."""
+    """A session: how many of its turns can be labelled, and of how many somebody has labelled these very words."""
 
     session_id: str
     slug: str
@@ -30,7 +31,9 @@ class ToLabel:
 
 def sessions_to_label(index: Index, labels: Labels, annotator: str, name: str) -> list[ToLabel]:
     """All sessions that have turns to label, those of the test split first: the evaluation is of them alone."""
-    mine = Counter(key[0] for key in labels.standing if key[2] == annotator and key[3] == name)
+    own = [label for label in labels.standing.values() if (label.annotator, label.name) == (annotator, name)]
+    there = named(index, (label.session_id for label in own))
+    mine = Counter(label.session_id for label in own if is_of_words(label, there.get(label.session_id)))
     with index.connect() as connection:
         rows = connection.execute(
             "SELECT session_id, slug, split, max(targets) AS targets FROM sessions JOIN episodes ON "

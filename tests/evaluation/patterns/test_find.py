@@ -108,3 +108,14 @@ def test_holms_correction_is_that_of_its_definition():
     p = np.array([0.2, 0.001, 0.04, 0.012])
     assert holm(p).tolist() == pytest.approx([0.2, 0.004, 0.08, 0.036])
     assert holm(np.array([])).tolist() == []
+
+
+def test_no_example_of_a_kind_is_one_whose_reward_is_unusual_for_it():
+    made = corpus(5, sessions=300, cost=1.0)[0]
+    found = find_patterns(made, "planted")
+    reward = dict(zip(made.ids, made.rewards.tolist(), strict=True))
+    spread = float(np.std(made.rewards))
+    assert found.kinds
+    for kind in found.kinds:
+        assert all(example.reward == reward[example.id] for example in kind.examples)
+        assert all(abs(example.reward - kind.reward) < spread for example in kind.examples)

@@ -57,6 +57,21 @@ def test_a_label_of_other_words_is_not_put_beside_these(labelled):
     overlay.add(Label("s03", 1, said_digest("bot", "other words"), "eve", "landing", 4.0, 1.0, 5.0, True, ""))
     page = ask(running, "label/s03?who=eve&ask=landing")[1]
     assert 'aria-pressed="true"' not in page and "<b data-done>0</b>" in page
+    overlay.add(Label("gone", 1, said_digest("bot", "other words"), "eve", "landing", 4.0, 1.0, 5.0, True, ""))
+    assert '<b class="big">0</b> of' in ask(running, "label?who=eve&ask=landing")[1]
+    _, said, _ = send(running, "label/s03", fields(running, turn=3, value=1), Accept="application/json")
+    assert json.loads(said) == {"saved": True, "labelled": 1}
+    overview = ask(running, "label?who=eve&ask=landing")[1]
+    assert '<b class="big">1</b> of' in overview and overview.count('<span class="of">1 of') == 1
+
+
+def test_labels_of_another_name_or_annotator_are_not_counted_here(labelled):
+    running, overlay = labelled
+    overlay.ask(question_on("thumbs", "thumbs"))
+    send(running, "label/s03", fields(running, ask="thumbs", value=1))
+    send(running, "label/s03", fields(running, who="bob", turn=3))
+    assert '<b class="big">0</b> of' in ask(running, "label?who=eve&ask=landing")[1]
+    assert '<b class="big">1</b> of' in ask(running, "label?who=eve&ask=thumbs")[1]
 
 
 def test_two_annotators_do_not_see_each_other_s_labels(labelled):

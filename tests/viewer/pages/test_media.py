@@ -50,6 +50,27 @@ def test_a_range_past_the_end_is_refused(talks, asked):
     assert status == 416 and headers["content-range"].startswith(("*/", "bytes */"))
 
 
+def test_several_parts_come_in_one_answer(talks, talk_run):
+    whole = (talk_run.parent / "corpus" / "bob.wav").read_bytes()
+    status, headers, body = ask(talks, "media/talk/1", Range="bytes=0-3,100-103,-5")
+    assert status == 206 and headers["content-type"].startswith("multipart/byteranges")
+    for part in (whole[:4], whole[100:104], whole[-5:]):
+        assert b"\r\n\r\n" + part + b"\r\n" in body
+
+
+def test_thousands_of_ranges_are_harmless(talks, talk_run):
+    size = (talk_run.parent / "corpus" / "bob.wav").stat().st_size
+    # As many as a header of 64 KiB holds: apart from each other, each the whole, and each beside the next.
+    for many in (
+        ",".join(f"{2 * n}-{2 * n}" for n in range(5000)),
+        "0-," * 15_000 + "0-",
+        ",".join(f"{n}-{n}" for n in range(5000)),
+    ):
+        status, _, body = ask(talks, "media/talk/1", Range=f"bytes={many}")
+        assert status in (200, 206, 400, 416, 431) and len(body) <= 40 * size
+    assert ask(talks, "media/talk/1", Range="bytes=0-1")[0] == 206
+
+
 @pytest.mark.parametrize("asked", ["bytes=5-2", "bytes=x-y", "lines=0-1"])
 def test_a_range_that_is_none_does_no_harm(talks, asked):
     assert ask(talks, "media/talk/1", Range=asked)[0] in (200, 400, 416)

@@ -15,12 +15,11 @@ from corpus.labellers import is_computed
 from corpus.schema import TURN_LABELS
 from evaluation.figures.agreement import spearman
 from evaluation.settings import EvaluationSettings
-from viewer.labels.label import Label, said_digest
 from viewer.labels.overlay import Labels
 from viewer.reading.compared.contrast import ranks
 from viewer.reading.compared.voices import Stamp, Voice, stamp, values_of
 from viewer.reading.index import Index
-from viewer.reading.naming import Named, named
+from viewer.reading.naming import is_of_words, named
 
 ENOUGH = EvaluationSettings().labelled_turns
 Place = tuple[str, int]
@@ -67,18 +66,12 @@ def label_means(corpus: Path, labels: Labels, index: Index) -> dict[str, dict[Pl
             found[name][session_id, turn][annotator] = value
     there = named(index, (session_id for session_id, *_ in labels.standing))
     for (session_id, turn, who, name), label in labels.standing.items():
-        if label.value is not None and _is_of(label, there.get(session_id)):
+        if label.value is not None and is_of_words(label, there.get(session_id)):
             found[name][session_id, turn][who] = label.value
     return {
         name: {place: (float(np.mean(list(given.values()))), len(given)) for place, given in places.items()}
         for name, places in sorted(found.items())
     }
-
-
-def _is_of(label: Label, session: Named | None) -> bool:
-    if session is None or label.turn not in session.texts:
-        return False
-    return label.said == said_digest(session.speakers[label.turn], session.texts[label.turn])
 
 
 def against(voice: Voice, means: Mapping[Place, tuple[float, int]], sessions: Sequence[str] | None = None) -> Against:
