@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import resource
+import shutil
+import time
 
 import pytest
 
@@ -136,6 +138,25 @@ def test_two_gigabytes_are_streamed_and_not_read(tmp_path):
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         assert after - before < 100 * 1024  # KiB
         assert ask(server, "media/talk/0", Range="bytes=0-1")[0] == 206
+
+
+def test_a_corpus_that_is_deleted_while_it_is_served_is_told_and_its_words_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr("viewer.reading.run.LOOK_S", 0.0)
+    run = write_talk_run(tmp_path)
+    with served(run) as server:
+        assert ask(server, "media/talk/1", Range="bytes=0-1")[0] == 206
+        shutil.rmtree(run.parent / "corpus")
+        page, stop = "", time.monotonic() + 300
+        while "cannot be read" not in page and time.monotonic() < stop:
+            status, _, body = ask(server, "session/talk")
+            page = body.decode()
+            assert status == 200
+        assert "The run has changed and cannot be read:" in page and "corpus: no such folder." in page
+        assert 'id="turn-1"' in page, "what was said is shown still"
+        for address in ("media/talk/1", "media/talk/1/peaks"):
+            status, _, body = ask(server, address)
+            assert status == 404 and b"no such file" in body
+        assert ask(server, "")[0] == 200 and ask(server, "compare")[0] == 200
 
 
 def slugs(server):
