@@ -1,9 +1,10 @@
 """Make the pictures of the viewer in docs/images: pages of the demo's run, and of made-up patterns, in Chromium.
 
-Run: python benchmarks/viewer_pictures.py RUN [--out docs/images]     RUN: the folder that `apportion demo` has written
+Run: python benchmarks/viewer_pictures.py RUN --responses FILE [--out docs/images] [--only NAME]
 
-RUN is copied, and the copy given patterns of made-up conversations (tests/evaluation/patterns/planted.py) and a
-question to label, so that neither stays in it.
+RUN is the folder that `apportion demo` has written, FILE what `apportion study demo` has let its policies answer
+(runs/demo-study-responses.parquet). RUN is copied, and the copy given patterns of made-up conversations
+(tests/evaluation/patterns/planted.py) and a question to label, so that neither stays in it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ PICTURES = (
     Picture("session_800", "session/video-1?t=13#turn-5", 800),
     Picture("session_390", "session/video-1?t=13#turn-5", 390, 844),
     Picture("compare", "compare?a=own.rewards.sentiment&b=own.rewards.llm"),
+    Picture("policies", "compare/policies"),
+    Picture("audit", "compare/audit"),
+    Picture("report", "report#sessions"),
+    Picture("report_390", "report#sessions", 390, 844, dark=True),
     Picture("label", f"label/chat-003?{ASKED}"),
     Picture("patterns", "patterns?method=made-up", then=OPEN),
 )
@@ -107,13 +112,17 @@ def main() -> None:
     """All pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
+    parser.add_argument("--responses", type=Path, required=True, help="a table of responses of two policies")
+    parser.add_argument("--only", action="append", help="a picture's name; all where it is left out")
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
     options = parser.parse_args()
     place = recorded_corpus(read_record(options.run), options.run)
-    with prepared(options.run) as run, viewing(run, "--corpus", str(place)) as served, chromium() as browser:
+    beside = ("--corpus", str(place), "--responses", str(options.responses))
+    with prepared(options.run) as run, viewing(run, *beside) as served, chromium() as browser:
         for picture in PICTURES:
-            take(browser, served, picture, options.out)
-            print(options.out / f"viewer_{picture.name}.png")
+            if options.only is None or picture.name in options.only:
+                take(browser, served, picture, options.out)
+                print(options.out / f"viewer_{picture.name}.png")
 
 
 if __name__ == "__main__":

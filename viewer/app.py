@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from foundation.errors import ApportionError
 from viewer.access import MOST_BODY, Access, Guard, TooLargeError
 from viewer.pages import compare, label, media, patterns, report, session, sessions
-from viewer.pages.links import Links
+from viewer.pages.links import TOKENS, Links, static_state
 from viewer.pages.render import render
 from viewer.reading.beside import Beside, beside
 from viewer.reading.run import ServedRun
@@ -45,13 +45,13 @@ def create_app(run: ServedRun, access: Access, around: Beside | None = None) -> 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.run, app.state.access = run, access
     app.state.beside = around or beside(run.place)
-    tokens = files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8")
+    tokens = TOKENS.read_text(encoding="utf-8")
 
     @app.get("/static/tokens.css")
-    def _tokens() -> Response:
-        return Response(tokens, media_type="text/css")
+    def _tokens(request: Request) -> Response:
+        return _kept(Response(tokens, media_type="text/css"), request.scope)
 
-    app.mount("/static", StaticFiles(packages=[("viewer", "static")]))
+    app.mount("/static", _Static(packages=[("viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http_error)
@@ -59,6 +59,19 @@ def create_app(run: ServedRun, access: Access, around: Beside | None = None) -> 
     app.add_exception_handler(ApportionError, _run_error)
     app.add_exception_handler(TooLargeError, _too_large)
     return Guard(app, access)
+
+
+class _Static(StaticFiles):
+    """Files of ours that a browser keeps where their address says which state they are of."""
+
+    def file_response(self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200) -> Response:
+        return _kept(super().file_response(full_path, stat_result, scope, status_code), scope)
+
+
+def _kept(response: Response, scope: Scope) -> Response:
+    if scope["query_string"].decode("latin-1") == static_state():
+        response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+    return response
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -20,7 +20,7 @@ from pipeline.patterns.write import read_patterns
 from viewer.labels.overlay import Overlay
 from viewer.pages import patterns, report, session, sessions
 from viewer.pages.compare_files import compare_files
-from viewer.pages.links import REPORT, Links, bundled_name
+from viewer.pages.links import REPORT, TOKENS, Links, bundled_name
 from viewer.pages.sessions_data import sessions_data
 from viewer.reading.beside import Beside, beside
 from viewer.reading.listing import PAGE, Query
@@ -167,9 +167,7 @@ def _static(folder: Path) -> None:
     """Style sheets and scripts, the shared colours among them."""
     with as_file(files("viewer").joinpath("static")) as static:
         shutil.copytree(static, folder)
-    (folder / "tokens.css").write_text(
-        files("pipeline.report").joinpath("tokens.css").read_text(encoding="utf-8"), encoding="utf-8"
-    )
+    (folder / "tokens.css").write_text(TOKENS.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def _recordings(run: ServedRun, slug: str, folder: Path) -> int:

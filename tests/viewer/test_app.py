@@ -75,4 +75,12 @@ def test_what_a_page_loads_is_there(server):
     page = Tags(ask(server).text)
     files = [address for address in page.addresses if address.startswith("static/")]
     assert len(files) >= 5
-    assert {ask(server, path).status for path in files} == {200}
+    answers = [ask(server, path) for path in files]
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.headers["cache-control"] for answer in answers} == {"private, max-age=31536000, immutable"}
+
+
+@pytest.mark.parametrize("path", ["static/style.css", "static/style.css?another", "static/tokens.css"])
+def test_a_file_of_another_state_is_not_kept(server, path):
+    answer = ask(server, path)
+    assert answer.status == 200 and answer.headers["cache-control"] == "no-store"

@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import as_file, files
 from urllib.parse import urlencode
 
 NAVIGATION: tuple[tuple[str, str], ...] = (
@@ -45,6 +48,18 @@ def bundled_name(name: str, query: Mapping[str, object]) -> str:
     """
     asked = {**query, "page": None if query.get("page") == 1 else query.get("page")}
     return name + "".join(f"~~{key}-{asked[key]}" for key in KEPT if asked.get(key) not in (None, "", False, 0))
+
+
+TOKENS = files("pipeline.report").joinpath("tokens.css")
+"""Colours that the report has, too; served and bundled among the viewer's own files."""
+
+
+@cache
+def static_state() -> str:
+    """What changes when a file of ``viewer/static/`` does: a browser may keep what it has got of one state."""
+    with as_file(files("viewer").joinpath("static")) as folder:
+        contents = [TOKENS.read_bytes(), *(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())]
+    return sha256(b"".join(contents)).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -98,5 +113,5 @@ class Links:
         return f"{self.up}data/{name}.js"
 
     def static(self, name: str) -> str:
-        """A file of ``viewer/static/``, or ``tokens.css``."""
-        return f"{self.up}static/{name}"
+        """A file of ``viewer/static/``, or ``tokens.css``; on a server with its state, so that it is asked for once."""
+        return f"{self.up}static/{name}" + ("" if self.bundled else f"?{static_state()}")
