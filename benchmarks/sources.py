@@ -24,11 +24,11 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather as feather
 
 from benchmarks.language_model_rows import request
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
+from benchmarks.replies import read_replies
 from corpus.corpus import Corpus
 from corpus.importers import conture, uss
 from corpus.schema import EPISODE_KEY, REWARDS, SPLITS
@@ -40,7 +40,7 @@ from decompose.learning.mixed import sources_of, travelled
 from decompose.prompting.prompt import tells_quality
 from decompose.prompting.reply import parse_reply
 from decompose.reactions.prior import read_prior
-from decompose.reactions.read import arrange, read_session
+from decompose.reactions.read import arrange
 from decompose.settings import DecomposeSettings
 from decompose.sources.choosing import choose_sessions
 from decompose.sources.mixing import mixed
@@ -195,16 +195,6 @@ def tell_checks(lessons: Lessons, how: HowToLearn, corpus: Corpus, of: str) -> N
     tell(f"{of}: draws of pure noise with a weight under 0.05", sum(w < 0.05 for w in weights), f"of {DRAWS}")
 
 
-def read(sessions: Mapping[str, Session], rating: str, how: HowToLearn, kept: Path | None) -> pa.Table:
-    """What is read of the replies, from ``kept`` where that is there."""
-    if kept is not None and kept.is_file():
-        return feather.read_table(kept)
-    table = pa.concat_tables([read_session(s, rating, how.settings.reaction) for s in sessions.values()])
-    if kept is not None:
-        feather.write_feather(table, str(kept))
-    return table
-
-
 def main(given: argparse.Namespace) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
@@ -214,7 +204,7 @@ def main(given: argparse.Namespace) -> None:
     episodes = [episode for session in sessions.values() for episode in session.episodes(rating)]
     settings = DecomposeSettings.model_validate({"llm": {"prompt": given.prompt, "model": "claude"}})
     how = HowToLearn(settings, RewardModelSettings(), 0)
-    table = read(sessions, rating, how, given.read)
+    table = read_replies(sessions.values(), rating, given.read)
     reactions = arrange(table, episodes)
     with Asker(LLMSettings()) as asker:
         said = {e.session_id: [j.value for j in sentiment(e, None, settings, asker)] for e in reactions.episodes}

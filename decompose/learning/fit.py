@@ -77,5 +77,5 @@ def _taught(method: Method, lessons: Lessons, how: HowToLearn) -> Fitted:
     fit = method.resolve()
     null = configured(find_method(method.taught_by or ""), how.settings).null
     read = lessons.reactions, lessons.judgements
-    taught: Fitted = fit(method.name, lessons.episodes, *read, how.seed, null, lessons.features)
+    taught: Fitted = fit(method.name, lessons.episodes, *read, how.seed, null, lessons.features, lessons.asked)
     return taught

@@ -28,6 +28,8 @@ class Lessons:
         Of all sessions (`decompose.reactions.read.read_session`), for a method that ``uses_reactions``.
     judgements : pa.Table, optional
         REWARDS schema: what the local method has judged, for a method that ``uses_judgements``.
+    asked : int, optional
+        How many sessions were chosen to be judged for all (`decompose.sources.choosing`); None where all are.
     """
 
     episodes: SplitEpisodes
@@ -35,6 +37,7 @@ class Lessons:
     features: pa.Table | None = None
     reactions: pa.Table | None = None
     judgements: pa.Table | None = None
+    asked: int | None = None
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def _student(reactions: Reactions, lessons: Lessons, how: HowToLearn) -> Source 
     null = configured(find_method(str(method.taught_by)), how.settings).null
     judged = turn_opinions(table, lessons.episodes.all, null)
     try:
-        source, _ = student_source(method.name, reactions, judged, lessons.episodes.sessions("train"))
+        source, _ = student_source(method.name, reactions, judged, lessons.episodes.sessions("train"), lessons.asked)
     except UnitError:
         return None
     return source

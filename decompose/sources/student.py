@@ -20,6 +20,9 @@ from foundation.errors import UnitError
 
 FEWEST = 3
 """Judged sessions below which there is nothing to learn from, since one of them is left out."""
+LEAST = 0.5
+"""The part of the chosen sessions that have to be judged: a choice is spread over scores, and the first few of it are
+not."""
 PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the judged turns' reactions."""
 
@@ -58,7 +61,9 @@ class Student:
         return worth + self.bias
 
 
-def learn_student(reactions: Reactions, judged: Mapping[EpisodeKey, Floats], training: frozenset[str]) -> Student:
+def learn_student(
+    reactions: Reactions, judged: Mapping[EpisodeKey, Floats], training: frozenset[str], asked: int | None = None
+) -> Student:
     """Learn what a reaction is worth from a language model's judgements of turns.
 
     Ridge regression of judgements on the reactions to the judged turns. Judgements keep their level from session to
@@ -74,11 +79,13 @@ def learn_student(reactions: Reactions, judged: Mapping[EpisodeKey, Floats], tra
         The language model's values; NaN where it said nothing.
     training : frozenset of str
         Sessions that train: only their judgements teach, and their reactions are what is standardised by.
+    asked : int, optional
+        How many sessions were chosen to be judged for all; None where all are to be.
 
     Raises
     ------
     UnitError
-        Fewer than three judged sessions train, or their judgements never vary.
+        Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements never vary.
     """
     offsets = np.cumsum([0, *(len(episode.target_turns) for episode in reactions.episodes)])
     trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
@@ -87,12 +94,7 @@ def learn_student(reactions: Reactions, judged: Mapping[EpisodeKey, Floats], tra
         for place, episode in enumerate(reactions.episodes)
         if trains[place] and episode.key in judged and np.isfinite(judged[episode.key]).any()
     ]
-    if len({reactions.episodes[place].session_id for place, _ in taught}) < FEWEST:
-        raise UnitError(
-            f"a student of a language model needs at least {FEWEST} training sessions that it judged, and there are "
-            f"{len(taught)}. Raise decompose.llm.judge_sessions, or look for what became of the judgements in the "
-            "quarantine table."
-        )
+    _check_enough(len({reactions.episodes[place].session_id for place, _ in taught}), asked)
     centre, scale = standardising(reactions, np.repeat(trains, np.diff(offsets)))
     features = standardised_features(reactions, centre, scale)
     rows = [offsets[place] + np.flatnonzero(np.isfinite(values)) for place, values in taught]
@@ -113,6 +115,22 @@ def learn_student(reactions: Reactions, judged: Mapping[EpisodeKey, Floats], tra
         own[np.isfinite(values)] = foretold
         left_out[reactions.episodes[place].key] = own
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
+
+
+def _check_enough(judged: int, asked: int | None) -> None:
+    if judged < FEWEST:
+        raise UnitError(
+            f"a student of a language model needs at least {FEWEST} training sessions that it judged, and there are "
+            f"{judged}. Raise decompose.llm.judge_sessions, or look for what became of the judgements in the "
+            "quarantine table."
+        )
+    if asked is not None and judged < LEAST * asked:
+        raise UnitError(
+            f"a student of a language model needs judgements of at least half of the {asked} sessions that were chosen "
+            f"for it, and there are {judged}. Run the same command again with a higher --budget, which asks about the "
+            "rest alone, lower decompose.llm.judge_sessions, or look for what became of the judgements in the "
+            "quarantine table."
+        )
 
 
 def _parts(values: Floats, sizes: list[int]) -> list[Floats]:
@@ -144,7 +162,11 @@ def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Float
 
 
 def student_source(
-    name: str, reactions: Reactions, judged: Mapping[EpisodeKey, Floats], training: frozenset[str]
+    name: str,
+    reactions: Reactions,
+    judged: Mapping[EpisodeKey, Floats],
+    training: frozenset[str],
+    asked: int | None = None,
 ) -> tuple[Source, Student]:
     """The student as an opinion on every target turn; NaN where nobody replied.
 
@@ -156,7 +178,7 @@ def student_source(
     UnitError
         As `learn_student`.
     """
-    student = learn_student(reactions, judged, training)
+    student = learn_student(reactions, judged, training, asked)
     said = np.where(reactions.replied, student.values(reactions), np.nan)
     values, start = {}, 0
     for episode in reactions.episodes:
@@ -177,6 +199,7 @@ def fit_student(
     seed: int,
     null: Null,
     features: pa.Table | None = None,
+    asked: int | None = None,
 ) -> Fitted:
     """Judge every target turn as a student of a language model does that judged some training sessions.
 
@@ -192,6 +215,8 @@ def fit_student(
         What a null of the judgements counts as: ``zero``, or the ``mean`` of its dialogue's.
     features : pa.Table, optional
         UTTERANCE_FEATURES schema: what the rater did while listening and replying.
+    asked : int, optional
+        As `learn_student`.
 
     Returns
     -------
@@ -206,7 +231,7 @@ def fit_student(
     """
     reactions = arrange(table, episodes.all, features)
     judged = turn_opinions(judgements, episodes.all, null)
-    source, student = student_source(method, reactions, judged, episodes.sessions("train"))
+    source, student = student_source(method, reactions, judged, episodes.sessions("train"), asked)
     values = np.concatenate([source.values[episode.key] for episode in reactions.episodes])
     told = {
         "judged sessions": float(len({key[0] for key in student.left_out})),

@@ -79,6 +79,12 @@ def is_chosen(inputs: Inputs) -> bool:
     return not chosen or inputs.session.session_id in chosen[0].document(CHOSEN)
 
 
+def chosen_count(inputs: Inputs) -> int | None:
+    """How many sessions are to be judged for all; None where all are."""
+    chosen = inputs.artifacts("choose")
+    return len(chosen[0].document(CHOSEN)) if chosen else None
+
+
 def chosen_sessions(engine: Engine) -> frozenset[str] | None:
     """The ids of the sessions that are judged; None where all are, or nothing was chosen yet."""
     artifacts = list(engine.finished("choose").values())

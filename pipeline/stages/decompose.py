@@ -17,7 +17,7 @@ from llm_client.request import ChatReply, ChatRequest
 from pipeline.config import Config
 from pipeline.engine.facts import has_face, has_sound
 from pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from pipeline.stages.choosing import is_chosen
+from pipeline.stages.choosing import chosen_count, is_chosen
 from pipeline.stages.reward_model import check_reward_model, training_settings
 from pipeline.stages.shared import (
     check_asking,
@@ -189,6 +189,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("features", "utterance_features"),
         inputs.table("react", "reactions"),
         inputs.table("judge", "judgements"),
+        chosen_count(inputs),
     )
     how = HowToLearn(config.decompose, config.train_reward, seed_of(inputs.unit))
     fitted = fit_decomposer(name_of(inputs.unit), lessons, how, work.progress, work.training_state)
@@ -207,7 +208,7 @@ def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 def _fit_wants(unit: Unit, need: str) -> bool:
     """A method that reads reactions reads them instead of the turns themselves."""
-    if need == "judge":
+    if need in ("judge", "choose"):
         return method_of(unit).uses_judgements
     if need == "features":
         return needs_features(name_of(unit)) or method_of(unit).uses_reactions
@@ -304,7 +305,7 @@ JUDGE = Stage(
 FIT = Stage(
     "fit",
     _fit,
-    needs=("split", "features", "embed", "react", "judge"),
+    needs=("split", "choose", "features", "embed", "react", "judge"),
     per="corpus",
     over=("method", "seed"),
     command="decompose",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpus.session import Episode, EpisodeKey, Session
 from corpus.targets import is_anyone_rated
@@ -11,12 +11,13 @@ from decompose.methods import METHODS
 from decompose.reward_models import direct_notes, taught_by
 from pipeline.config import Config, key_of
 from pipeline.engine.choice import NO_SCORE
-from pipeline.engine.stage import Inputs, Outputs, Stage, Work
+from pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from pipeline.stages.shared import name_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from corpus.splitting.episodes import SplitEpisodes
     from evaluation.figures.sum_residual import Residuals
     from evaluation.ground.rests import Unjudged
 
@@ -27,7 +28,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from evaluation.evaluate import evaluate
     from evaluation.inputs import Evidence, MethodRemarks, MethodValues
 
-    episodes = inputs.split_episodes(config.rating)
+    episodes = _asked_for(inputs.split_episodes(config.rating), config)
     values = MethodValues(
         scores=inputs.required("train-reward", "scores"),
         rewards=inputs.required("rewards", "rewards"),
@@ -48,6 +49,17 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     evaluation = evaluate(values, episodes, evidence, config.evaluate, remarks)
     return Outputs(documents={"evaluation": evaluation.to_json()})
+
+
+def _asked_for(episodes: SplitEpisodes, config: Config) -> SplitEpisodes:
+    """The same without test sessions that the run is not about: nobody lacks them. All where none of its own is one."""
+    from corpus.splitting.episodes import SplitEpisodes
+
+    test, named = episodes.sessions("test"), frozenset(config.run.sessions or ())
+    if not test & named:
+        return episodes
+    kept = [episode for episode in episodes.all if episode.session_id not in test - named]
+    return SplitEpisodes(kept, episodes.splits)
 
 
 def _residuals(inputs: Inputs) -> Residuals:
@@ -119,6 +131,12 @@ def _nothing_held_out(config: Config, sessions: Mapping[str, Session]) -> str | 
     return "split.test = 0: no session is held out to judge the methods on" if config.split.test == 0 else None
 
 
+def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
+    """The figures' settings, and the sessions that the run is about where it names some."""
+    named = {} if config.run.sessions is None else {"sessions": sorted(config.run.sessions)}
+    return {"rating": config.rating, "evaluate": key_of(config.evaluate), **named}
+
+
 EVALUATE = Stage(
     "evaluate",
     _evaluate,
@@ -126,7 +144,7 @@ EVALUATE = Stage(
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
     version=7,
-    settings=lambda config, unit: {"rating": config.rating, "evaluate": key_of(config.evaluate)},
+    settings=_settings,
     turn_labels=True,
     spares=("features",),
     idle=_nothing_held_out,

@@ -4,6 +4,7 @@ Every method there is goes through one of the runs below; one that is in none fa
 """
 
 import json
+import os
 import random
 import re
 from collections import Counter
@@ -19,9 +20,11 @@ import pytest
 
 from corpus.corpus import Corpus
 from corpus.schema import TURN_LABELS
-from decompose.methods import METHODS, needs_features
+from decompose import Judgement, Method, RequestMeta
+from decompose.methods import METHODS, _Registry, needs_features
 from environments.sotopia.game import Rules
 from environments.sotopia.simulation import SimulationChoice, simulate_sotopia
+from llm_client import ChatMessage, ChatRequest
 from pipeline.assembly import open_engine
 from pipeline.config import load_config
 from pipeline.engine.progress import StageProgress
@@ -162,18 +165,31 @@ def carried_out(folder, run, name):
     return open_engine(chosen), Counter(json.dumps(body, sort_keys=True) for body in requests)
 
 
+def write_corpora(folder, run):
+    """The same corpus twice, the second with labels that were shuffled."""
+    for name in NAMES:
+        run.write(folder / name)
+    shuffle_labels(folder / "shuffled")
+
+
+def leaks(one, two):
+    """Where the labels can be seen in two runs that differ by them alone: stages with other files, and requests."""
+    (plain, asked), (other, asked_again) = one, two
+    before, after = (files(engine.config.output) for engine in (plain, other))
+    changed = {path.parts[1] for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    return changed | ({"requests"} if asked != asked_again else set())
+
+
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, run):
-    for name in NAMES:
-        run.write(tmp_path / name)
-    shuffle_labels(tmp_path / "shuffled")
+    write_corpora(tmp_path, run)
     small_model().save_pretrained(tmp_path / "measurer")
     tokenizer().save_pretrained(tmp_path / "measurer")
     write_made_up(tmp_path / "learnt.safetensors")
     write_intensity_model(tmp_path / "intensity")
     (plain, asked), (other, asked_again) = (carried_out(tmp_path, run, name) for name in NAMES)
-    assert files(plain.config.output) == files(other.config.output)
-    assert asked == asked_again and bool(asked) == (run.server is not None)
+    assert not leaks((plain, asked), (other, asked_again))
+    assert bool(asked) == (run.server is not None)
     judged = judged_turns(plain, run.methods)
     assert all(judged.values()), judged
     if run.last == "evaluate":
@@ -182,3 +198,54 @@ def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, ru
         assert {*run.methods, *direct} <= trained
         one, two = (list(engine.finished("evaluate").values()) for engine in (plain, other))
         assert one[0].text("evaluation.json") != two[0].text("evaluation.json")
+
+
+def labels_of(episode):
+    """What no method may read: people's labels of an episode's target turns, out of the corpus' own file."""
+    labels = Corpus.open(os.environ["PLANTED_LEAK"]).turn_labels.to_pylist()
+    own = {row["turn"]: row["value"] for row in labels if row["session_id"] == episode.session_id}
+    return {turn: own.get(turn, 0.0) for turn in episode.target_turns}
+
+
+def judge_by_labels(episode, behaviour, settings, asker):
+    return [Judgement(turn, value) for turn, value in labels_of(episode).items()]
+
+
+def requests_with_labels(session, rating_name, behaviour, settings):
+    return [
+        (ChatRequest("m", (ChatMessage("user", f"{labels_of(e)}"),)), RequestMeta(*e.key, 0, e.target_turns))
+        for e in session.episodes(rating_name)
+    ]
+
+
+def ask_with_labels(episode, behaviour, settings, asker):
+    asker.complete(ChatRequest("m", (ChatMessage("user", f"{labels_of(episode)}"),)))
+    return [Judgement(turn, float(turn % 3)) for turn in episode.target_turns]
+
+
+PLANTED = {
+    "values": Method("planted", "judge", "Reads the labels", f"{__name__}:judge_by_labels"),
+    "requests": Method(
+        "planted",
+        "judge",
+        "Sends the labels",
+        f"{__name__}:ask_with_labels",
+        requests=f"{__name__}:requests_with_labels",
+    ),
+}
+
+
+@pytest.mark.parametrize("through", PLANTED)
+def test_a_leak_that_was_planted_is_found(tmp_path, monkeypatch, through):
+    monkeypatch.setattr(_Registry, "_ours", {**_Registry._ours, "planted": PLANTED[through]})
+    with pytest.raises(AssertionError, match="planted"):
+        test_every_method_is_in_a_run()
+    asks = PLANTED[through].asks
+    run = Run(("uniform", "planted"), server=(lambda: OpenAIServer(lambda body: completion("0"))) if asks else None,
+              last="rewards")  # fmt: skip
+    write_corpora(tmp_path, run)
+    found = []
+    for name in NAMES:
+        monkeypatch.setenv("PLANTED_LEAK", str(tmp_path / name))
+        found.append(carried_out(tmp_path, run, name))
+    assert leaks(*found) == ({"requests"} if asks else {"judge", "rewards"})

@@ -132,6 +132,21 @@ def test_a_budget_stops_before_the_student_is_taught_and_a_higher_one_asks_about
     assert len(set(rewards.column("session_id").to_pylist())) == 24
 
 
+def test_a_student_of_less_than_half_of_the_chosen_is_refused_and_one_of_more_is_taught(folder, apportion):
+    with serving(OpenAIServer(answer=good)) as server:
+        path = config(folder, text(server.url, count=8, more="concurrency = 1"))
+        refused = apportion("decompose", path, "--budget", "0.01")
+        most_usd = float(re.search(r"may cost up to \$(\d+\.\d+)", refused.stdout)[1])
+        small = apportion("decompose", path, "--budget", str(most_usd + 0.2))
+        asked = len(server.requests)
+        assert small.returncode == 1 and asked == 3, small.stdout + small.stderr
+        assert "at least half of the 8 sessions that were chosen for it, and there are 3" in small.stdout
+        assert "higher --budget" in small.stdout and not (folder / "run" / "rewards.parquet").exists()
+        more = apportion("decompose", path, "--budget", str(most_usd + 0.45))
+        assert more.returncode == 1 and 4 <= len(server.requests) < 8, more.stdout + more.stderr
+    assert set(pq.read_table(folder / "run" / "rewards.parquet").column("method").to_pylist()) == {"llm-student"}
+
+
 def test_where_a_recording_covers_some_the_choice_is_among_those(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
         path = config(folder, text(server.url, count=8))

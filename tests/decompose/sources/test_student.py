@@ -99,6 +99,13 @@ def test_too_few_judged_sessions_are_said(count: int) -> None:
         learn_student(REACTIONS, few, TRAINING)
 
 
+def test_less_than_half_of_the_sessions_chosen_for_it_teach_no_student() -> None:
+    few = {e.key: JUDGED[e.key] for e in EPISODES[:5]}
+    with pytest.raises(UnitError, match="at least half of the 11 sessions that were chosen for it, and there are 5"):
+        learn_student(REACTIONS, few, TRAINING, asked=11)
+    assert len(learn_student(REACTIONS, few, TRAINING, asked=10).left_out) == 5
+
+
 def test_judgements_that_are_all_alike_are_said() -> None:
     with pytest.raises(UnitError, match="judgements of the sessions that train are alike"):
         learn_student(REACTIONS, {key: np.ones(len(of)) for key, of in JUDGED.items()}, TRAINING)

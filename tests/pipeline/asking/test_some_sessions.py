@@ -100,3 +100,27 @@ def test_an_audit_asks_about_the_named_sessions(folder, apportion):
         assert apportion("decompose", "audit", path, "--sessions", "s01,s05").returncode in (0, 1)
     asked = pq.read_table(folder / "run" / "audit.parquet").column("session_id").to_pylist()
     assert set(asked) == {"s01", "s05"}
+
+
+def test_what_was_not_asked_for_is_not_lacking_in_the_evaluation(folder, apportion):
+    from tests.behaviour.small import write_small_corpus
+
+    write_small_corpus(folder / "corpus", sessions=12)
+    text = (
+        'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+        "[train_reward]\nepochs = 1\n[evaluate]\nbootstrap = 100\n"
+    )
+    path = config(folder, text.format("some"))
+    assert apportion("split", path).returncode == 0
+    splits = pq.read_table(folder / "some" / "splits.parquet").to_pylist()
+    of = {split: [row["session_id"] for row in splits if row["split"] == split] for split in ("train", "test")}
+    left_out, *named = of["test"]
+    done = apportion("evaluate", path, "--sessions", ",".join([*of["train"], *named]))
+    assert done.returncode == 0 and named, done.stdout + done.stderr
+    told = json.loads((folder / "some" / "evaluation.json").read_text())
+    assert told["counts"]["test_sessions"] == len(named)
+    assert not [warning for warning in told["warnings"] if "lacks" in warning], told["warnings"]
+    # What is asked for next is evaluated anew, though all of it was made before or is made now.
+    assert apportion("evaluate", path).returncode == 0
+    told = json.loads((folder / "some" / "evaluation.json").read_text())
+    assert told["counts"]["test_sessions"] == len([left_out, *named])

@@ -3,9 +3,11 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 from corpus.schema import FRAMES, SPLITS
+from corpus.splitting.episodes import SplitEpisodes
 from pipeline.engine.stage import Inputs, Unit
 from pipeline.stages.declared import STAGES
-from pipeline.stages.evaluate import _emotions, _residuals, _unjudged
+from pipeline.stages.evaluate import _asked_for, _emotions, _residuals, _unjudged
+from tests.evaluation.made_up import episode
 
 
 def test_people_s_turn_labels_are_shown_to_the_evaluation_alone():
@@ -49,3 +51,15 @@ def test_residuals_are_those_of_values_in_units_of_the_score_and_sessions_withou
     place = ("x", "a", "b", "mood")
     assert _residuals(inputs) == {"llm": [{place: 0.0}, {place: 0.5}], "amounts": [{place: 1.0}]}
     assert {name: keys for name, keys in _unjudged(inputs).items() if keys} == {"affect": {("y", "a", "b", "mood")}}
+
+
+def test_a_session_that_the_run_is_not_about_is_not_lacking_among_the_held_out():
+    splits = pa.table([["a", "b", "c", "d"], ["train", "test", "test", "validation"]], schema=SPLITS.arrow)
+    episodes = SplitEpisodes([episode(name, 3, 1.0) for name in "abcd"], splits)
+
+    def kept(named):
+        config = SimpleNamespace(run=SimpleNamespace(sessions=named))
+        return "".join(of.session_id for of in _asked_for(episodes, config).all)
+
+    assert kept(None) == kept(["a"]) == "abcd"
+    assert kept(["b"]) == kept(["a", "b"]) == "abd"
