@@ -28,6 +28,8 @@ from pipeline.presets import preset_notes
 from pipeline.stages.shared import trained_models
 
 PAGE, DOCUMENT, PICTURE = "benchmark.md", "benchmark.json", "benchmark.png"
+BESIDE_PLAY = frozenset({"episode-score"})
+"""Baselines of what plays sessions on. They divide nothing: their rewards sum to T scores, and order no turn."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def choose_methods(
         find_method(name)
     if len(set(asked)) != len(asked):
         raise InputError(f"--method {', '.join(asked)}: name each method once.")
-    names = asked or [name for name in METHODS if name in more or not _asks_or_plays(name)]
+    names = asked or [name for name in METHODS if name in more or not _is_only_by_name(name)]
     recorded = any(session.media for session in sessions)
     left_out = {name: "the corpus has no recordings" for name in names if needs_features(name) and not recorded}
     if settings.intensity.model is None:
@@ -87,8 +89,9 @@ def choose_methods(
     return Choice(kept, left_out)
 
 
-def _asks_or_plays(name: str) -> bool:
-    return METHODS[name].asks or METHODS[name].simulates or METHODS[name].taught_by is not None
+def _is_only_by_name(name: str) -> bool:
+    method = METHODS[name]
+    return method.asks or method.simulates or method.taught_by is not None or name in BESIDE_PLAY
 
 
 def _reading_otherwise(names: Sequence[str], settings: DecomposeSettings) -> dict[str, str]:
@@ -106,6 +109,8 @@ def _not_unasked(name: str) -> str:
     """Why a method is compared only where somebody names it."""
     if METHODS[name].asks or METHODS[name].taught_by is not None:
         return "it asks a language model"
+    if name in BESIDE_PLAY:
+        return "it is the baseline of methods that play sessions on and divides no score; name it to compare it"
     return "it plays sessions on in the environment that made them; name it to compare it"
 
 

@@ -48,7 +48,7 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     assert voices <= set(choose_methods((), (), [SESSION, RECORDED], named).methods)
     named_alone = {name for name, m in METHODS.items() if not (m.asks or m.simulates or m.taught_by)}
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
-    assert set(filmed.methods) == named_alone - {"reaction-llm", "influence", "prior"} - same - voices
+    assert set(filmed.methods) == named_alone - {"reaction-llm", "influence", "prior", "episode-score"} - same - voices
     assert filmed.left_out["influence"] == "no model that measures is named (decompose.influence.model)"
     assert {text.left_out[name] for name in same} == {
         "no dialogue has more than 1 turns to draw from, so that it is rrd again"
@@ -61,6 +61,8 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == text.left_out["llm-student"] == "it asks a language model"
     assert text.left_out["savoir"] == "it plays sessions on in the environment that made them; name it to compare it"
+    assert "divides no score; name it" in text.left_out["episode-score"]
+    assert choose_methods(("episode-score",), (), [SESSION]).methods == ("episode-score",)
     assert set(text.methods) | set(text.left_out) == set(METHODS)
 
 
