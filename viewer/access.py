@@ -12,7 +12,6 @@ import ipaddress
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -84,12 +83,13 @@ class Access:
         return name in self.hosts or (self.remote and _is_address(name))
 
     def has_pass(self, cookies: str) -> bool:
-        """Whether a Cookie header holds what the token was exchanged for."""
-        try:
-            morsel = SimpleCookie(cookies).get(self.cookie)
-        except CookieError:
-            return False
-        return morsel is not None and _same(morsel.value, self.pass_)
+        """Whether a Cookie header holds what the token was exchanged for.
+
+        Other programs on this machine set cookies for all its ports, and not all as the standard has it: each is looked
+        at by itself.
+        """
+        given = (part.strip().partition("=") for part in cookies.split(";"))
+        return any(name == self.cookie and _same(value, self.pass_) for name, _, value in given)
 
 
 class Gate:

@@ -109,9 +109,9 @@ def write_bundle(
 
 def _renamed(place: RunPlace, around: Beside, folder: Path, names: Sequence[str]) -> tuple[RunPlace, Beside]:
     """The run and what is beside it under other names; labels of the overlay are of the words as they were said."""
-    renamed = renamed_copy(place, folder, names, around.responses)
+    renamed = renamed_copy(place, folder, names, around.responses, around.other)
     overlay = Overlay(folder / "none.labels.jsonl")
-    return renamed.place, Beside(overlay, around.other, renamed.responses)
+    return renamed.place, Beside(overlay, renamed.other, renamed.responses)
 
 
 def _written(

@@ -33,14 +33,19 @@ ONE_NAME = "(a name)"
 
 @dataclass(frozen=True)
 class RenamedRun:
-    """A run under other names, and the responses of policies to its sessions, where there are some."""
+    """A run under other names, with what is beside it: responses of policies to its sessions, another run of them."""
 
     place: RunPlace
     responses: Path | None
+    other: RunPlace | None
 
 
 def renamed_copy(
-    place: RunPlace, scratch: Path, names: Sequence[str] = (), responses: Path | None = None
+    place: RunPlace,
+    scratch: Path,
+    names: Sequence[str] = (),
+    responses: Path | None = None,
+    other: RunPlace | None = None,
 ) -> RenamedRun:
     """A run like ``place`` in the folder ``scratch``, without its store and recordings, under other names.
 
@@ -51,6 +56,8 @@ def renamed_copy(
     responses : Path, optional
         A table of policies' responses; those of sessions that the corpus has not are left out, since nobody knows whose
         names are in them.
+    other : RunPlace, optional
+        Another run of the same utterances, in which everybody is called as in this one.
     """
     corpus = Corpus.open(place.corpus)
     of_session = {session.session_id: _renaming(session, names) for session in corpus.iter_sessions()}
@@ -58,24 +65,48 @@ def renamed_copy(
     annotators = _annotators(corpus)
     tables = {name: _renamed(table, of_session, annotators) for name, table in corpus.tables.items()}
     Corpus.of(copy.corpus, tables).write(copy.corpus)
-    copy.folder.mkdir()
-    for path in sorted((*place.folder.glob("*.parquet"), *(place.folder / "frames").glob("*.parquet"))):
-        target = copy.folder / path.relative_to(place.folder)
-        target.parent.mkdir(exist_ok=True)
-        pq.write_table(_renamed(pq.read_table(path, partitioning=None), of_session, annotators), target)
-    for path in (*place.folder.glob("*.json"), *place.folder.glob("projections/*.json")):
-        target = copy.folder / path.relative_to(place.folder)
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(path, target)
-    _record(copy.folder / "run.json", of_session)
-    _patterns(place.folder, copy.folder, of_session)
+    _copy_run(place.folder, copy.folder, of_session, annotators)
+    beside = None
+    if other is not None:
+        beside = RunPlace(scratch / "other" / other.folder.name, copy.corpus)
+        _copy_run(other.folder, beside.folder, of_session, annotators)
     if responses is None:
-        return RenamedRun(copy, None)
-    table = read_rows(responses, RESPONSES)
-    known = [session_id in of_session for session_id in table.column("session_id").to_pylist()]
+        return RenamedRun(copy, None, beside)
     told = scratch / "responses.parquet"
-    pq.write_table(_renamed(table.filter(pa.array(known, pa.bool_())), of_session, annotators), told)
-    return RenamedRun(copy, told)
+    pq.write_table(_renamed(_known(read_rows(responses, RESPONSES), of_session), of_session, annotators), told)
+    return RenamedRun(copy, told, beside)
+
+
+def _copy_run(folder: Path, copy: Path, of_session: dict[str, Renaming], annotators: dict[str, str]) -> None:
+    """A run's tables and documents under other names; rows of sessions that nobody knows the names of are left out."""
+    copy.mkdir(parents=True)
+    for path in sorted((*folder.glob("*.parquet"), *(folder / "frames").glob("*.parquet"))):
+        target = copy / path.relative_to(folder)
+        target.parent.mkdir(exist_ok=True)
+        table = _known(pq.read_table(path, partitioning=None), of_session)
+        pq.write_table(_renamed(table, of_session, annotators), target)
+    for path in folder.glob("*.json"):
+        shutil.copyfile(path, copy / path.name)
+    for path in folder.glob("projections/*.json"):
+        _projection(path, copy / "projections" / path.name, of_session)
+    _record(copy / "run.json", of_session)
+    _patterns(folder, copy, of_session)
+
+
+def _known(table: pa.Table, of_session: dict[str, Renaming]) -> pa.Table:
+    if "session_id" not in table.column_names:
+        return table
+    known = [session_id in of_session for session_id in table.column("session_id").to_pylist()]
+    return table.filter(pa.array(known, pa.bool_()))
+
+
+def _projection(path: Path, target: Path, of_session: dict[str, Renaming]) -> None:
+    """What was missing from the score in each episode's sum, which is known by who rated whom."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    rows = [row for row in document.get("residuals", []) if row["session_id"] in of_session]
+    document["residuals"] = [{**row, **_people(row, of_session)} for row in rows]
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(json.dumps(document), encoding="utf-8")
 
 
 def _renaming(session: Session, names: Sequence[str]) -> Renaming:
@@ -124,9 +155,11 @@ def _word(known: Renaming | None, value: str | None, is_person: bool) -> str | N
 
 
 def _record(path: Path, of_session: dict[str, Renaming]) -> None:
-    """What a run says of itself, without names: warnings are of the whole run, in which a name stands for nobody."""
+    """What a run says of itself, without names: it is of the whole run, in which a name stands for nobody."""
     record = json.loads(path.read_text(encoding="utf-8"))
     record["warnings"] = [_nameless(str(text), of_session) for text in record.get("warnings", [])]
+    record["config"]["notes"] = [_nameless(str(text), of_session) for text in record["config"].get("notes", [])]
+    record["quarantine"] = {}
     path.write_text(json.dumps(record), encoding="utf-8")
 
 
@@ -147,6 +180,11 @@ def _patterns(folder: Path, copy: Path, of_session: dict[str, Renaming]) -> None
 
 
 def _example(example: dict[str, Any], of_session: dict[str, Renaming]) -> dict[str, Any]:
-    known = of_session.get(example["session_id"])
-    people = {name: _word(known, example[name], True) for name in ("rater", "target")}
-    return {**example, **people, "text": _word(known, example["text"], False)}
+    text = _word(of_session.get(example["session_id"]), example["text"], False)
+    return {**example, **_people(example, of_session), "text": text}
+
+
+def _people(row: dict[str, Any], of_session: dict[str, Renaming]) -> dict[str, Any]:
+    """Who rated whom, under other names."""
+    known = of_session.get(row["session_id"])
+    return {name: _word(known, row[name], True) for name in ("rater", "target")}

@@ -63,7 +63,8 @@ def _is_wheel(name: str) -> bool:
 
 def _configured() -> str | None:
     """``index-url`` of pip's configuration files; None where there is none, or no pip."""
-    command = [sys.executable, "-m", "pip", "config", "list"]  # `get` knows nothing of $PIP_CONFIG_FILE.
+    # `get` knows nothing of $PIP_CONFIG_FILE; -P: nothing is imported from the folder that this was started in.
+    command = [sys.executable, "-P", "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PIP_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -40,6 +40,16 @@ def test_a_wrong_cookie_lets_nobody_in(server, cookie):
     assert ask(server, Cookie=cookie.format(server.access.cookie)).status == 403
 
 
+@pytest.mark.parametrize(
+    "beside", ['theme={"a":1}', "x=hello world", "_ga[x]=1", "a@b=1", "foo", "=v", "{name}=of a viewer that has ended"]
+)
+def test_cookies_of_other_programs_on_this_machine_lock_nobody_out(server, beside):
+    own = f"{server.access.cookie}={server.access.pass_}"
+    other = beside.replace("{name}", server.access.cookie)
+    assert ask(server, Cookie=f"{other}; {own}").status == ask(server, Cookie=f"{own}; {other}").status == 200
+    assert ask(server, Cookie=other).status == 403
+
+
 def test_the_token_becomes_a_cookie_and_leaves_the_address(server):
     answer = ask(server, f"session/s03?method=uniform&token={server.access.token}&t=2", Cookie="")
     assert answer.status == 200

@@ -263,6 +263,34 @@ def test_responses_and_warnings_have_no_names_either_and_labels_of_the_overlay_s
     assert "session s03: (a name) and" in (tmp_path / "out" / "index.html").read_text()
 
 
+def test_another_run_beside_it_has_the_same_other_names(place, tmp_path):
+    shown = named(place, tmp_path)
+    shutil.copytree(shown.folder, tmp_path / "second")
+    other = RunPlace(tmp_path / "second", shown.corpus)
+    for folder in (shown.folder, other.folder):
+        record = json.loads((folder / "run.json").read_text())
+        record["config"]["notes"] = ["Osgood spoke to Marguerite"]
+        (folder / "run.json").write_text(json.dumps(record))
+    write_bundle(shown, tmp_path / "out", around=beside(shown, None, other), pseudonyms=True)
+    for path, html in pages_of(tmp_path / "out").items():
+        assert not re.search("marguerite|duval|osgood", html, re.IGNORECASE), path
+        assert "No session has values of both" not in html, path
+    assert "(a name) spoke to (a name)" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_residuals_stay_under_other_names(place, tmp_path):
+    shown = named(place, tmp_path)
+    for path in (shown.folder / "projections").glob("*.json"):
+        document = json.loads(path.read_text().replace('"user"', '"Marguerite Duval"').replace('"bot"', '"Osgood"'))
+        document["residuals"] = [{**row, "residual": 1.5} for row in document["residuals"]]
+        path.write_text(json.dumps(document))
+    for name, pseudonyms in (("plain", False), ("other", True)):
+        write_bundle(shown, tmp_path / name, pseudonyms=pseudonyms)
+        html = (tmp_path / name / "index.html").read_text()
+        found = re.findall('class="c-residual">([^<]*)</td>', html)
+        assert found and set(found) == {"+1.50"}, name
+
+
 def test_addresses_of_a_bundle():
     links = replace(Links("session/s1"), bundled=True)
     assert links.session("s2", 4, method="rrd") == "../session/s2.html#turn-4"

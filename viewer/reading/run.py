@@ -88,5 +88,6 @@ def serve_run(place: RunPlace) -> ServedRun:
 
 
 def _maker(place: RunPlace, path: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "viewer.reading.build", str(place.folder), str(place.corpus), str(path)]
+    # -P: `-m` alone would import whatever lies in the folder that this was started in.
+    command = [sys.executable, "-P", "-m", "viewer.reading.build", str(place.folder), str(place.corpus), str(path)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

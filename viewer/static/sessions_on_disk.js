@@ -50,7 +50,7 @@
     const place = row.querySelector(".c-lowest");
     place.replaceChildren();
     const parts = query.wanted.map((term) => term.raw).filter(Boolean).sort((a, b) => b.length - a.length);
-    const pattern = new RegExp(parts.map((part) => (/^[\p{L}\p{N}_]/u.test(part) && part.search(SIGNS) !== 0 ? "(?<![\\p{L}\\p{N}_])" : "") + part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"), "iu");
+    const pattern = new RegExp(parts.map((part) => (/^[\p{L}\p{N}_]/u.test(part) && part.search(SIGNS) !== 0 ? "(?<![\\p{L}\\p{N}_])" : "") + part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|"), "iu");
     for (const [number, speaker, text] of talk[1]) {
       const match = pattern.exec(text);
       if (!match) continue;

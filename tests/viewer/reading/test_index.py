@@ -159,6 +159,14 @@ def test_a_process_that_is_killed_leaves_no_index_or_the_old_one(run):
     assert serve_run(place).index.is_of(place.fingerprint())
 
 
+def test_nothing_is_imported_from_the_folder_that_it_is_started_in(run, tmp_path, monkeypatch):
+    for name in ("corpus", "viewer", "json", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nraise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    served = serve_run(open_place(run))
+    assert listing(served.index, Query()).page.found == 12 and not (tmp_path / "ran").exists()
+
+
 def test_what_cannot_be_made_is_said_in_one_line(run, capsys):
     place = open_place(run)
     assert main([str(run / "none"), str(place.corpus), str(run / "i.sqlite")]) == 2
