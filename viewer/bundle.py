@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -190,7 +191,8 @@ def _without_places(html: str, places: Sequence[RunPlace]) -> str:
     """A page that says nothing of this machine's folders, which a warning may name."""
     for place in places:
         for folder, called in ((place.corpus, "CORPUS"), (place.folder, "RUN")):
-            for written in (str(folder), escape(str(folder))):
-                html = html.replace(written, called)
+            for path in (str(folder), os.path.normpath(folder), str(folder.resolve())):
+                for written in (path, escape(path), json.dumps(path)[1:-1], json.dumps(escape(path))[1:-1]):
+                    html = html.replace(written, called)
     home = str(Path.home())
     return html.replace(home + "/", "~/") if len(home) > 1 else html

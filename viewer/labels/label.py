@@ -71,8 +71,8 @@ def label_of(row: Mapping[str, Any]) -> Label:
         A field that is missing or of another type, a value off its scale, an annotator who is none.
     """
     texts = [_field(row, name, str) for name in ("session_id", "said", "annotator", "name", "at")]
-    low, high = float(_field(row, "low", float)), float(_field(row, "high", float))
-    value = None if row.get("value") is None else float(_field(row, "value", float))
+    low, high = _number(row, "low"), _number(row, "high")
+    value = None if row.get("value") is None else _number(row, "value")
     session_id, said, annotator, name, at = texts
     if value is not None and not low <= value <= high:
         raise InputError(f"value {value:g} is outside its scale, {low:g} to {high:g}")
@@ -84,8 +84,15 @@ def label_of(row: Mapping[str, Any]) -> Label:
 def question_of(row: Mapping[str, Any]) -> Question:
     """The question that `Question.to_json` wrote; raises InputError where it is none."""
     name, asks, low_means, high_means = (_field(row, one, str) for one in ("name", "asks", "low_means", "high_means"))
-    low, high, step = (float(_field(row, one, float)) for one in ("low", "high", "step"))
+    low, high, step = (_number(row, one) for one in ("low", "high", "step"))
     return Question(name, asks, low, high, step, low_means, high_means)
+
+
+def _number(row: Mapping[str, Any], name: str) -> float:
+    try:
+        return float(_field(row, name, float))
+    except OverflowError:
+        raise InputError(f"field {name}: a whole number that is too large") from None
 
 
 def _field(row: Mapping[str, Any], name: str, kind: type) -> Any:

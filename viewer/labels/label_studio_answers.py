@@ -135,7 +135,7 @@ def _value(results: list[Any], question: Question, place: str) -> float | None:
     try:
         number = math.nan if isinstance(given, (bool, list, dict)) or given is None else float(given)
         return question.checked(number)
-    except (ValueError, InputError):
+    except (ValueError, OverflowError, InputError):
         ends = f"{question.low:g} to {question.high:g} by steps of {question.step:g}"
         raise InputError(f"{place}: the answer {given!r:.60} is not on the scale {ends}.") from None
 

@@ -114,13 +114,13 @@ def interface(question: Question) -> str:
     answers = question.answers
     if len(answers) <= MOST_BUTTONS:
         choices = "".join(
-            f"    <Choice value={_attribute(_answer(value, question))} alias={_attribute(f'{value:g}')}/>\n"
+            f"    <Choice value={_attribute(_answer(value, question))} alias={_attribute(f'{value:.10g}')}/>\n"
             for value in answers
         )
         opening = f'<Choices name="{CONTROL}" toName="dialogue" choice="single" showInline="true">'
         control = f"{opening}\n{choices}  </Choices>"
     else:
-        ends = f'min="{question.low:g}" max="{question.high:g}" step="{question.step:g}"'
+        ends = f'min="{question.low:.10g}" max="{question.high:.10g}" step="{question.step:.10g}"'
         control = f'<Number name="{CONTROL}" toName="dialogue" {ends}/>'
     return (
         "<View>\n"
@@ -168,7 +168,7 @@ def _predictions(labels: Iterable[Label], question: Question) -> list[dict[str, 
 
 def _result(value: float, question: Question) -> dict[str, Any]:
     chosen = len(question.answers) <= MOST_BUTTONS
-    answer = {"choices": [f"{value:g}"]} if chosen else {"number": value}
+    answer = {"choices": [f"{value:.10g}"]} if chosen else {"number": value}
     kind = "choices" if chosen else "number"
     return {"id": CONTROL, "from_name": CONTROL, "to_name": "dialogue", "type": kind, "value": answer}
 

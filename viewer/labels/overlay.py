@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +174,9 @@ class Overlay:
         if status.st_ino != read.inode or status.st_size < read.end:
             read = _Read(inode=status.st_ino)
         data = os.pread(descriptor, status.st_size - read.end, read.end)
+        if data:  # A copy: what breaks off at a line that is none is read again from where it began.
+            parts = {"standing": dict(read.standing), "questions": dict(read.questions)}
+            read = replace(read, **parts, unfinished=list(read.unfinished))
         whole, _, rest = data.rpartition(b"\n")
         for line in whole.split(b"\n") if whole or data.startswith(b"\n") else ():
             read.lines += 1

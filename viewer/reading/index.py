@@ -80,6 +80,16 @@ class Index:
         with self.connect() as connection:
             return dict(connection.execute("SELECT name, value FROM facts").fetchall())
 
+    def is_whole(self) -> bool:
+        """Whether the file has all its tables and no damaged page."""
+        try:
+            with self.connect() as connection:
+                for table in ("facts", "sessions", "episodes", "standings", "packed", "words"):
+                    connection.execute(f"SELECT * FROM {table} LIMIT 1").fetchone()
+                return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+        except InputError:
+            return False
+
     def is_of(self, fingerprint: str) -> bool:
         """Whether it was made of files in that state by this version."""
         return self.path.is_file() and self.fact("fingerprint") == stamp(fingerprint)

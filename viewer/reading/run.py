@@ -79,7 +79,7 @@ def serve_run(place: RunPlace) -> ServedRun:
         The index cannot be made or written; the run cannot be read.
     """
     index = Index(index_path(place))
-    if not index.is_of(place.fingerprint()):
+    if not (index.is_of(place.fingerprint()) and index.is_whole()):
         maker = _maker(place, index.path)
         said = maker.communicate()[1].decode(errors="replace").strip()
         if maker.returncode:

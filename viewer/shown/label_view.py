@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.report.text import clean, plain, seconds, signed
+from pipeline.report.text import clean, seconds, signed
 from viewer.labels.label import said_digest
 from viewer.labels.overlay import Labels
 from viewer.labels.question import MOST_BUTTONS, Question
@@ -98,9 +98,9 @@ def question_view(question: Question, labels: Labels) -> QuestionView:
     return QuestionView(
         name=question.name,
         asks=question.asks,
-        low=plain(question.low),
-        high=plain(question.high),
-        step=plain(question.step),
+        low=_written(question.low),
+        high=_written(question.high),
+        step=_written(question.step),
         low_means=question.low_means,
         high_means=question.high_means,
         answers=tuple(_answer(value, question) for value in answers),
@@ -162,10 +162,15 @@ def label_session(tables: SessionTables, labels: Labels, annotator: str, name: s
     )
 
 
+def _written(value: float) -> str:
+    """A value of a scale with all its digits: it is what a form sends and a browser checks."""
+    return f"{value + 0.0:.10g}".replace("-", "−")
+
+
 def _answer(value: float, question: Question) -> AnswerView:
     means = {question.low: question.low_means, question.high: question.high_means}.get(value, "")
-    shown = THUMBS[int(value == question.high)] if question.is_thumbs else plain(value)
-    return AnswerView(f"{value:.10g}", shown, f"{plain(value)} {means}".strip())
+    shown = THUMBS[int(value == question.high)] if question.is_thumbs else _written(value)
+    return AnswerView(f"{value:.10g}", shown, f"{_written(value)} {means}".strip())
 
 
 def _rewards(tables: SessionTables) -> dict[int, list[tuple[str, str]]]:

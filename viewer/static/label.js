@@ -67,13 +67,13 @@
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (event.key === "j") go(at + 1);
     else if (event.key === "k") go(at - 1);
-    else if (/^[0-9]$/.test(event.key) && at >= 0) {
-      const form = forms[at];
-      const button = event.key === "0" ? form.querySelector(".back:not([hidden])") : form.querySelectorAll("[aria-pressed]")[Number(event.key) - 1];
+    else if (/^([0-9]|Backspace)$/.test(event.key) && at >= 0) {
+      const form = forms[at], here = at;
+      const answer = form.querySelector(`[aria-pressed][value="${event.key}"]`);
+      const button = answer || (/^(0|Backspace)$/.test(event.key) ? form.querySelector(".back:not([hidden])") : null);
       if (!button) return;
-      const here = at;
       save(form, button).then((saved) => { if (!saved) go(here); });
-      if (event.key !== "0") go(at + 1);
+      if (answer) go(at + 1);
     } else if (event.key === " " && recordings.length && event.target.tagName !== "BUTTON") {
       const playing = recordings.some((one) => !one.paused);
       for (const one of recordings) playing ? one.pause() : one.play();

@@ -50,7 +50,20 @@ def test_from_the_list_to_a_session_and_back(bundle, page_at):
 
 @pytest.mark.parametrize(
     "text",
-    ["platform", "platform tw", '"platform two"', "help -platform", "s07", "USER hello", "zzz", "pláTform", "well-known", "plat-", "-", '"'],
+    [
+        "platform",
+        "platform tw",
+        '"platform two"',
+        "help -platform",
+        "s07",
+        "USER hello",
+        "zzz",
+        "pláTform",
+        "well-known",
+        "plat-",
+        "-",
+        '"',
+    ],
 )
 def test_a_search_finds_what_the_viewer_finds(server, listed, text):
     expected = [row.session_id for row in listing(server.run.index, Query(text=text)).rows]

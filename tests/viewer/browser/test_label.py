@@ -93,6 +93,18 @@ def test_keys_label_move_on_and_take_back(labelled, page_of):
     expect(page.locator('[aria-pressed="true"]')).to_have_count(2)
 
 
+def test_a_digit_is_the_answer_of_that_value_on_every_scale(labelled, page_of):
+    page = page_of(labelled, "label")
+    begin(page, "Eve", "-2 to 2")
+    page.keyboard.type("j203")  # No answer is 3.
+    expect(page.locator("[data-done]")).to_have_text("2")
+    pressed = page.locator('[aria-pressed="true"]')
+    assert pressed.evaluate_all("all => all.map(one => one.value)") == ["2", "0"]
+    page.keyboard.press("k")
+    page.keyboard.press("Backspace")
+    expect(page.locator("[data-done]")).to_have_text("1")
+
+
 def test_two_people_label_in_two_browsers_and_see_only_their_own(labelled, page_of, tmp_path):
     eve, max_ = page_of(labelled, "label"), page_of(labelled, "label", dark=True)
     begin(eve, "Eve", "thumbs")

@@ -176,6 +176,24 @@ def test_a_line_that_is_whole_and_no_label_is_refused_by_its_number(path, line, 
         Overlay(path).labels()
 
 
+def test_a_line_that_is_no_label_is_told_by_the_same_number_each_time(path):
+    overlay = Overlay(path)
+    overlay.ask(LANDING)
+    overlay.add(label())
+    assert len(overlay.labels().standing) == 1
+    path.write_text(path.read_text() + '{"kind": "other"}\n')
+    for _ in range(3):
+        with pytest.raises(InputError, match="line 3: not as"):
+            overlay.labels()
+
+
+def test_a_number_that_no_machine_holds_is_refused_by_its_line(path):
+    Overlay(path).ask(LANDING)
+    path.write_text(path.read_text().replace('"high":5.0', '"high":1' + "0" * 400))
+    with pytest.raises(InputError, match=r"line 1: not as the viewer writes it .*too large"):
+        Overlay(path).labels()
+
+
 def test_a_folder_or_a_pipe_is_no_place_for_labels(tmp_path):
     with pytest.raises(InputError, match="a folder, and labels are kept in a file"):
         Overlay(tmp_path)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pyarrow.parquet as pq
 import pytest
@@ -165,6 +166,24 @@ def test_nothing_is_imported_from_the_folder_that_it_is_started_in(run, tmp_path
     monkeypatch.chdir(tmp_path)
     served = serve_run(open_place(run))
     assert listing(served.index, Query()).page.found == 12 and not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("how", ["cut", "zeroed", "a table less"])
+def test_a_damaged_index_is_made_anew_at_the_start(run, how):
+    place = open_place(run)
+    path = serve_run(place).index.path
+    whole = path.read_bytes()
+    if how == "cut":
+        path.write_bytes(whole[: len(whole) * 19 // 20])
+    elif how == "zeroed":
+        path.write_bytes(whole[: 4096 * (len(whole) // 8192)] + bytes(4096) + whole[4096 * (len(whole) // 8192 + 1) :])
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("DROP TABLE episodes")
+            connection.commit()
+    assert not Index(path).is_whole()
+    index = serve_run(place).index
+    assert index.is_whole() and listing(index, Query()).page.found == 12
 
 
 def test_what_cannot_be_made_is_said_in_one_line(run, capsys):
