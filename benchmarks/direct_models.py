@@ -9,7 +9,8 @@ forms come of the same training of the objective, so that they differ by the pro
 Below them stand methods that are no objective; `mix` has the sources that need no language model here. RRD is told at
 K = 32 and 160 where dialogues are longer than that, and then with all turns taken, too. Losses, and the within-session
 Spearman with people's turn labels, are averaged over seeds; every difference is paired, bootstrap over all sessions.
-Turn labels enter that correlation alone.
+Turn labels enter that correlation alone, but for ``--method people``: a model that people's labels of the other folds'
+turns taught, as far as one can come with these inputs.
 
 With a folder nothing is read or predicted twice; --predict fills it with one seed's predictions and tells nothing, so
 that several processes can share the work.
@@ -31,6 +32,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.measure import tell
@@ -55,7 +57,7 @@ from evaluation.intervals.bootstrap import Sampled, estimate, paired_difference
 from evaluation.settings import EvaluationSettings
 from foundation.arrays import Floats
 from llm_client.asker import Asker
-from reward_model.learning.dataset import turn_values
+from reward_model.learning.dataset import read_turns, turn_values
 from reward_model.learning.distil import train_reward_model
 from reward_model.network.embed import embed_session
 from reward_model.settings import RewardModelSettings
@@ -64,6 +66,8 @@ OBJECTIVES = ("ircr", "rudder", "rrd", "rrd-ls")
 OTHERS = ("reaction", "reactions-en", "mix", "sentiment", "uniform")
 KS = (32, 160)
 FORMS = ("distilled", "direct")
+PEOPLE = "people"
+"""No method: people's own turn labels in the place of judgements, which says how far these inputs can go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,7 @@ class Material:
 
     sessions: Sequence[Session]
     kept: Path | None
+    labels: TurnLabels | None = None
 
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
@@ -96,6 +101,17 @@ class Material:
             for method in OTHERS
             if METHODS[method].kind == "judge"
         }
+
+    @cached_property
+    def by_people(self) -> pa.Table:
+        """The mean label of each turn as its judgement; none where nobody labelled it."""
+        held = HeldOut.of(self.episodes)
+        assert self.labels is not None
+        means, _ = self.labels.means(held.turns)
+        windows = read_turns(held.episodes, self.embeddings, RewardModelSettings()).history_windows
+        table = turn_values(windows, "raw_reward", means.tolist(), PEOPLE, 0)
+        judged = pc.if_else(pc.is_nan(table["raw_reward"]), None, table["raw_reward"])
+        return table.set_column(table.schema.get_field_index("raw_reward"), "raw_reward", judged)
 
     def _read(self, name: str, of_session: Callable[[Session], pa.Table]) -> pa.Table:
         path = None if self.kept is None else self.kept / f"{name}-{len(self.sessions)}.parquet"
@@ -141,7 +157,7 @@ def predictions(method: str, settings: DecomposeSettings, seed: int, material: M
     session_ids = [episode.session_id for episode in held.episodes]
     folds = folds_of(session_ids)
     fold_of = np.array([folds[session_id] for session_id in session_ids])
-    forms = FORMS if METHODS[method].is_objective else FORMS[:1]
+    forms = FORMS if method in OBJECTIVES else FORMS[:1]
     values, offsets = {form: np.zeros(held.turns) for form in forms}, np.zeros(len(held.episodes))
     for fold in range(FOLDS):
         tested = fold_of == fold
@@ -163,16 +179,19 @@ def of_fold(
         episodes, material.embeddings, reactions=material.reactions, judgements=material.judged["sentiment"]
     )
     how = HowToLearn(settings, model, seed)
-    if METHODS[method].is_objective:
-        found = learned(METHODS[method], lessons, how, _quiet)
+    declared = METHODS["uniform" if method == PEOPLE else method]
+    if method == PEOPLE:
+        judged = material.by_people
+    elif declared.is_objective:
+        found = learned(declared, lessons, how, _quiet)
         judged = turn_values(found.history_windows, "raw_reward", found.rewards(scores_known=True), method, seed)
         direct = found.rewards(scores_known=False)
         scores["direct"] = turn_values(found.history_windows, "reward", direct, method, seed)
-    elif METHODS[method].kind == "fit":
+    elif declared.kind == "fit":
         judged = fit_decomposer(method, lessons, how, _quiet).judgements
     else:
         judged = material.judged[method]
-    rewards, projection = project(judged, episodes, "relative", METHODS[method])
+    rewards, projection = project(judged, episodes, "relative", declared)
     with tempfile.TemporaryDirectory() as folder:
         scores["distilled"], _ = train_reward_model(
             rewards, episodes, material.embeddings, model, seed, projection.score_offset,
@@ -191,7 +210,8 @@ def variants(longest: int, only: Sequence[str] = ()) -> list[Variant]:
     rows = [(name, name, DecomposeSettings()) for name in (*OBJECTIVES, *OTHERS) if name != "rrd" or not told]
     drawn = [(f"rrd, K = {k}", "rrd", DecomposeSettings(rrd=RRDSettings(k=k))) for k in told]
     whole = [("rrd, all turns", "rrd", DecomposeSettings(rrd=RRDSettings(k=longest)))] if told else []
-    return [row for row in (*drawn, *rows, *whole) if not only or row[1] in only]
+    ceiling = [(PEOPLE, PEOPLE, DecomposeSettings())] if PEOPLE in only else []
+    return [*ceiling, *(row for row in (*drawn, *rows, *whole) if not only or row[1] in only)]
 
 
 def compare(
@@ -246,15 +266,16 @@ def _quiet(done: int, total: int, text: str) -> None:
 
 def main(given: argparse.Namespace) -> None:
     corpus = Corpus.of(given.source.parent, import_corpus(given.source, {}).tables)
-    material = Material(list(corpus.iter_sessions())[: given.limit], given.kept)
-    held = HeldOut.of(material.episodes)
+    sessions = list(corpus.iter_sessions())[: given.limit]
+    held = HeldOut.of([episode for session in sessions for episode in session.episodes(NAME)])
+    labels = read_labels(corpus.turn_labels, held, EvaluationSettings())
+    assert isinstance(labels, TurnLabels), labels
+    material = Material(sessions, given.kept, labels)
     rows = variants(int(held.lengths.max()), given.method)
     if given.predict is not None:
         for title, method, settings in rows:
             kept_predictions(title, method, settings, given.predict, material, held)
         return
-    labels = read_labels(corpus.turn_labels, held, EvaluationSettings())
-    assert isinstance(labels, TurnLabels), labels
     compare(given.source.name, material, labels, held, range(given.seeds), rows)
 
 
@@ -264,7 +285,9 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--limit", type=int, help="only so many sessions, to try it")
     parser.add_argument("--kept", type=Path, help="an existing folder for what was read and predicted of this corpus")
-    parser.add_argument("--method", action="append", default=[], choices=(*OBJECTIVES, *OTHERS), help="only this one")
+    parser.add_argument(
+        "--method", action="append", default=[], choices=(*OBJECTIVES, *OTHERS, PEOPLE), help="only this one"
+    )
     parser.add_argument("--predict", type=int, metavar="SEED", help="only make this seed's predictions, for --kept")
     arguments = parser.parse_args()
     if arguments.predict is not None and arguments.kept is None:
