@@ -31,7 +31,7 @@ from viewer.reading.recordings import recording_file
 from viewer.reading.run import ServedRun, serve_run
 from viewer.reading.session import read_session
 from viewer.renamed import renamed_copy
-from viewer.shown.session.view import Asked
+from viewer.shown.session.view import Asked, choose
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,9 @@ def _pages(run: ServedRun, slugs: Sequence[str]) -> Iterator[tuple[str, Callable
 
 
 def _ratings(run: ServedRun, slug: str) -> int:
-    """How many pages a session has: one a rating, one where there is none."""
+    """How many pages a session has: one an episode, one where there is none."""
     tables = read_session(run.index, slug)
-    return max(1, len(tables.session.ratings)) if tables else 1
+    return max(1, len(choose(tables, 0, ()).keys)) if tables else 1
 
 
 def _slugs(run: ServedRun) -> list[str]:

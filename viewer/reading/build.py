@@ -30,6 +30,7 @@ from viewer.reading.index import TABLES, stamp
 from viewer.reading.measures import standing
 from viewer.reading.packing import pack
 from viewer.reading.place import RunPlace
+from viewer.reading.session import episode_order
 from viewer.reading.slugs import slug_of
 from viewer.reading.words import searchable
 
@@ -141,6 +142,9 @@ class _Build:
         texts = {turn.turn: turn.text for turn in session.turns}
         if self.splits.get(session.session_id) == "train":
             self.training += [episode.score for episode in rated.values() if episode.is_rated]
+        columns = (rewards.get(name, ()) for name in EPISODE_KEY[1:])
+        rewarded = {(session.session_id, *names) for names in zip(*columns, strict=True)}
+        place = {key: number for number, key in enumerate(episode_order(session, rewarded))}
         keys: list[EpisodeKey | None] = [*sorted(rated.keys() | values.keys())]
         for key in keys or [None]:
             of_method = values.get(key, {}) if key else {}
@@ -148,11 +152,12 @@ class _Build:
             warnings = [f"{failed} failed or skipped"] if failed else []
             warnings += [] if of_method else ["no rewards"]
             row = self.connection.execute(
-                "INSERT INTO episodes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO episodes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     number, *(key[1:] if key else (None, None, None)), *_score(episode),
                     len({turn for turns in of_method.values() for turn in turns}),
                     disagreement(_rows(of_method)), json.dumps(warnings), len(warnings),
+                    place.get(key, 0) if key else 0,
                 ),
             ).lastrowid  # fmt: skip
             for method, turns in of_method.items():

@@ -14,7 +14,7 @@ from foundation.errors import InputError
 from foundation.files import digest
 from viewer.reading.place import RunPlace
 
-VERSION = 3
+VERSION = 4
 """Another number makes every index anew."""
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -24,12 +24,13 @@ CREATE TABLE sessions (
 );
 CREATE TABLE episodes (
   id INTEGER PRIMARY KEY, session INTEGER NOT NULL, rater TEXT, target TEXT, name TEXT, score REAL, low REAL, high REAL,
-  targets INTEGER NOT NULL, disagreement REAL, warnings TEXT NOT NULL, alarms INTEGER NOT NULL
+  targets INTEGER NOT NULL, disagreement REAL, warnings TEXT NOT NULL, alarms INTEGER NOT NULL, place INTEGER NOT NULL
 );
 CREATE TABLE standings (
   episode INTEGER NOT NULL, method TEXT NOT NULL, total REAL, residual REAL, lowest_turn INTEGER, lowest REAL,
   lowest_text TEXT, spark TEXT NOT NULL, PRIMARY KEY (episode, method)
 ) WITHOUT ROWID;
+CREATE INDEX episodes_of ON episodes (session);
 CREATE INDEX ordered ON standings (method, episode, total, residual, lowest);
 CREATE TABLE packed (
   session INTEGER NOT NULL, name TEXT NOT NULL, columns BLOB NOT NULL, PRIMARY KEY (session, name)

@@ -28,7 +28,7 @@ SORTS = {
 SESSIONS = "JOIN sessions ON sessions.id = episodes.session"
 STANDINGS = "LEFT JOIN standings ON standings.episode = episodes.id AND standings.method = ?"
 SAME = (
-    "session_id", "slug", "split", "turns", "duration_s", "rater", "target", "name", "score", "low", "high",
+    "session_id", "slug", "place", "split", "turns", "duration_s", "rater", "target", "name", "score", "low", "high",
     "disagreement", "total", "residual", "lowest_turn", "lowest", "lowest_text",
 )  # fmt: skip
 """Fields of a row that the database has as they are."""
@@ -53,7 +53,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Row:
-    """One episode in a list; None where the run says nothing.
+    """One episode in a list; None where the run says nothing. ``place`` is its number on the session's page.
 
     ``spark`` are the chosen method's rewards in the order of the turns; ``excerpt`` is the turn in which something that
     was searched for stands: its number, its speaker and a part of its text.
@@ -61,6 +61,7 @@ class Row:
 
     session_id: str
     slug: str
+    place: int
     split: str | None
     turns: int
     duration_s: float | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from viewer.labels.label import Label, said_digest
 from viewer.reading.index import Index
@@ -12,12 +12,16 @@ from viewer.reading.packing import unpack
 
 @dataclass(frozen=True)
 class Named:
-    """A session: the part of an address that stands for it, its split, its turns' texts and who says them."""
+    """A session: the part of an address that stands for it, its split, its turns' texts and who says them.
+
+    ``places`` are the numbers of its episodes (rater, target, name) on its page.
+    """
 
     slug: str
     split: str | None
     texts: Mapping[int, str]
     speakers: Mapping[int, str]
+    places: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
 
 def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
@@ -26,7 +30,7 @@ def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
     with index.connect() as connection:
         for session_id in dict.fromkeys(session_ids):
             row = connection.execute(
-                "SELECT slug, split, columns FROM sessions JOIN packed ON packed.session = sessions.id "
+                "SELECT id, slug, split, columns FROM sessions JOIN packed ON packed.session = sessions.id "
                 "WHERE session_id = ? AND packed.name = 'session'",
                 (session_id,),
             ).fetchone()
@@ -34,7 +38,11 @@ def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
                 turns = unpack(row["columns"])[0]["turns"]
                 texts = {int(turn[0]): str(turn[2]) for turn in turns}
                 speakers = {int(turn[0]): str(turn[1]) for turn in turns}
-                found[session_id] = Named(row["slug"], row["split"], texts, speakers)
+                episodes = connection.execute(
+                    "SELECT rater, target, name, place FROM episodes WHERE session = ?", (row["id"],)
+                )
+                places = {(rater, target, name): place for rater, target, name, place in episodes}
+                found[session_id] = Named(row["slug"], row["split"], texts, speakers, places)
     return found
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from corpus.session import Background, Media, Rating, Session, Turn
+from corpus.session import Background, EpisodeKey, Media, Rating, Session, Turn
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
 
@@ -59,6 +60,12 @@ def read_session(index: Index, slug: str) -> SessionTables | None:
         after=beside.get(row["id"] + 1),
         **{name: tables.get(name, ()) for name in names},
     )
+
+
+def episode_order(session: Session, rewarded: Collection[EpisodeKey]) -> tuple[EpisodeKey, ...]:
+    """A session's episodes as its page numbers them: those with rewards come first, the others show a score alone."""
+    rated = [episode.key for episode in session.episodes()]
+    return tuple(dict.fromkeys([*(key for key in rated if key in rewarded), *sorted(rewarded), *rated]))
 
 
 def _session(parts: dict[str, Any]) -> Session:

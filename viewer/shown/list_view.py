@@ -51,6 +51,7 @@ class RowView:
 
     session_id: str
     slug: str
+    place: int
     rated: str
     score: str
     score_meter: Markup
@@ -110,6 +111,7 @@ def row_view(row: Row, method: str, wanted: re.Pattern[str] | None) -> RowView:
     return RowView(
         session_id=clean(row.session_id, NAME),
         slug=row.slug,
+        place=row.place,
         rated=_rated(row),
         score=plain(row.score) if row.score is not None else "",
         score_meter=meter(row.score, row.low, row.high) if scored else Markup(""),  # type: ignore[arg-type]

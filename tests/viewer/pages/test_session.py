@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html as html_
+import re
+
 import pytest
 from fastapi import HTTPException
 
 from foundation.errors import UnitError
-from tests.viewer.runs import served
+from tests.viewer.runs import ask, served
 from tests.viewer.talks import WILD, write_talk_run
 from viewer.pages.links import Links
 from viewer.pages.session import evidence_html, html, tracks_html
@@ -90,3 +93,15 @@ def test_a_table_of_frames_that_is_damaged_is_told(tmp_path):
     (run / "frames" / "talk.parquet").write_bytes(b"no table")
     with served(run) as server, pytest.raises(UnitError, match=r"talk\.parquet: not a readable table"):
         tracks_html(server.run, Links("session/talk"), "talk")
+
+
+def test_every_list_leads_to_the_episode_that_its_line_is_of(talks):
+    listed = ask(talks).text
+    rows = re.findall(r'<tr role="row">\n<th.*?</tr>', listed, re.DOTALL)
+    both = [row for row in rows if ">chat</bdi>" in row]
+    assert len(both) == 2
+    for row in both:
+        rater, target = re.search(r"<small><bdi>(\w+) → (\w+)</bdi>", row).groups()
+        address = html_.unescape(re.search(r'c-session"><a href="([^"]+)"', row)[1])
+        assert re.search(rf'<span class="of"><bdi>{rater} rates {target}', ask(talks, address).text), address
+    assert {("rating=1" in row) for row in both} == {True, False}

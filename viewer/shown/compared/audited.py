@@ -38,6 +38,7 @@ class AuditedView:
 
     session_id: str
     slug: str
+    place: int
     rated: str
     held: str
     share: float
@@ -83,6 +84,7 @@ def _session(one: Audited, audit: Audit, named: Named) -> AuditedView:
     return AuditedView(
         session_id=clean(one.key[0], NAME),
         slug=named.slug,
+        place=named.places.get(one.key[1:], 0),
         rated=f"{clean(one.key[1], NAME)} → {clean(one.key[2], NAME)}",
         held=_figure(one.held),
         share=max(0.0, one.held or 0.0),

@@ -27,6 +27,7 @@ class ContrastRow:
 
     session_id: str
     slug: str
+    place: int
     rated: str
     split: str
     turns: int
@@ -80,6 +81,7 @@ def _row(one: Contrast, voices: tuple[Voice, Voice], named: Named) -> ContrastRo
     return ContrastRow(
         session_id=clean(one.key[0], NAME),
         slug=named.slug,
+        place=named.places.get(one.key[1:], 0),
         rated=f"{clean(one.key[1], NAME)} → {clean(one.key[2], NAME)}",
         split=clean(named.split or "", NAME),
         turns=len(one.turns),

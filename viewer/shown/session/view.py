@@ -10,7 +10,7 @@ from markupsafe import Markup
 from corpus.session import Episode, EpisodeKey
 from pipeline.report.sessions import what_it_equals
 from pipeline.report.text import clean, number, plain, signed
-from viewer.reading.session import SessionTables
+from viewer.reading.session import SessionTables, episode_order
 from viewer.shown.drawings import meter
 from viewer.shown.session.axis import Axis, axis_of, clock
 from viewer.shown.session.bars import margin_bar, reward_row
@@ -145,10 +145,9 @@ class Chosen:
 def choose(tables: SessionTables, rating: int, order: Sequence[str]) -> Chosen:
     """The episode with that number, the first where there is none; ``order`` is that of the methods."""
     session = tables.session
-    rewarded = {(session.session_id, row["rater"], row["target"], row["name"]): None for row in tables.rewards}
+    rewarded = {(session.session_id, row["rater"], row["target"], row["name"]) for row in tables.rewards}
     rated = {episode.key: episode for episode in session.episodes()}
-    # Those that the run has rewards for come first; the others show a score and no more.
-    keys = tuple(dict.fromkeys([*(key for key in rated if key in rewarded), *sorted(rewarded), *rated]))
+    keys = episode_order(session, rewarded)
     number = rating if 0 <= rating < len(keys) else 0
     key = keys[number] if keys else None
     target = key[2] if key else None
