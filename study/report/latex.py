@@ -1,19 +1,27 @@
 r"""A study's tables as LaTeX for a paper: each a ``table`` with ``booktabs``' rules.
 
-They need ``\usepackage{booktabs}`` and ``\usepackage{graphicx}``, which wide tables are scaled by.
+They need ``\usepackage{booktabs}`` and ``\usepackage{graphicx}``, which wide tables are scaled by, and no package for
+fonts: a letter that pdfTeX does not know by itself is told by its number there, and set as it is by XeTeX and LuaTeX.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from evaluation.table import Grid
 from pipeline.report.text import clean
 from study.report.grids import agreement_grid, difference_grids, interval_grids, judge_grid, pair_grids, paper_grids
 from study.report.results import StudyReport, StudyTable
 
-WIDE = 6
-"""Columns, from which on a table is scaled to the text's width."""
+MOST_ROWS = 36
+"""Rows that a page has room for; a longer table is set in parts."""
+LONG = 45
+"""Characters, from which on the texts of a last column are broken into lines."""
+OWN_WIDTH = r"\ifdim\width>\textwidth\textwidth\else\width\fi"
+"""A table is scaled down to the text's width, and never up."""
+_OTHER_LETTERS = r"""% A letter of another script: itself where the engine has it, else its number.
+\DeclareRobustCommand{\studyletter}[1]{\ifdefined\Umathchar\symbol{"#1}\else{\ttfamily U+#1}\fi}"""
 _MARKS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -28,12 +36,15 @@ _MARKS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"''",
     "±": r"$\pm$",
     "–": "--",
     "−": "$-$",
     "…": r"\ldots{}",
 }
+_LATIN = frozenset(map(chr, (*range(0xA1, 0xAD), *range(0xAE, 0x180)))) - frozenset("«»ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ")
+_KNOWN = _LATIN | frozenset("‘’“”—†‡•€™→")
+"""Beyond ASCII, what pdfTeX sets in its own encoding (OT1) without a package."""
 _NUMBER = re.compile(r"(?<![\w.])-(?=\d)")
 
 
@@ -42,15 +53,15 @@ def as_latex(report: StudyReport) -> str:
     head = [
         "% Made by apportion study report. Needs booktabs and graphicx.",
         *(f"% Note: {' '.join(clean(note, 1000).split())}" for note in report.notes),
+        _OTHER_LETTERS,
     ]
-    tables = [_table(grid, f"people-{number}") for number, grid in enumerate(_people(report), start=1)]
+    tables = _tables(_people(report), "people")
     if report.unflagged is not None:
         kept = f"without {len(report.flagged)} flagged annotators"
-        grids = _grids(report.unflagged, report.base)
-        tables += [_table(grid, f"unflagged-{n}", kept) for n, grid in enumerate(grids, start=1)]
+        tables += _tables(_grids(report.unflagged, report.base), "unflagged", kept)
     for place, judge in enumerate(report.judges, start=1):
         grids = [judge_grid(judge), *_grids(judge.table, report.base)]
-        tables += [_table(grid, f"judge-{place}-{n}", f"judge {judge.name}") for n, grid in enumerate(grids, start=1)]
+        tables += _tables(grids, f"judge-{place}", f"judge {judge.name}")
     if report.simulated:
         tables = [table.replace("\\caption{", "\\caption{Simulated annotators, no people. ", 1) for table in tables]
     return "\n\n".join(["\n".join(head), *tables]) + "\n"
@@ -64,7 +75,11 @@ def latex_text(text: str) -> str:
     """
     text = " ".join(clean(text, 2000).split())
     text = _NUMBER.sub("−", text)
-    return "".join(_MARKS.get(mark, mark) for mark in text)
+    return "".join(_MARKS.get(mark) or _letter(mark) for mark in text)
+
+
+def _letter(mark: str) -> str:
+    return mark if mark.isascii() or mark in _KNOWN else rf"\studyletter{{{ord(mark):04X}}}"
 
 
 def _people(report: StudyReport) -> list[Grid]:
@@ -75,26 +90,33 @@ def _grids(table: StudyTable, base: str | None) -> list[Grid]:
     return [*interval_grids(table), *difference_grids(table, base), *pair_grids(table)]
 
 
-def _table(grid: Grid, label: str, beside: str = "") -> str:
-    columns = "l" + "c" * (len(grid.header) - 1)
-    caption = f"{grid.title}{f' ({beside})' if beside else ''}. {' '.join(grid.notes)}".strip()
-    rows = [" & ".join(map(_cell, row)) + r" \\" for row in grid.rows]
-    tabular = [
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        " & ".join(map(_cell, grid.header)) + r" \\",
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    if len(grid.header) >= WIDE:
-        tabular = [r"\resizebox{\textwidth}{!}{%", *tabular, "}"]
+def _tables(grids: Iterable[Grid], label: str, beside: str = "") -> list[str]:
+    """Each grid as a table, or as several where it is too long for a page."""
+    tables = []
+    for number, grid in enumerate(grids, start=1):
+        caption = f"{grid.title}{f' ({beside})' if beside else ''}. {' '.join(grid.notes)}".strip()
+        parts = [grid.rows[start : start + MOST_ROWS] for start in range(0, len(grid.rows), MOST_ROWS)] or [()]
+        for place, rows in enumerate(parts):
+            named = caption if place == 0 else f"{grid.title}, continued."
+            tables.append(_table(grid.header, rows, named, f"{label}-{number}{f'-{place + 1}' if place else ''}"))
+    return tables
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
+    is_long = any(len(row[-1]) >= LONG for row in rows)
+    columns = "l" + "c" * (len(header) - 2) + (r"p{0.55\textwidth}" if is_long else "c")
     return "\n".join(
         [
             r"\begin{table}[t]",
             r"\centering",
-            *tabular,
+            rf"\resizebox{{{OWN_WIDTH}}}{{!}}{{%",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            " & ".join(map(_cell, header)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(_cell, row)) + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}}",
             rf"\caption{{{latex_text(caption)}}}",
             rf"\label{{tab:study-{label}}}",
             r"\end{table}",
