@@ -1,9 +1,13 @@
-"""A study that shows itself: responses of a demo, simulated annotators with a taste that is known, a report."""
+"""A study that shows itself: responses of a demo, simulated annotators with a taste that is known, a report.
+
+How they come to its pages is told by `viewer.study.demo`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,15 +19,15 @@ from study.report.results import StudyReport
 from study.report.units import UNITS
 from study.report.write import WRITERS, written
 from study.simulated import SimulatedAnnotators, simulated_name
-from study.store.rows import Answer, FullError
-from study.store.store import Store
 
-BEFORE, AFTER = "before", "after"
+BEFORE, AFTER = "before-ppo", "after-ppo"
 """What the demo's policies are called: before PPO, and after it."""
+TITLE = "Demo: which chatbot answers better (simulated annotators)"
 EFFECT = 1.0
 """How much better simulated annotators find `AFTER`, in standard deviations of what an answer rests on. It is planted:
 what they say shows that a report finds what is there, and nothing of the policies."""
-ANNOTATORS, CARELESS, ITEMS_EACH, SEED = 12, 1, 10, 7
+EACH_ITEM, CARELESS, ITEMS_EACH, SEED = 3, 1, 10, 7
+"""Simulated answers to an item; annotators who click at random; items an annotator; the study's seed."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,8 @@ class DemoStudy:
         return found
 
 
-def demo_study(responses: pa.Table, out: Path, criteria: str = "geli") -> DemoStudy:
-    """Make a study of two policies' responses, let simulated annotators answer all of it, and report it.
+def make_demo(responses: pa.Table, out: Path, criteria: str = "geli", *, own_place: bool = False) -> StudyFolder:
+    """Make a study of two policies' responses.
 
     Parameters
     ----------
@@ -59,49 +63,55 @@ def demo_study(responses: pa.Table, out: Path, criteria: str = "geli") -> DemoSt
         The study's folder, which is not there yet.
     criteria : str
         A set that ships.
+    own_place : bool
+        Whether each item waits for one person more than there are simulated ones: for who looks at the pages.
 
     Raises
     ------
     InputError
         As `make_study`.
     """
-    title = "Demo: before and after PPO (simulated annotators)"
-    study, _ = make_study(
-        responses, out, Wanted(criteria, title, BEFORE, SEED, items_per_annotator=ITEMS_EACH, checks_every=5)
+    wanted = Wanted(
+        criteria,
+        TITLE,
+        BEFORE,
+        SEED,
+        annotators_per_item=EACH_ITEM + own_place,
+        items_per_annotator=ITEMS_EACH,
+        checks_every=5,
     )
-    key = read_key(out)
-    with_taste = simulated(study, key, {AFTER: EFFECT}, careless=CARELESS)
-    answer_all(study, with_taste, ANNOTATORS)
-    found = written(out, out / "report", tuple(WRITERS))
-    return DemoStudy(study, found.report, found.files)
+    return make_study(responses, out, wanted)[0]
 
 
-def simulated(study: StudyFolder, key: Key, effects: Mapping[str, float], careless: int = 0) -> SimulatedAnnotators:
+def simulated_names(study: StudyFolder) -> tuple[str, ...]:
+    """The simulated annotators that give each item that counts `EACH_ITEM` answers; the first `CARELESS` are careless.
+
+    Whoever comes last finds fewer items left, if each waits for no more.
+    """
+    number = math.ceil(len(study.counted) * EACH_ITEM / study.settings.items_per_annotator)
+    return tuple(map(simulated_name, range(1, max(number, EACH_ITEM) + 1)))
+
+
+def simulated(
+    study: StudyFolder, key: Key, effects: Mapping[str, float], careless: int = CARELESS
+) -> SimulatedAnnotators:
     """Simulated annotators of a study, of whom the first so many are careless."""
     hasty = frozenset(map(simulated_name, range(1, careless + 1)))
     return SimulatedAnnotators(study, key, effects, seed=SEED, careless=hasty)
 
 
-def answer_all(study: StudyFolder, people: SimulatedAnnotators, number: int) -> None:
-    """Let at most so many simulated annotators, one after the other, answer what the study's store gives them.
+def planted(study: StudyFolder) -> SimulatedAnnotators:
+    """Those of the demo's study, who find `AFTER` better."""
+    return simulated(study, read_key(study.path), {AFTER: EFFECT})
 
-    Whoever comes when every item has the answers it needs is turned away, as people are.
+
+def report_demo(study: StudyFolder) -> DemoStudy:
+    """Write the study's report into its folder.
+
+    Raises
+    ------
+    InputError
+        As `written`.
     """
-    # By the public link, where they say what they are called: `simulated-001`. The study's own file has no such link.
-    open_to_all = study.settings.model_copy(update={"public": True, "public_limit": number})
-    store = Store.open(None, replace(study, settings=open_to_all))
-    try:
-        for name in map(simulated_name, range(1, number + 1)):
-            annotator = store.enter_public(name).annotator
-            try:
-                store.agree(annotator)
-            except FullError:
-                break
-            store.read_instructions(annotator)
-            while (place := store.next_place(annotator)).item is not None:
-                given = people.answer(annotator, study.items[place.item])
-                answer = Answer(given.answers, given.reason, given.seconds, given.focus_lost)
-                store.save(annotator, place.item, answer, 0, f"{annotator}-{place.item}")
-            store.finish(annotator)
-    finally:
-        store.close()
+    found = written(study.path, study.path / "report", tuple(WRITERS))
+    return DemoStudy(study, found.report, found.files)

@@ -68,6 +68,23 @@ def given_in(form: Form, item: Item, responses: Sequence[Response], criteria: Cr
     return Given(answers, reason, faults | _reason_fault(criteria, reason))
 
 
+def as_fields(
+    responses: Sequence[Response], criteria: CriterionSet, answers: Mapping[str, Value]
+) -> list[tuple[str, str]]:
+    """The fields that a page sends for answers; `given_in` reads them again."""
+    letters = letters_of(responses)
+    fields: list[tuple[str, str]] = []
+    for criterion in criteria.criteria:
+        name, value = f"c-{criterion.name}", answers.get(criterion.name)
+        if isinstance(value, str):
+            fields.append((name, letters.get(value, value)))
+        elif isinstance(value, list):
+            fields += [(name, letters[id_]) for id_ in value]
+        elif isinstance(value, Mapping):
+            fields += [(f"{name}-{letters.get(place, place)}", str(number)) for place, number in value.items()]
+    return fields
+
+
 def _value(form: Form, criterion: Criterion, item: Item, ids: Mapping[str, str]) -> Value | None:
     """What the form says to a criterion; ValueError where that is nothing that its page offers."""
     name = f"c-{criterion.name}"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -12,10 +15,11 @@ import uvicorn
 
 from foundation.errors import InputError
 from study.definition.folder import StudyFolder
+from study.store.links import Link
 from study.store.rows import DatabaseAwayError
 from study.store.store import Store
 from viewer.access import Access
-from viewer.serve import is_loopback, listening, own_names, told_to_end, written_host
+from viewer.serve import LOOPBACK, is_loopback, listening, own_names, told_to_end, written_host
 from viewer.study.app import create_app
 from viewer.study.limits import EntryLimit
 from viewer.study.serving import Serving
@@ -44,33 +48,72 @@ class Listening:
     entries_together: int = 300
 
 
-def serve_study(store: Store, where: Listening, say: Callable[[str], None]) -> None:
+@dataclass(frozen=True)
+class _Ready:
+    """A server whose port is taken, and the address by which people call it."""
+
+    server: uvicorn.Server
+    listener: socket.socket
+    address: str
+
+    def run(self) -> None:
+        """Answer until the server is told to end."""
+        self.server.run(sockets=[self.listener])
+
+
+def serve_study(store: Store, where: Listening, say: Callable[[str], None], links: Sequence[Link] = ()) -> None:
     """Serve a study's pages until this process is told to end; ``say`` is given each line that a person should read.
+
+    ``links`` are annotators' links that are to be told.
 
     Raises
     ------
     InputError
         The port is taken, the host is none of this machine, the public address is none.
     """
-    study = store.study
+    with _ready(store, where) as ready:
+        say(f"serving {store.study.path} at {ready.address}/")
+        say(f"Annotators come in by {ways_in(store.study, ready.address)}. Ctrl-C ends the server.")
+        for link in links:
+            say(f"open {link.address(ready.address)}")
+        with contextlib.suppress(KeyboardInterrupt), told_to_end():
+            ready.run()
+    say(ended(store))
+
+
+@contextmanager
+def served_beside(store: Store, entries: int) -> Iterator[str]:
+    """The address at which a thread of this process serves a study, to this machine alone, for as long as wanted.
+
+    ``entries`` is how many annotators the public link lets in.
+    """
+    with _ready(store, Listening(LOOPBACK, 0, None, entries, entries)) as ready:
+        thread = threading.Thread(target=ready.run, name="study", daemon=True)
+        thread.start()
+        try:
+            yield ready.address
+        finally:
+            ready.server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def _ready(store: Store, where: Listening) -> Iterator[_Ready]:
+    """A server that may begin; see `serve_study`."""
     public = None if where.public_url is None else public_address(where.public_url)
     with listening(where.host, where.port) as listener:
         taken = int(listener.getsockname()[1])
         address = public or f"http://{written_host(where.host)}:{taken}"
         names = own_names(where.host) | ({str(urlsplit(public).hostname)} if public else set())
         access = Access(frozenset(names), taken, remote=not is_loopback(where.host))
-        serving = Serving(study, store, address, EntryLimit(where.entries_each, where.entries_together))
+        serving = Serving(store.study, store, address, EntryLimit(where.entries_each, where.entries_together))
         config = uvicorn.Config(
             create_app(serving, access), log_level="warning", access_log=False, server_header=False,
             # Behind a proxy of this machine, the limit of the public link counts the addresses that it tells.
             proxy_headers=public is not None, forwarded_allow_ips="127.0.0.1,::1", timeout_graceful_shutdown=5,
             lifespan="off",  # Nothing begins or ends with the server, and a second Ctrl-C would end in a trace of it.
         )  # fmt: skip
-        say(f"serving {study.path} at {address}/")
-        say(f"Annotators come in by {ways_in(study, address)}. Ctrl-C ends the server.")
-        with contextlib.suppress(KeyboardInterrupt), told_to_end():
-            uvicorn.Server(config).run(sockets=[listener])
-    say(ended(store))
+        yield _Ready(uvicorn.Server(config), listener, address)
 
 
 def ways_in(study: StudyFolder, address: str) -> str:

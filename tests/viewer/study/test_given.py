@@ -10,7 +10,7 @@ from study.definition.answers import TIE
 from study.definition.criteria import CriterionSet
 from study.definition.draw import lettered
 from study.definition.items import Item, Response
-from viewer.study.given import UNREADABLE, Form, given_in
+from viewer.study.given import UNREADABLE, Form, as_fields, given_in
 from viewer.study.shown import MOST_BUTTONS, Given, item_view
 
 ITEM = Item(
@@ -119,3 +119,21 @@ def test_what_a_page_shows_as_chosen_is_what_was_given(data):
     again = given_in(Form.of(pairs), item, responses, asked)
     found = {name: sorted(one) if isinstance(one, list) else one for name, one in again.answers.items()}
     assert found == answers and not again.faults
+
+
+@examples(st.data())
+def test_a_page_s_fields_are_read_again_as_the_answers_that_they_are_of(data):
+    asked = criteria("select", "rating", "turns")
+    ids = [one.id for one in ITEM.responses]
+    number = st.integers(1, 5)
+    answers = {
+        "select_q": data.draw(st.lists(st.sampled_from(ids), unique=True)),
+        "rating_q": {id_: data.draw(number) for id_ in ids},
+        "turns_q": {str(place): data.draw(number) for place in ITEM.positions},
+    }
+    responses = data.draw(st.permutations(ITEM.responses))
+    found = given_in(Form.of(as_fields(responses, asked, answers)), ITEM, responses, asked)
+    assert not found.faults and found.answers == answers
+    pair = {"pair_q": data.draw(st.sampled_from(["r1", "r2", TIE]))}
+    fields = as_fields(PAIR.responses, criteria("pair"), pair)
+    assert given_in(Form.of(fields), PAIR, PAIR.responses, criteria("pair")).answers == pair
