@@ -42,7 +42,13 @@ class Plan:
     ``pilot``: the study that is named has answers, and how much they have in common is taken from them; ``known`` are
     such variances themselves.
 
-    ``differences`` are points of a share (5 is 20 % to 25 %), or steps of a scale where ``sd`` is given.
+    ``differences`` are points of a share (5 is 20 % to 25 %), or steps of a scale where ``sd`` is given; one below 0 is
+    of a system that is worse than the base.
+
+    Raises
+    ------
+    InputError
+        A difference that is 0 or no number; a power that no study has; simulated studies of ratings or of a pilot.
     """
 
     items: int | None = None
@@ -62,6 +68,14 @@ class Plan:
     def __post_init__(self) -> None:
         if self.simulate is not None and (self.pilot or self.sd is not None or self.known is not None):
             raise InputError("studies are simulated with marks, and with what is assumed: not of ratings or a pilot.")
+        for difference in self.differences:
+            if not (math.isfinite(difference) and difference):
+                raise InputError(
+                    f"a difference of {difference:g}: a number is needed, and not 0: above it, the other is better than "
+                    "the base; below it, worse."
+                )
+        if not 0 < self.wanted < 1:
+            raise InputError(f"a wanted power of {self.wanted:g}: it has to be above 0 and below 1.")
 
 
 @dataclass(frozen=True)
@@ -183,10 +197,10 @@ def planned(plan: Plan) -> Planned:
     factor = 1.0 if plan.sd is not None else 100.0
     shared = INDEPENDENT if plan.independent else Shared()
     parts = _parts(plan, shared)
-    most = LARGEST_RATING if plan.sd is not None else max(1 - plan.base_share - 0.01, 0.01)
+    most = LARGEST_RATING if plan.sd is not None else max(1 - plan.base_share - 0.01, (1 - plan.base_share) / 2)
     smallest = smallest_difference(design, parts, most, plan.wanted)
     told = []
-    for points in plan.differences or (RATINGS if plan.sd is not None else MARKS):
+    for points in plan.differences or _usual(plan):
         difference = points / factor
         if plan.sd is None and plan.known is None and not 0 < plan.base_share + difference < 1:
             raise InputError(
@@ -208,6 +222,13 @@ def planned(plan: Plan) -> Planned:
         tuple(told),
         None if math.isinf(smallest) else factor * smallest,
     )
+
+
+def _usual(plan: Plan) -> tuple[float, ...]:
+    """The differences that are told where none is asked for: those that leave a share below 100 %, else losses."""
+    if plan.sd is not None:
+        return RATINGS
+    return tuple(points for points in MARKS if plan.base_share + points / 100 < 1) or tuple(-points for points in MARKS)
 
 
 def _parts(plan: Plan, shared: Shared) -> Callable[[float], Components]:

@@ -1,4 +1,5 @@
 import json
+import math
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from study.power import Components, components_of_marks, power
 from study.report.tables import unblinded
 from study.rows import IMPORTED, rows_text
 from study.simulated import Shared
+from tests.behaviour.command import in_process
 from tests.study.made_up import answered, made_study
 
 
@@ -78,12 +80,40 @@ def test_a_difference_that_nobody_can_see():
     [
         ({"differences": (90.0,)}, "a difference of 90 points from a base of 20%"),
         ({"sd": 1.0, "simulate": 5}, "studies are simulated with marks"),
+        ({"differences": (0.0,)}, "a difference of 0: a number is needed, and not 0"),
+        ({"differences": (math.nan,)}, "a difference of nan: a number is needed"),
+        ({"sd": 1.0, "differences": (math.inf,)}, "a difference of inf: a number is needed"),
+        ({"differences": (-20.0,)}, "a difference of -20 points from a base of 20%: shares are above 0"),
+        ({"wanted": math.nan}, "a wanted power of nan: it has to be above 0 and below 1"),
+        ({"wanted": 1.0}, "a wanted power of 1"),
+        ({"base_share": math.nan}, "a share of marks of nan: it has to be above 0 and below 1"),
+        ({"sd": 0.0}, "a standard deviation of 0: it has to be above 0"),
         ({"pilot": True}, "a pilot is a study that has answers: name its folder"),
     ],
 )
 def test_what_cannot_be_planned(plan, message):
     with pytest.raises(InputError, match=message):
         planned(Plan(**plan))
+
+
+def test_a_loss_is_as_clear_as_the_gain_of_what_is_not_marked():
+    """8 points less than 92 % marked are 8 points more than 8 % unmarked."""
+    (loss,) = planned(Plan(base_share=0.92, differences=(-8.0,))).differences
+    (gain,) = planned(Plan(base_share=0.08, differences=(8.0,))).differences
+    assert loss.power.corrected == pytest.approx(gain.power.corrected, abs=1e-6)
+    assert loss.items_needed == gain.items_needed
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.2, [2, 3, 5, 7, 10, 13]), (0.92, [2, 3, 5, 7]), (0.99, [-2, -3, -5])])
+def test_what_is_told_unasked_fits_the_base(share, told):
+    found = [one.difference for one in planned(Plan(base_share=share)).differences]
+    assert found[: len(told)] == told and len(found) in (len(told), 6)
+
+
+def test_the_command_refuses_what_is_no_difference(monkeypatch):
+    for value in ("0", "nan", "-20"):
+        done = in_process(monkeypatch, "study", "power", "--difference", value)
+        assert done.returncode == 2 and f"a difference of {value}" in done.stderr
 
 
 def test_the_command_tells_both_ways(tmp_path):

@@ -19,7 +19,9 @@ from apportion.commands.parts.options import json_option
 @click.option("--systems", type=click.IntRange(2, 26), help="With the base.  [default: STUDY's, else 8]")
 @click.option("--criteria", "criteria", type=click.IntRange(1, 50), help="[default: STUDY's, else 9]")
 @click.option("--base-share", type=float, default=0.2, show_default=True, help="How often the base is marked (0 to 1).")
-@click.option("--difference", "differences", type=float, multiple=True, help="In points; may be given again.")
+@click.option(
+    "--difference", "differences", type=float, multiple=True, help="In points, below 0: worse. Again for more."
+)
 @click.option("--ratings", "sd", type=float, metavar="SD", help="Ratings with this standard deviation, not marks.")
 @click.option("--independent", is_flag=True, help="Assume that answers have nothing in common: the best there can be.")
 @click.option("--pilot", is_flag=True, help="STUDY has answers: take from them how much they have in common.")
