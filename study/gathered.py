@@ -44,11 +44,12 @@ def database_rows(study: StudyFolder, database: str | Path | None = None) -> tup
     Raises
     ------
     InputError
-        The database cannot be read, or is another study's.
+        The database is not there, cannot be read, or is another study's.
     """
     if database is None and not (study.path / ANSWERS).exists():
         return ()
     try:
+        from study.store.database import file_of
         from study.store.store import Store
     except ModuleNotFoundError as error:
         raise InputError(
@@ -56,6 +57,9 @@ def database_rows(study: StudyFolder, database: str | Path | None = None) -> tup
             "`pip install 'apportion[study]'`."
         ) from None
 
+    file = None if database is None else file_of(database)
+    if file is not None and not file.exists():
+        raise InputError(f"{file}: no such database. Name the one that `apportion study serve` was given.")
     store = Store.open(database, study)
     try:
         return tuple(store.answers())

@@ -71,8 +71,8 @@ class Plan:
         for difference in self.differences:
             if not (math.isfinite(difference) and difference):
                 raise InputError(
-                    f"a difference of {difference:g}: a number is needed, and not 0: above it, the other is better than "
-                    "the base; below it, worse."
+                    f"a difference of {difference:g}: a number is needed, and not 0: above 0, the other is better than "
+                    "the base; below 0, worse."
                 )
         if not 0 < self.wanted < 1:
             raise InputError(f"a wanted power of {self.wanted:g}: it has to be above 0 and below 1.")

@@ -38,8 +38,12 @@ class Table:
         Raises
         ------
         UnitError
-            There is no such column (with the nearest that there is).
+            There is no such column (with the nearest that there is), or nothing in the file.
         """
+        if not any(name.strip() for name in self.header):
+            raise UnitError(
+                f"{self.name}: the file is empty; a first row with {column!r} in it is needed. Export it again."
+            )
         if column in self.header:
             return self.header.index(column)
         hint = did_you_mean(column, self.header, "Export it again.")

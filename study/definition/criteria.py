@@ -91,12 +91,14 @@ class CriterionSet(Settings):
 
     title: Wording
     source: str = Field("", max_length=2_000)
-    criteria: tuple[Criterion, ...] = Field(min_length=1, max_length=50)
+    criteria: tuple[Criterion, ...] = Field(max_length=50)
     reason: Reason | None = None
 
     @field_validator("criteria")
     @classmethod
     def _each_once(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        if not criteria:
+            raise ValueError("there is no criterion; write at least one, under [[criteria]]")
         names = [criterion.name for criterion in criteria]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

@@ -154,10 +154,12 @@ def items_of(
     Raises
     ------
     InputError
-        No policy ``base``, or nothing to compare with it; two contexts for one turn; a context that cannot be read;
-        more responses than letters; no context with responses enough.
+        No responses; no policy ``base``, or nothing to compare with it; two contexts for one turn; a context that
+        cannot be read; more responses than letters; no context with responses enough.
     """
     policies = list(dict.fromkeys(table["policy"].to_pylist()))
+    if not policies:
+        raise InputError("no responses: the table has no row. Write it again with `apportion generate`.")
     if base is not None and criteria.asks_turns_alone:
         raise InputError(f"base {base!r}: turns alone are rated, and no policy's responses. Leave the base out.")
     if base is not None and base not in policies:

@@ -22,6 +22,8 @@ WAIT_S = 30
 CONNECTIONS = 20
 """Kept open by one process; ten more are opened where they are all in use."""
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+_SQLITE = b"SQLite format 3\0"
+"""How a database's file begins."""
 _MAKING = 6_175_024
 """The lock of PostgreSQL that is held while tables are made."""
 
@@ -38,10 +40,11 @@ class Database:
         Raises
         ------
         InputError
-            An URL of another kind, a place that cannot be written, a server that cannot be reached.
+            An URL of another kind, a file that is no database, a place that cannot be written, a server that cannot be
+            reached.
         """
         self._url = _url(place)
-        self._file = Path(self._url.database or "") if self._url.drivername == "sqlite" else None
+        self._file = file_of(place)
         arguments: dict[str, Any] = (
             {"timeout": WAIT_S} if self._file else {"options": "-c synchronous_commit=on", "connect_timeout": WAIT_S}
         )
@@ -56,9 +59,13 @@ class Database:
         self._inode: int | None = None
         try:
             if self._file:
+                _check_kind(self._file)
                 self._file.touch(mode=0o600)  # Readable for its owner alone from the first byte on.
                 self._inode = self._file.stat().st_ino
             self._make_tables()
+        except InputError:
+            self.close()
+            raise
         except (SQLAlchemyError, OSError) as error:
             self.close()
             raise InputError(
@@ -133,6 +140,29 @@ class Database:
             if self._file is None:  # Two that begin at once would both make them.
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MAKING})
             TABLES.create_all(connection)
+
+
+def file_of(place: str | Path) -> Path | None:
+    """The file of a database by path; None of one by URL of a server.
+
+    Raises
+    ------
+    InputError
+        An URL of another kind.
+    """
+    url = _url(place)
+    return Path(url.database or "") if url.drivername == "sqlite" else None
+
+
+def _check_kind(path: Path) -> None:
+    """SQLite takes a short file of any kind for an empty database, and would write over it."""
+    if path.is_file() and path.stat().st_size and not _begins_as_sqlite(path):
+        raise InputError(f"{path}: this file is no database, and is left as it is. Name another for the answers.")
+
+
+def _begins_as_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def _url(place: str | Path) -> URL:

@@ -6,6 +6,9 @@ import hashlib
 import re
 import secrets
 from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from foundation.errors import InputError
 
 PATH = "/a/"
 """Where the pages take a token."""
@@ -27,6 +30,30 @@ class Link:
         'https://study.example/a/T0k3n'
         """
         return f"{base.rstrip('/')}{PATH}{self.token}"
+
+
+def served_address(url: str, called: str) -> str:
+    """Where pages are served, without a slash at the end; ``called`` names it in messages.
+
+    Raises
+    ------
+    InputError
+        It is no address of a server, or has what belongs to a page.
+
+    >>> served_address("https://study.example.org/", "--address")
+    'https://study.example.org'
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname if parts.port != 0 else None
+    except ValueError:  # A port that is none.
+        host = None
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment or "@" in url:
+        raise InputError(
+            f"{called} {url}: an address such as https://study.example.org is needed, by which annotators reach the "
+            "study's pages."
+        )
+    return url.rstrip("/")
 
 
 def new_token() -> str:

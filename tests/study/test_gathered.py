@@ -65,3 +65,10 @@ def test_without_what_reads_a_database_it_says_what_to_install(tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "study.store.store", None)
     with pytest.raises(InputError, match=r"study\.store\.store is needed .*`pip install 'apportion\[study\]'"):
         gathered(study)
+
+
+def test_a_database_that_is_named_is_there(tmp_path):
+    study, _ = made_study(tmp_path / "study")
+    with pytest.raises(InputError, match=r"away.sqlite: no such database. Name the one that"):
+        gathered(study, tmp_path / "away.sqlite")
+    assert not (tmp_path / "away.sqlite").exists()

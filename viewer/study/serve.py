@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from foundation.errors import InputError
 from study.definition.folder import StudyFolder
-from study.store.links import Link
+from study.store.links import Link, served_address
 from study.store.rows import DatabaseAwayError
 from study.store.store import Store
 from viewer.access import Access
@@ -100,7 +99,7 @@ def served_beside(store: Store, entries: int) -> Iterator[str]:
 @contextmanager
 def _ready(store: Store, where: Listening) -> Iterator[_Ready]:
     """A server that may begin; see `serve_study`."""
-    public = None if where.public_url is None else public_address(where.public_url)
+    public = None if where.public_url is None else served_address(where.public_url, "--public-url")
     with listening(where.host, where.port) as listener:
         taken = int(listener.getsockname()[1])
         address = public or f"http://{written_host(where.host)}:{taken}"
@@ -130,23 +129,3 @@ def ended(store: Store) -> str:
         return f"ended. {error} Answers that were confirmed are in it."
     begun, finished = sum(one.consented for one in people), sum(one.finished for one in people)
     return f"ended with {answers:,} answers saved; of {begun:,} annotators who have begun, {finished:,} have finished."
-
-
-def public_address(url: str) -> str:
-    """A public address without a slash at its end.
-
-    Raises
-    ------
-    InputError
-        It is no address of a server, or has what belongs to a page.
-
-    >>> public_address("https://study.example.org/")
-    'https://study.example.org'
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
-        raise InputError(
-            f"--public-url {url}: an address such as https://study.example.org is needed, by which annotators reach "
-            "this server."
-        )
-    return url.rstrip("/")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from foundation.errors import InputError
 
@@ -42,14 +44,25 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
     from study.definition.making import Wanted, make_study, next_version
 
     if earlier is not None:
-        _require(len(paths) == 1 and criteria is None, "with --from, give the new folder alone")
+        given = [f"--{name.replace('_', '-')}" for name in ("criteria", *wanted) if _is_given(name)]
+        _require(
+            len(paths) == 1 and not given,
+            f"with --from, give the new folder alone{f', without {given[0]}' if given else ''}: the next version is as "
+            "the study's files say, which can be edited",
+        )
         study = next_version(earlier, paths[0])
         click.echo(f"wrote {paths[0]} (version {study.settings.version})")
         return
     _require(len(paths) == 2, "two paths are needed: the responses or the corpus, and the folder to write")
     if criteria is None:
         raise InputError("--criteria: missing; give geli, pairs, turns, savoir, negotiation, or a TOML file")
-    study, notes = make_study(_source(paths[0]), paths[1], Wanted(criteria, **wanted))
+    source = _source(paths[0])
+    if wanted["targets"] and paths[0].is_file():
+        raise InputError(
+            f"--target {wanted['targets'][0]}: {paths[0]} is a table of responses, whose policies are judged. Leave "
+            "--target out, or give a corpus."
+        )
+    study, notes = make_study(source, paths[1], Wanted(criteria, **wanted))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     settings = study.settings
@@ -65,8 +78,17 @@ def _source(path: Path) -> Any:
     from corpus.corpus import Corpus
     from corpus.schema import RESPONSES
     from rlhf.compare.responses import read_rows
+    from study.definition.folder import SETTINGS
 
+    if (path / SETTINGS).is_file():
+        raise InputError(
+            f"{path}: a study, and no source of one. Its next version: --from {shlex.quote(str(path))} NEW."
+        )
     return Corpus.open(path) if path.is_dir() else read_rows(path, RESPONSES)
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _require(held: bool, message: str) -> None:

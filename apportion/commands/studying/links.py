@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -19,7 +20,9 @@ def links_command(study: Path, annotators: int, address: str, database: str | No
 
     They are told this once; the database has their hashes alone. Whoever has a link answers as that annotator.
     """
-    store = open_store(study, database)
-    for link in store.add_links(annotators):
-        click.echo(f"{link.annotator}\t{link.address(address)}")
-    store.close()
+    from study.store.links import served_address
+
+    base = served_address(address, "--address")
+    with closing(open_store(study, database)) as store:
+        for link in store.add_links(annotators):
+            click.echo(f"{link.annotator}\t{link.address(base)}")

@@ -68,7 +68,7 @@ def test_a_path_that_cannot_be_written_and_a_file_of_another_kind_are_told(tmp_p
     with pytest.raises(InputError, match="cannot be opened"):
         Database(tmp_path / "none" / "answers.sqlite")
     (tmp_path / "text").write_text("no database, but long enough to be looked at as if it were one", encoding="utf-8")
-    with pytest.raises(InputError, match="file is not a database"):
+    with pytest.raises(InputError, match="this file is no database"):
         Database(tmp_path / "text")
 
 
@@ -124,3 +124,11 @@ def test_a_server_that_goes_away_confirms_nothing_and_is_found_again_when_it_is_
     saved = store.save(name, item, answer, 0, "page1")
     assert store.answers() == [saved]
     store.close()
+
+
+@pytest.mark.parametrize("content", [b"x", b"notes of mine\n" * 100])
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, content):
+    (tmp_path / "notes").write_bytes(content)
+    with pytest.raises(InputError, match="notes: this file is no database, and is left as it is"):
+        Database(tmp_path / "notes")
+    assert (tmp_path / "notes").read_bytes() == content

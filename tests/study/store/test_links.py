@@ -1,4 +1,7 @@
-from study.store.links import Link, hashed, new_token
+import pytest
+
+from foundation.errors import InputError
+from study.store.links import Link, hashed, new_token, served_address
 
 
 def test_tokens_are_long_others_each_time_and_need_no_escape():
@@ -13,3 +16,17 @@ def test_a_hash_tells_a_token_from_others():
 
 def test_an_address_has_the_token_in_its_path():
     assert Link("a001", "T").address("http://127.0.0.1:8617") == "http://127.0.0.1:8617/a/T"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "study.example", "localhost:1", "javascript:1", "ftp://study.example", "https://", "https://x.example/?q=1",
+     "https://me@x.example", "http://x.example:99999"],
+)  # fmt: skip
+def test_what_is_no_address_of_a_server(url):
+    with pytest.raises(InputError, match=f"--address {url.replace('?', '.')}: an address such as"):
+        served_address(url, "--address")
+
+
+def test_an_address_of_a_server_ends_without_a_slash():
+    assert served_address("https://x.example:8443/here/", "--address") == "https://x.example:8443/here"

@@ -8,11 +8,10 @@ from random import Random
 
 import pytest
 
-from foundation.errors import InputError
 from study.store.store import Store
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import start_command, study_made
-from viewer.study.serve import ended, public_address, ways_in
+from viewer.study.serve import ended, ways_in
 
 REASON = "I would talk to A again, since it listens and asks. The others do not."
 
@@ -81,18 +80,6 @@ def test_a_database_that_is_away_at_the_end_is_said(tmp_path):
     (tmp_path / "study" / "answers.sqlite").unlink()
     assert "taken away" in ended(store)
     store.close()
-
-
-@pytest.mark.parametrize(
-    "url", ["study.example", "ftp://study.example", "https://", "https://x.example/?q=1", "https://me@x.example"]
-)
-def test_what_is_no_public_address(url):
-    with pytest.raises(InputError, match="--public-url"):
-        public_address(url)
-
-
-def test_a_public_address_ends_without_a_slash():
-    assert public_address("https://x.example:8443/here/") == "https://x.example:8443/here"
 
 
 def test_the_ways_in_are_told(tmp_path):

@@ -43,12 +43,38 @@ def test_the_next_version_of_one(table, tmp_path):
         (("r.parquet", "--criteria", "geli"), "two paths are needed"),
         (("r.parquet", "out"), "--criteria: missing"),
         (("a", "b", "--from", "c"), "with --from, give the new folder alone"),
+        (("out", "--from", "c", "--title", "x"), "give the new folder alone, without --title"),
+        (("out", "--from", "c", "--seed", "4"), "give the new folder alone, without --seed"),
         (("none.parquet", "out", "--criteria", "geli"), "none.parquet: no such file"),
     ],
 )
 def test_what_is_missing_is_told(arguments, told):
     done = run(*arguments)
     assert isinstance(done.exception, InputError) and told in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "r.csv: the file is empty; a first row with 'session_id' in it is needed"),
+        ("\n\n", "r.csv: the file is empty"),
+        ("\ufeff", "r.csv: the file is empty"),
+        ("session_id,turn,context,policy,response,seed\n", "no responses: the table has no row"),
+    ],
+)
+def test_a_table_without_responses(tmp_path, content, told):
+    (tmp_path / "r.csv").write_text(content, encoding="utf-8")
+    done = run(tmp_path / "r.csv", tmp_path / "study", "--criteria", "geli")
+    assert isinstance(done.exception, InputError) and told in str(done.exception)
+    assert not (tmp_path / "study").exists()
+
+
+def test_what_belongs_to_another_source_is_refused(table, tmp_path):
+    done = run(table, tmp_path / "study", "--criteria", "geli", "--target", "Alice")
+    assert isinstance(done.exception, InputError) and "--target Alice" in str(done.exception)
+    assert run(table, tmp_path / "study", "--criteria", "geli").exit_code == 0
+    done = run(tmp_path / "study", tmp_path / "other", "--criteria", "geli")
+    assert isinstance(done.exception, InputError) and "Its next version: --from" in str(done.exception)
 
 
 def test_dialogues_of_a_corpus_become_a_study(tmp_path):

@@ -30,6 +30,13 @@ def test_the_database_may_be_elsewhere(tmp_path):
     assert not (study.path / "answers.sqlite").exists()
 
 
+def test_an_address_that_is_none_makes_no_link(tmp_path):
+    study = study_in(tmp_path / "study", "pairs")
+    done = CliRunner().invoke(cli, ["study", "links", str(study.path), "--annotators", "1", "--address", "s.example"])
+    assert isinstance(done.exception, InputError) and "--address s.example" in str(done.exception)
+    assert not (study.path / "answers.sqlite").exists()
+
+
 def test_what_is_missing_is_told(tmp_path, monkeypatch):
     done = CliRunner().invoke(cli, ["study", "links", str(tmp_path), "--annotators", "1"])
     assert isinstance(done.exception, InputError) and "no study" in str(done.exception)
