@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError, UnitError
-from foundation.files import check_path, place_folder
+from foundation.files import check_path, sync, sync_folder
 from pipeline.patterns.write import read_patterns
 from viewer.labels.overlay import Overlay
 from viewer.pages import patterns, report, session, sessions
@@ -102,7 +102,9 @@ def write_bundle(
             stack.callback(shutil.rmtree, scratch, ignore_errors=True)
             scratch.mkdir()
             report = _written(run, around, scratch, out, media, (place, shown))
-            place_folder(scratch, out.absolute())
+            sync_folder(scratch)
+            scratch.rename(out.absolute())  # Fails where something has come to be there meanwhile.
+            sync(out.absolute().parent)
         except OSError as error:
             raise InputError(f"{out}: cannot be written ({error.strerror}). Choose another folder.") from None
     return report

@@ -64,6 +64,6 @@ def read_patterns(run_folder: Path) -> dict[str, dict[str, Any]]:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             found[str(document["method"])] = document
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     return found

@@ -168,6 +168,18 @@ def test_what_is_there_is_never_replaced(place, tmp_path):
         write_bundle(place, tmp_path / "link")
 
 
+def test_what_comes_to_be_there_meanwhile_is_not_replaced_either(place, tmp_path, monkeypatch):
+    def meanwhile(*_: object) -> str:
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / "mine.txt").write_text("mine")
+        return "a page"
+
+    monkeypatch.setattr("viewer.bundle.patterns.html", meanwhile)
+    with pytest.raises(InputError, match=r"out: cannot be written"):
+        write_bundle(place, tmp_path / "out")
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "mine.txt"]
+
+
 def test_a_place_that_cannot_be_written_to(place, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot be written"):

@@ -100,10 +100,6 @@ class Question:
             )
         return nearest
 
-    def same_scale(self, other: Question) -> bool:
-        """Whether answers to both can stand beside each other."""
-        return (self.low, self.high, self.step) == (other.low, other.high, other.step)
-
     def to_json(self) -> dict[str, Any]:
         """The question as plain JSON values."""
         return asdict(self)

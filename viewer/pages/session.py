@@ -103,8 +103,8 @@ def _tracks(run: ServedRun, tables: SessionTables, chosen: Chosen) -> tuple[Trac
     try:
         frames = _batches(path) if path.is_file() else None
         return tracks_of(frames, tables.utterance_features, axis_of(tables.session), chosen.people)
-    except (OSError, pa.ArrowException) as error:
-        cause = str(error).splitlines()[0]
+    except (OSError, KeyError, pa.ArrowException) as error:
+        cause = (str(error).splitlines() or [type(error).__name__])[0]
         raise UnitError(f"{path}: not a readable table ({cause}). Run `apportion run` again.") from None
 
 

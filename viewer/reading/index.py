@@ -110,7 +110,9 @@ def index_path(place: RunPlace) -> Path:
         Neither can be written to.
     """
     beside = place.folder / "viewer"
-    for folder in (beside, cache_folder() / "viewer" / digest(str(place.folder))[:24]):
+    # A folder that leads elsewhere is not written to: the run may be somebody else's.
+    own = () if beside.is_symlink() else (beside,)
+    for folder in (*own, cache_folder() / "viewer" / digest(str(place.folder))[:24]):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):

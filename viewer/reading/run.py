@@ -89,5 +89,16 @@ def serve_run(place: RunPlace) -> ServedRun:
 
 def _maker(place: RunPlace, path: Path) -> subprocess.Popen[bytes]:
     # -P: `-m` alone would import whatever lies in the folder that this was started in.
-    command = [sys.executable, "-P", "-m", "viewer.reading.build", str(place.folder), str(place.corpus), str(path)]
+    # -W: nobody reads what it says before it ends, and a pipe holds little.
+    command = [
+        sys.executable,
+        "-P",
+        "-W",
+        "ignore",
+        "-m",
+        "viewer.reading.build",
+        str(place.folder),
+        str(place.corpus),
+        str(path),
+    ]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -64,6 +64,7 @@
   });
 
   document.addEventListener("keydown", (event) => {
+    if (document.documentElement.dataset.keys === "off") return;
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (event.key === "j") go(at + 1);
     else if (event.key === "k") go(at - 1);

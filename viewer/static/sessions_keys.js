@@ -12,6 +12,7 @@
   }
 
   document.addEventListener("keydown", (event) => {
+    if (document.documentElement.dataset.keys === "off") return;
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (event.key === "j") step(1);
     if (event.key === "k") step(-1);

@@ -105,6 +105,18 @@ def test_a_digit_is_the_answer_of_that_value_on_every_scale(labelled, page_of):
     expect(page.locator("[data-done]")).to_have_text("1")
 
 
+def test_who_has_turned_single_keys_off_labels_nothing_by_them(labelled, page_of):
+    page = page_of(labelled, "session/s03")
+    page.evaluate("localStorage.setItem('apportion-keys', 'off')")
+    page.goto(labelled.address + "label")
+    begin(page, "Eve", "1 to 5")
+    page.keyboard.type("j42")
+    page.evaluate("localStorage.removeItem('apportion-keys')")
+    page.reload()
+    page.keyboard.type("j4")
+    expect(page.locator("[data-done]")).to_have_text("1")
+
+
 def test_two_people_label_in_two_browsers_and_see_only_their_own(labelled, page_of, tmp_path):
     eve, max_ = page_of(labelled, "label"), page_of(labelled, "label", dark=True)
     begin(eve, "Eve", "thumbs")

@@ -75,6 +75,14 @@ def test_a_run_that_may_not_be_written_to_has_its_index_in_the_cache(run, tmp_pa
         index_path(open_place(run))
 
 
+def test_a_folder_that_leads_elsewhere_is_not_written_to(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "elsewhere").mkdir()
+    (run / "viewer").symlink_to(tmp_path / "elsewhere")
+    assert tmp_path / "cache" in serve_run(open_place(run)).index.path.parents
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_it_is_read_where_nothing_may_be_written(run):
     served = serve_run(open_place(run))
     served.index.path.parent.chmod(0o555)

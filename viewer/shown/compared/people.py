@@ -129,6 +129,8 @@ class _Scale:
 def _ticks(low: float, high: float) -> list[float]:
     """Round values between the ends, about `TICKS` of them."""
     raw = (high - low) / TICKS
+    if not 1e-300 < raw < 1e300:  # Too close or too far apart for numbers between them.
+        return [low, high]
     size = 10.0 ** np.floor(np.log10(raw))
     step = size * next(round_ for round_ in (1, 2, 2.5, 5, 10) if round_ * size >= raw)
     first = np.ceil(low / step)
