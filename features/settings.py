@@ -261,6 +261,13 @@ class DescriptorThresholds(Settings):
         description="Seconds between two looks at a face: throughout is told only where so long a time of something "
         "else that no look saw would not change it.",
     )
+    fewest_looks: int = Field(
+        default=4,
+        ge=0,
+        le=1000,
+        description="A face is told as usual only in a window of so many times look_s: what took half of the time is "
+        "missed by two looks in one case of four, by four in one of sixteen.",
+    )
     sure_coverage: float = Field(
         default=0.8,
         ge=0.0,

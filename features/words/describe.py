@@ -107,7 +107,7 @@ class _Rater:
             measures = {name: measure for name, measure in measures.items() if name not in OF_A_LISTENER}
         filmed = any(name in cell for name in FACE_FEATURES)
         hidden = filmed and self.is_seen and not _is_seen(cell, self.thresholds)
-        return Observed(measures, self.usual, self.others_db, hidden, self.detector, length_s)
+        return Observed(measures, self.usual, self.others_db, hidden, self.detector, length_s, speaks=window == REPLY)
 
 
 def _detector_of(session: Session, person: str, detector: str | None) -> str | None:

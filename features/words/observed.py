@@ -17,7 +17,8 @@ class Observed:
     ``measures`` holds only what was observed well enough; ``usual`` the person's baselines by feature;
     ``others_db`` the mean loudness of everybody else's voice in the session, dB (None where unknown); ``hidden`` says
     that the face, which was seen elsewhere in the session, was not seen here; ``detector`` is the back-end that found
-    the face (None where that is not known); ``length_s`` is the window's length, infinite where looks are not counted.
+    the face (None where that is not known); ``length_s`` is the window's length, infinite where looks are not counted;
+    ``speaks`` says that the person has the floor.
     """
 
     measures: Mapping[str, Measure]
@@ -26,6 +27,7 @@ class Observed:
     hidden: bool = False
     detector: str | None = None
     length_s: float = math.inf
+    speaks: bool = False
 
     def mean(self, name: str) -> float | None:
         """The mean of a feature in its unit, None where it was not observed."""
@@ -55,6 +57,10 @@ class Observed:
         inside it. In a turn of two seconds that is a fifth of the time with eyes that are looked at 2.5 times a second.
         """
         return thresholds.look_s / self.length_s if self.length_s > 0 else 1.0
+
+    def looked_at_enough(self, thresholds: DescriptorThresholds) -> bool:
+        """Whether so many looks fit into the window that what all of them lack was hardly there."""
+        return self.length_s + 1e-9 >= thresholds.fewest_looks * thresholds.look_s
 
     def while_seen(self, name: str, thresholds: DescriptorThresholds) -> str:
         """What a statement about the whole window has to add where the face was not seen all of the time."""

@@ -12,7 +12,7 @@ from features.settings import DescriptorSettings, DescriptorThresholds
 from features.words.describe import describe_session
 
 SETTINGS = DescriptorSettings()
-TURNS = tuple(Turn(i, "ann" if i % 2 == 0 else "bob", "x", float(i), i + 0.9) for i in range(8))
+TURNS = tuple(Turn(i, "ann" if i % 2 == 0 else "bob", "x", 2.0 * i, 2.0 * i + 1.8) for i in range(8))
 SESSION = Session("s", TURNS, (Rating("bob", "ann", "liking", 2.0, 1.0, 5.0),))
 Row = tuple[int, str, str, str, float | None, float]
 
@@ -64,6 +64,25 @@ def test_a_level_throughout_needs_a_window_of_several_looks():
         texts = _texts(describe_session(long, _table(rows), SETTINGS, reply_max_s=reply_max_s))
         assert f"smiles {level}, more than usual" in texts[2, "bob", "reply"]
         assert texts[2, "bob", "during"] == "smiles most of the time, more than usual"  # 0.9 of the looks, and 0.4 s
+
+
+def test_the_head_of_who_speaks_is_told_without_a_meaning():
+    rows = [*_bob(), (4, "bob", "reply", "nod_yes", 1.0, 1.0), (6, "bob", "reply", "nod_no", 2.0, 1.0)]
+    texts = _texts(describe_session(SESSION, _table(rows), SETTINGS))
+    assert texts[4, "bob", "during"] == "nods twice"
+    assert texts[4, "bob", "reply"] == "moves head up and down"
+    assert texts[6, "bob", "reply"] == "moves head from side to side twice"
+
+
+def test_a_face_is_as_usual_only_in_a_window_of_several_looks():
+    short = replace(SESSION, turns=tuple(replace(t, start_s=1.0 * t.turn, end_s=t.turn + 0.9) for t in TURNS))
+    rows = [*_bob(), (0, "bob", "reply", "smile", 0.1, 1.0)]
+    texts = _texts(describe_session(short, _table(rows), SETTINGS))
+    assert (0, "bob", "during") not in texts  # a face, and no voice
+    assert texts[0, "bob", "reply"] == "voice as usual"
+    assert texts[2, "bob", "during"] == "smiles most of the time, more than usual"
+    often = DescriptorSettings(thresholds=DescriptorThresholds(fewest_looks=2))
+    assert _texts(describe_session(short, _table(rows), often))[0, "bob", "during"] == "as usual"
 
 
 def test_where_the_environment_rated_nobody_is_described():

@@ -186,6 +186,24 @@ def test_an_emotion_throughout_needs_a_window_that_is_long_enough_too():
     assert _say(often, length_s=0.5, happiness=0.9) == "looks happy throughout, more than usual"
 
 
+@pytest.mark.parametrize(("length_s", "said"), [(1.59, None), (1.6, "as usual"), (math.inf, "as usual")])
+def test_a_face_is_as_usual_only_where_four_looks_fit_in(length_s, said):
+    assert _say(length_s=length_s, smile=0.3) == said
+    assert _say(length_s=length_s, smile=0.3, f0_hz=200.0) == (said or "voice as usual")
+    assert _say(length_s=length_s, f0_hz=200.0) == "as usual"  # nobody looked, and a voice is heard all the time
+    assert _say(DescriptorThresholds(fewest_looks=0), length_s=0.1, smile=0.3) == "as usual"
+
+
+def test_movements_of_a_head_that_speaks_are_no_gestures():
+    def speaks(**counts: float) -> str | None:
+        measures = {name: Measure(count, 1.0) for name, count in counts.items()}
+        return in_words(Observed(measures, USUAL, speaks=True), THRESHOLDS)
+
+    assert speaks(nod_yes=1.0) == "moves head up and down"
+    assert speaks(nod_no=3.0) == "moves head from side to side 3 times"
+    assert speaks(nod_yes=0.0, nod_no=0.0) is None
+
+
 def test_blinks_are_told_only_where_they_are_far_from_usual():
     usual = {"blinks_per_min": Baseline(15.0, 8.0)}
     assert _say(usual=usual, blinks_per_min=32.0) == "blinks more than usual"
