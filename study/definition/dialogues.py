@@ -15,7 +15,7 @@ from foundation.listing import counted
 from rlhf.compare.responses import context_text
 from rlhf.policy.contexts import Said, known_messages, of_targets, spoken
 from study.definition.criteria import CriterionSet
-from study.definition.items import AGENT, Item, MadeItems, Response, names_in, response_id
+from study.definition.items import AGENT, Item, MadeItems, Response, drawn_order, names_in, response_id
 from study.definition.key import KeyRow
 
 
@@ -58,7 +58,7 @@ def items_of_dialogues(
     agents = _agents(corpus.root)
     items: list[Item] = []
     key: list[KeyRow] = []
-    for (session, target), episode in episodes.items():
+    for (session, target), episode in drawn_order(episodes.items(), seed, lambda one: one[0]):
         name = f"i{len(items) + 1:04d}"
         policy = agents.get(session, {}).get(target, target)
         own = response_id(seed, name, policy)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from rlhf.policy.contexts import KNOWN, Said
 from study.definition.criteria import CriterionSet
 from study.definition.key import KeyRow
 
+_T = TypeVar("_T")
 AGENT = "assistant"
 """The role of the agent in a context's messages."""
 
@@ -136,7 +137,7 @@ def items_of(
     One item a context; where two responses are compared, one a context and pair of policies (with ``base``, one of
     each pair is that policy); where an agent is judged by a dialogue, one a response. Where turns alone are rated there
     are no responses, and of each session the last context. A context with fewer responses than the criteria need is
-    left out, and that is told.
+    left out, and that is told. Items stand, and are numbered, in an order that is drawn.
 
     Parameters
     ----------
@@ -174,13 +175,13 @@ def items_of(
     if most is not None and most < len(chosen):
         ranked = sorted(chosen, key=lambda place: hashlib.sha256(f"{seed}\0{place}".encode()).digest())
         chosen = sorted(ranked[:most])
+    asked = [(place, group) for place in chosen for group in _groups(kept[place].texts, criteria, base)]
     items: list[Item] = []
     key: list[KeyRow] = []
-    for place in chosen:
-        for group in _groups(kept[place].texts, criteria, base):
-            item, rows = _item(f"i{len(items) + 1:04d}", place, kept[place].context, group, seed)
-            items.append(item)
-            key += rows
+    for place, group in drawn_order(asked, seed, lambda one: (one[0], sorted(one[1]))):
+        item, rows = _item(f"i{len(items) + 1:04d}", place, kept[place].context, group, seed)
+        items.append(item)
+        key += rows
     if base is not None and base not in {row.policy for row in key}:
         raise InputError(f"no context was answered by {base!r} and another policy, so nothing can be compared to it.")
     same = [item.item for item in items if item.same]
@@ -189,6 +190,15 @@ def items_of(
             f"identical responses in {counted(same, 'item')}: they can be told apart by nothing, a tie is fair"
         )
     return MadeItems(tuple(items), tuple(key), (*notes, *names_in(items, policies)))
+
+
+def drawn_order(what: Iterable[_T], seed: int, named: Callable[[_T], object]) -> list[_T]:
+    """What becomes items, in an order drawn by the seed; ``named`` tells one from the others.
+
+    Items are numbered in this order, and pages, batches and files for other programs have their numbers: in the order
+    of a table, each number would tell which policies an item is of.
+    """
+    return sorted(what, key=lambda one: hashlib.sha256(f"{seed}\0order\0{named(one)}".encode()).digest())
 
 
 _Place = tuple[str, int, int]

@@ -58,7 +58,8 @@ def test_what_is_about_a_dialogue_has_one_response_an_item():
 
 def test_turns_are_rated_in_the_last_context_of_a_session():
     made = items_of(responses(), TURNS, 7)
-    assert [(item.session_id, item.turn, item.responses) for item in made.items] == [(f"s{n}", 5, ()) for n in range(4)]
+    found = sorted((item.session_id, item.turn, item.responses) for item in made.items)
+    assert found == [(f"s{n}", 5, ()) for n in range(4)]
     assert made.key == () and made.items[0].positions == (1,)
 
 
@@ -98,8 +99,9 @@ def test_a_context_without_a_turn_of_the_agent_has_no_turns_to_rate():
 
 def test_identical_responses_are_told_and_a_tie_is_possible():
     made = items_of(responses(same=(0,)), PAIRS, 7)
-    assert [item.same for item in made.items] == [True] * 3 + [False] * 21
-    assert "identical responses in 3 items (i0001, i0002, i0003): they" in made.notes[0]
+    same = [item.item for item in made.items if item.same]
+    assert len(same) == 3 and len(made.items) == 24
+    assert f"identical responses in 3 items ({', '.join(same)}): they" in made.notes[0]
 
 
 def test_a_policys_name_among_the_words_is_told():
@@ -170,3 +172,16 @@ def test_a_line_that_is_no_item_is_refused(change, error):
     line = items_of(responses(1), GELI, 7).items[0].to_json()
     with pytest.raises(error):
         Item.from_json({**line, **change})
+
+
+def test_an_item_s_number_tells_nothing_of_whose_responses_it_has():
+    """In the table's order each third item would be of the same pair of policies."""
+    table, places = responses(40), []
+    for seed in range(6):
+        made = items_of(table, PAIRS, seed, POLICIES[0])
+        policy = {row.item: row.policy for row in made.key if row.policy != POLICIES[0]}
+        assert [item.item for item in made.items] == [f"i{number:04d}" for number in range(1, 81)]
+        of_one = [number % 2 for number, item in enumerate(made.items) if policy[item.item] == POLICIES[1]]
+        assert len(of_one) == 40 and 8 < sum(of_one) < 32
+        places.append(tuple(policy[item.item] for item in made.items))
+    assert len(set(places)) == 6
