@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError
+from study.definition.answers import problem_of
 from study.definition.folder import ANSWERS, StudyFolder
 from study.rows import IMPORTED, JUDGED, AnswerRow, rows_beside
 
@@ -35,7 +36,25 @@ def gathered(study: StudyFolder, database: str | Path | None = None) -> Gathered
             f"annotator {twice.annotator} answered item {twice.item} on the study's pages, and in "
             f"{study.path / IMPORTED}, too. Remove the file that has it."
         )
-    return Gathered((*own, *imported), rows_beside(study.path, JUDGED))
+    judges = rows_beside(study.path, JUDGED)
+    for folder, rows in ((IMPORTED, imported), (JUDGED, judges)):
+        for row in rows:
+            _check(study, row, study.path / folder)
+    return Gathered((*own, *imported), judges)
+
+
+def _check(study: StudyFolder, row: AnswerRow, folder: Path) -> None:
+    """A file beside the study may be anybody's: each answer in it has to be one to what was asked."""
+    item = study.items.get(row.item)
+    if item is None:
+        raise InputError(f"{folder}: annotator {row.annotator} answers item {row.item!r:.40}, which the study has not.")
+    for name, value in row.answers.items():
+        criterion = study.criteria.by_name.get(name)
+        problem = "no such criterion" if criterion is None else problem_of(criterion, item, value, whole=False)
+        if problem is not None:
+            raise InputError(
+                f"{folder}: annotator {row.annotator}, item {row.item}, {name!r:.60}: {problem}. Import them again."
+            )
 
 
 def database_rows(study: StudyFolder, database: str | Path | None = None) -> tuple[AnswerRow, ...]:
@@ -60,7 +79,7 @@ def database_rows(study: StudyFolder, database: str | Path | None = None) -> tup
     file = None if database is None else file_of(database)
     if file is not None and not file.exists():
         raise InputError(f"{file}: no such database. Name the one that `apportion study serve` was given.")
-    store = Store.open(database, study)
+    store = Store.open(database, study, reading=True)
     try:
         return tuple(store.answers())
     finally:

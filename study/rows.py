@@ -16,6 +16,8 @@ IMPORTED, JUDGED = "imported", "judged"
 """Folders of a study for answers that its own pages did not take: of people elsewhere, and of judges."""
 PREFIX, AGAIN = "judge:", "#"
 """How a judge's id begins, and what stands before the number of a second answer, such as that with orders swapped."""
+RESERVED = ("simulated-", "label-studio-", "mturk-")
+"""How ids begin that are given here: of simulated annotators, and of those who are named otherwise elsewhere."""
 _ID = re.compile(r"[A-Za-z0-9_.:#-]{1,64}")
 
 
@@ -62,6 +64,15 @@ def check_annotator_id(annotator: str) -> str:
             f"annotator {annotator!r:.80}: 1 to 64 letters, digits and marks of _.:#- are an id; nothing else is kept."
         )
     return annotator
+
+
+def is_reserved(annotator: str) -> bool:
+    """Whether an id that somebody brings would be taken for one that is given here.
+
+    >>> is_reserved("Simulated-001"), is_reserved("5f3c")
+    (True, False)
+    """
+    return annotator.casefold().startswith(RESERVED)
 
 
 def rows_text(rows: Iterable[AnswerRow]) -> str:

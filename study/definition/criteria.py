@@ -19,6 +19,8 @@ from study.definition.negotiation import negotiation_toml
 SETS = ("geli", "pairs", "turns", "savoir", "negotiation")
 """The sets that ship, by name."""
 HOME = Path(__file__).resolve().parent / "sets"
+FIELDS = ("reason", "dialogue", "item")
+"""Names that forms have for other things."""
 MOST_STEPS = 101
 """Values of a rating, at most."""
 Wording = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
@@ -100,6 +102,9 @@ class CriterionSet(Settings):
         if not criteria:
             raise ValueError("there is no criterion; write at least one, under [[criteria]]")
         names = [criterion.name for criterion in criteria]
+        taken = next((name for name in names if name in FIELDS), None)
+        if taken is not None:
+            raise ValueError(f"a criterion is called {taken!r}, as a field of every form is; give it another name")
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"two criteria are called {twice!r}; give each a name of its own")

@@ -59,6 +59,7 @@ def read_key(folder: Path) -> Key:
     """
     path = folder / KEY_FILE
     rows, base = [], None
+    seen: set[tuple[str, str]] = set()
     for number, line in read_jsonl(path):
         if set(line) == {"base"} and (line["base"] is None or isinstance(line["base"], str)):
             base = line["base"]
@@ -70,6 +71,11 @@ def read_key(folder: Path) -> Key:
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise InputError(f"{path}, line {number}: seed {seed!r:.40} is no whole number.")
         rows.append(KeyRow(str(texts[0]), str(texts[1]), str(texts[2]), seed))
+        if (rows[-1].item, rows[-1].response) in seen:
+            raise InputError(
+                f"{path}, line {number}: item {texts[0]}, response {texts[1]} is there twice. Keep one line."
+            )
+        seen.add((rows[-1].item, rows[-1].response))
     key = Key(tuple(rows), base)
     if base is not None and base not in key.policies:
         raise InputError(f"{path}: the base {base!r} is none of the policies {', '.join(key.policies)}.")

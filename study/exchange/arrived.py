@@ -6,13 +6,17 @@ import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from foundation.errors import InputError
 from foundation.files import write_atomically
 from study.definition.folder import StudyFolder
-from study.rows import IMPORTED, AnswerRow, read_row_file, rows_text
+from study.rows import IMPORTED, AnswerRow, is_reserved, read_row_file, rows_text
 
+HOURS = {"PST": -8, "PDT": -7, "UTC": 0, "GMT": 0}
+"""Zones of times in files from elsewhere, in hours from UTC."""
+MOST_SECONDS = 86_400.0
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -29,7 +33,8 @@ class Arrived:
         before = self.rows.get(key)
         if before is not None:
             self.passed["earlier answers of the same annotator to the same item"] += 1
-        if before is None or row.at >= before.at:
+        # Where it is not known when either was given, the one that stands later in the file is the later one.
+        if before is None or not (row.at and before.at) or row.at >= before.at:
             self.rows[key] = row
 
     def notes(self) -> tuple[str, ...]:
@@ -38,12 +43,13 @@ class Arrived:
 
 
 def keep(study: StudyFolder, arrived: Arrived, source: Path) -> Path:
-    """Write rows into ``STUDY/imported``, under the source's name; the same source again replaces them.
+    """Write rows into ``STUDY/imported``, under the source's name; the same source again, or grown, replaces them.
 
     Raises
     ------
     InputError
-        No row; an annotator's answer to an item that came from another file already.
+        No row; an annotator's answer to an item that came from another file already; another source of the same name,
+        whose answers would be lost.
     """
     if not arrived.rows:
         told = "; ".join(arrived.notes())
@@ -59,16 +65,53 @@ def keep(study: StudyFolder, arrived: Arrived, source: Path) -> Path:
             f"{source}: annotator {twice[0][0]} answers item {twice[0][1]}, and does so in another file of {folder}, "
             "too. Remove that one, or import this one without it."
         )
+    lost = {(row.annotator, row.item) for row in read_row_file(out)} - set(arrived.rows) if out.is_file() else set()
+    if lost:
+        raise InputError(
+            f"{source}: {out} has {len(lost):,} answers from a file of this name that are not in this one. Give "
+            "this one another name to have both, or remove that one."
+        )
     write_atomically(out, rows_text(arrived.rows.values()))
     return out
 
 
+def in_utc(text: str) -> str:
+    """A time from elsewhere as ISO 8601 in UTC, to the second; empty where it cannot be read.
+
+    >>> in_utc("Fri Nov 20 10:00:00 PST 2026"), in_utc("2026-11-20T10:00:00.5Z"), in_utc("yesterday")
+    ('2026-11-20T18:00:00+00:00', '2026-11-20T10:00:00+00:00', '')
+    """
+    words = text.split()
+    try:
+        if len(words) == 6 and words[4] in HOURS:  # As Mechanical Turk writes it.
+            bare = " ".join([*words[1:4], words[5]])
+            zone = timezone(timedelta(hours=HOURS[words[4]]))
+            moment = datetime.strptime(bare, "%b %d %H:%M:%S %Y").replace(tzinfo=zone)
+        else:
+            moment = datetime.fromisoformat(text.strip())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return ""
+
+
+def seconds_of(value: object) -> float:
+    """Seconds that a file tells; 0 where they are no number, or none that a person may have taken."""
+    try:
+        seconds = float(str(value))
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(seconds, MOST_SECONDS) if seconds > 0 else 0.0
+
+
 def annotator_from(text: str, where: str) -> str:
-    """An id from elsewhere: as it is where it can be one, else (an address, a name) a hash that tells nothing.
+    """An id from elsewhere: as it is where it can be one, else (an address, a name, an id that is given here, such as a
+    simulated annotator's) a hash that tells nothing.
 
     >>> annotator_from("A2B3C", "mturk"), annotator_from("ann@example.org", "label-studio")
     ('A2B3C', 'label-studio-438c4c7a')
     """
-    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
+    own = text.startswith(f"{where}-")
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text) and (own or not is_reserved(text)):
         return text
     return f"{where}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

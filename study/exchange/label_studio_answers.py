@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from corpus.files.textfile import read_json
 from foundation.errors import InputError
 from study.definition.criteria import Criterion
 from study.definition.folder import StudyFolder
-from study.exchange.arrived import Arrived, annotator_from
+from study.exchange.arrived import Arrived, annotator_from, in_utc, seconds_of
 from study.exchange.form import REASON, Form, numbered_turns
 from study.exchange.label_studio_tasks import WHERE, control_name
 from study.rows import AnswerRow
 
+_WHOLE = re.compile(r"-?[0-9]{1,6}")
 AGAIN = "Export the project as JSON."
 
 
@@ -85,11 +87,11 @@ def _row(annotation: Mapping[str, Any], study: StudyFolder, form: Form, arrived:
             answers[criterion.name] = form.value(criterion, found)
     words = given.get(REASON, {}).get("text", "")
     reason = " ".join(map(str, words)) if isinstance(words, list) else str(words)
-    spent = annotation.get("lead_time")
     at = annotation.get("updated_at") or annotation.get("created_at") or ""
-    seconds = float(spent) if isinstance(spent, int | float) and not isinstance(spent, bool) and spent > 0 else 0.0
     who = _annotator(annotation.get("completed_by"))
-    return AnswerRow(who, form.item.item, answers, reason.strip(), seconds, at=str(at)[:40])
+    return AnswerRow(
+        who, form.item.item, answers, reason.strip(), seconds_of(annotation.get("lead_time")), at=in_utc(str(at))
+    )
 
 
 def _answer(
@@ -107,7 +109,7 @@ def _answer(
             return None
         # Older versions export what a choice shows and not its alias: the number comes first.
         number = text.partition(" ")[0]
-        if not number.lstrip("-").isdecimal():
+        if not _WHOLE.fullmatch(number):
             raise InputError(f"{control_name(criterion, place)}: {text!r:.60} is no whole number.")
         numbers[place] = int(number)
     return numbers

@@ -13,7 +13,7 @@ from rlhf.compare.blind import LETTERS
 from study.definition.criteria import Criterion
 from study.definition.folder import StudyFolder
 from study.definition.items import Item
-from study.exchange.arrived import Arrived, annotator_from
+from study.exchange.arrived import Arrived, annotator_from, in_utc, seconds_of
 from study.exchange.form import REASON, Form, form_of, numbered_turns
 from study.exchange.mturk_batch import WHERE
 from study.rows import AnswerRow
@@ -77,8 +77,8 @@ def _row(row: Mapping[str, str], study: StudyFolder, arrived: Arrived) -> Answer
         item.item,
         answers,
         given.get(REASON, "").strip(),
-        _seconds(row.get("WorkTimeInSeconds", "")),
-        at=row.get("SubmitTime", "")[:40],
+        seconds_of(row.get("WorkTimeInSeconds", "")),
+        at=in_utc(row.get("SubmitTime", "")),
     )
 
 
@@ -147,10 +147,3 @@ def _marked(name: str, given: Mapping[str, str], form: Form) -> list[str] | None
             raise InputError(f"column Answer.{name}.{letter}: {text!r:.40} is neither checked (on, true) nor empty.")
         marked += [letter] if text in YES else []
     return marked
-
-
-def _seconds(text: str) -> float:
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,7 +17,7 @@ from foundation.errors import InputError
 from study.store.rows import DatabaseAwayError
 from study.store.schema import TABLES
 
-WAIT_S = 30
+WAIT_S = 15
 """How long a write waits for the others."""
 CONNECTIONS = 20
 """Kept open by one process; ten more are opened where they are all in use."""
@@ -55,7 +55,7 @@ class Database:
             event.listen(self._engine, "connect", _prepare_sqlite)
             event.listen(self._engine, "begin", _begin_sqlite)
         # SQLite has one writer; threads that ask it again and again whether it is free wait much longer than in a line.
-        self._turn: AbstractContextManager[object] = Lock() if self._file else nullcontext()
+        self._turn = Lock() if self._file else None
         self._inode: int | None = None
         try:
             if self._file:
@@ -104,12 +104,26 @@ class Database:
         DatabaseAwayError
             The database cannot be reached.
         """
-        with self._told(), self._turn, self._engine.connect().execution_options(writes=True) as connection:
+        with self._told(), self._in_turn(), self._engine.connect().execution_options(writes=True) as connection:
             with connection.begin():
                 self._check_there()
                 yield connection
             # A file that was taken away while this was written holds the answer no longer.
             self._check_there()
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        if self._turn is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=WAIT_S):
+            raise DatabaseAwayError(
+                f"{self.name}: others have written for {WAIT_S} s. Nothing was confirmed; try again."
+            )
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

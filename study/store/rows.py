@@ -41,6 +41,10 @@ class StaleError(InputError):
         self.now = now
 
 
+class StudyChangedError(InputError):
+    """The study is another one than the database has answers to; no annotator needs to know of it."""
+
+
 class DatabaseAwayError(ApportionError):
     """The database cannot be reached now; nothing of what was asked for is confirmed, and asking again is safe."""
 

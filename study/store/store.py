@@ -15,7 +15,7 @@ from foundation.files import canonical_json
 from study.definition.answers import checked
 from study.definition.folder import ANSWERS as DEFAULT_FILE
 from study.definition.folder import StudyFolder
-from study.rows import AnswerRow
+from study.rows import AnswerRow, is_reserved
 from study.store.database import Database
 from study.store.links import TOKEN, Link, hashed, new_token
 from study.store.places import answered, draw_items, give_back, is_away, next_of, own_items, touch
@@ -29,6 +29,7 @@ from study.store.rows import (
     NotTheirsError,
     Place,
     StaleError,
+    StudyChangedError,
 )
 from study.store.schema import ANNOTATORS, ANSWERS, ASSIGNMENTS, STUDY
 
@@ -45,14 +46,24 @@ class Store:
     return. All of them raise `DatabaseAwayError` where the database cannot be reached.
     """
 
-    def __init__(self, study: StudyFolder, database: Database, clock: Clock = time.time) -> None:
+    def __init__(
+        self, study: StudyFolder, database: Database, clock: Clock = time.time, *, simulated: bool = False
+    ) -> None:
         self.study = study
+        self._simulated = simulated
         self._database = database
         self._now = clock
 
     @classmethod
-    def open(cls, place: str | Path | None, study: StudyFolder, clock: Clock = time.time) -> Store:
+    def open(
+        cls, place: str | Path | None, study: StudyFolder, clock: Clock = time.time, *, reading: bool = False,
+        simulated: bool = False,
+    ) -> Store:  # fmt: skip
         """Open the answers to a study: in a file (SQLite), at an URL of PostgreSQL, or beside the study.
+
+        ``reading``: what is there is looked at, by a report say, and nothing of it is dropped. Else a study that was
+        changed before the first answer takes the database, and who had begun begins again. ``simulated``: the public
+        link lets in simulated annotators under their own ids, which nobody else may take.
 
         Raises
         ------
@@ -60,10 +71,10 @@ class Store:
             It cannot be opened; it has answers to another study, or to this one before it was changed.
         """
         database = Database(study.path / DEFAULT_FILE if place is None else place)
-        store = cls(study, database, clock)
+        store = cls(study, database, clock, simulated=simulated)
         try:
             with database.writing() as connection:
-                store._claim(connection)
+                store._claim(connection, reading=reading)
         except BaseException:
             database.close()
             raise
@@ -92,8 +103,10 @@ class Store:
             raise NoSuchLinkError("this link lets nobody in. Copy all of it from the message that it came in.")
         return Annotator(row.id, row.consented, row.instructed, row.finished)
 
-    def enter_public(self, platform_id: str | None = None, token: str | None = None) -> Link:
+    def enter_public(self, platform_id: str | None = None, token: str | None = None, *, agreed: bool = False) -> Link:
         """Let somebody in by the public link; they get a link of their own, by which alone they come back.
+
+        ``agreed``: they agree to take part, and their items are drawn; nothing is kept of whom there is no item for.
 
         Parameters
         ----------
@@ -108,7 +121,7 @@ class Store:
         KnownError
             Somebody with that id is there already.
         FullError
-            The study has no public link, or it has let in as many as it may.
+            The study has no public link, or it has let in as many as it may; every item has the people it needs.
         InputError
             What the platform gives is no id, or the token none.
         """
@@ -117,6 +130,8 @@ class Store:
             raise FullError("this study has no public link; everybody has a link of their own.")
         if platform_id is not None and not ANNOTATOR.fullmatch(platform_id):
             raise InputError(f"{platform_id!r:.80}: an id has 1 to 64 letters, digits, - or _.")
+        if platform_id is not None and is_reserved(platform_id) and not self._simulated:
+            raise InputError(f"{platform_id!r:.80}: an id of a platform does not begin so. Open its link again.")
         if token is not None and not TOKEN.fullmatch(token):
             raise InputError("the link's token is none: 32 letters, digits, - or _ are needed. Open the page again.")
         with self._database.writing() as connection:
@@ -130,7 +145,10 @@ class Store:
             inside = connection.execute(select(func.count()).where(ANNOTATORS.c.public)).scalar_one()
             if inside >= settings.public_limit:
                 raise FullError("the study has as many people as it needs. Thank you for coming.")
-            return self._new(connection, platform_id, token, public=True)
+            link = self._new(connection, platform_id, token, public=True)
+            if agreed:
+                self._draw(connection, link.annotator)
+            return link
 
     def agree(self, annotator: str) -> None:
         """Note that somebody agreed to take part, and draw their items; agreeing again changes nothing.
@@ -144,9 +162,7 @@ class Store:
             row = _locked(connection, annotator)
             if row.consented:
                 return
-            if not draw_items(connection, self.study, annotator, self._now()):
-                raise FullError("the study has all the answers that it needs. Thank you for coming.")
-            touch(connection, annotator, self._now(), consented=True)
+            self._draw(connection, annotator)
 
     def read_instructions(self, annotator: str) -> None:
         """Note that somebody has read the instructions."""
@@ -267,13 +283,19 @@ class Store:
             rows = connection.execute(select(ANNOTATORS).order_by(ANNOTATORS.c.id)).all()
         return tuple(Annotator(row.id, row.consented, row.instructed, row.finished) for row in rows)
 
+    def _draw(self, connection: Connection, annotator: str) -> None:
+        """Draw the items of somebody who agrees to take part; `FullError` where none is left."""
+        if not draw_items(connection, self.study, annotator, self._now()):
+            raise FullError("the study has all the answers that it needs. Thank you for coming.")
+        touch(connection, annotator, self._now(), consented=True)
+
     def _note_presence(self, connection: Connection, row: _Person) -> None:
         """Note that somebody is there; who was away goes on without what others have taken over."""
         if row.consented and is_away(self.study, row.active_at, self._now()):
             give_back(connection, self.study, row.id, self._now())
         touch(connection, row.id, self._now())
 
-    def _claim(self, connection: Connection) -> None:
+    def _claim(self, connection: Connection, *, reading: bool) -> None:
         """Take the database for this study; what was drawn for an earlier form of it, without an answer, is dropped."""
         row = connection.execute(select(STUDY).with_for_update()).first()
         mine = {"digest": self.study.digest, "version": self.study.settings.version}
@@ -282,6 +304,8 @@ class Store:
         elif row.digest != self.study.digest:
             if connection.execute(select(func.count()).select_from(ANSWERS)).scalar_one():
                 raise self._other(row)
+            if reading:
+                return
             connection.execute(delete(ASSIGNMENTS))
             connection.execute(update(ANNOTATORS).values(consented=False, instructed=False))
             connection.execute(update(STUDY).values(**mine))
@@ -291,8 +315,8 @@ class Store:
         if row.digest != self.study.digest:
             raise self._other(row)
 
-    def _other(self, row: Row[tuple[int, str, int]]) -> InputError:
-        return InputError(
+    def _other(self, row: Row[tuple[int, str, int]]) -> StudyChangedError:
+        return StudyChangedError(
             f"{self._database.name}: answers to version {row.version} of a study, {row.digest[:12]}…, and "
             f"{self.study.path} is version {self.study.settings.version}, {self.study.digest[:12]}…: it was changed "
             f"after the first answer. Undo the change, or make a new version, which has answers of its own: `apportion "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib.resources import files
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from foundation.errors import InputError
-from study.store.rows import DatabaseAwayError
+from study.store.rows import DatabaseAwayError, StudyChangedError
 from viewer.access import MOST_BODY, Access, Gate, TooLargeError
 from viewer.study.pages import entry, item, reading, steps
 from viewer.study.serving import Serving, shown
@@ -26,6 +27,7 @@ TITLES = {
     429: "Please wait a little",
     503: "Your answer is not saved",
 }
+CHANGED = "The study is being changed. Please come back later, by the same link."
 AWAY = "The study's database does not answer. Nothing is lost that was confirmed. Please try again in a minute."
 
 
@@ -49,6 +51,7 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     app.add_exception_handler(RequestValidationError, _impossible)
     app.add_exception_handler(DatabaseAwayError, _away)
     app.add_exception_handler(InputError, _refused)
+    app.add_exception_handler(StudyChangedError, _changed)
     app.add_exception_handler(TooLargeError, _too_large)
     parts = urlsplit(serving.address)
     return Gate(app, access.is_host, frozenset({f"{parts.scheme}://{parts.netloc}"}))
@@ -65,6 +68,12 @@ def _impossible(request: Request, error: Exception) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     return _message(request, 409, str(error))
+
+
+def _changed(request: Request, error: Exception) -> Response:
+    """Who serves the study reads what has happened; it names files, which no annotator is shown."""
+    logging.getLogger(__name__).error("%s", error)
+    return _message(request, 409, CHANGED)
 
 
 def _away(request: Request, error: Exception) -> Response:

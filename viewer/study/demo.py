@@ -40,7 +40,7 @@ def visited(people: SimulatedAnnotators, names: tuple[str, ...], progress: Progr
     study = people.study
     settings = study.settings.model_copy(update={"public": True, "public_limit": len(names)})
     with (
-        closing(Store.open(None, replace(study, settings=settings))) as store,
+        closing(Store.open(None, replace(study, settings=settings), simulated=True)) as store,
         served_beside(store, entries=len(names)) as address,
     ):
         visits = [Visit(people, name, Browser(f"{address}/")) for name in names]

@@ -374,3 +374,17 @@ def test_a_study_changed_before_the_first_answer_is_drawn_anew(place, study):
         store.save(name, store.places(name)[0], answer(store, store.places(name)[0]), 0, "page1")
     changed.close()
     store.close()
+
+
+def test_who_only_reads_drops_nothing_of_who_has_begun(tmp_path):
+    study = study_in(tmp_path / "study", "pairs")
+    store = Store.open(None, study)
+    (link,) = store.add_links(1)
+    store.agree(link.annotator)
+    places = store.places(link.annotator)
+    (study.path / "consent.md").write_text("Other words.\n")
+    reading = Store.open(None, StudyFolder.open(study.path), reading=True)
+    assert reading.answers() == []
+    reading.close()
+    assert store.places(link.annotator) == places and store.enter(link.token).consented
+    store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
+from study.definition.folder import StudyFolder
 from study.store.links import TOKEN, new_token
 from study.store.rows import NoSuchLinkError
 from viewer.pages.links import Links
@@ -82,11 +83,17 @@ def come_in(request: Request, form: FormHere, serving: ServingHere) -> Response:
         return RedirectResponse("public", 303)
     if not _is_known(serving, own) and not serving.limit.allows(request.client.host if request.client else ""):
         raise HTTPException(429, TOO_MANY)
-    annotator = serving.store.enter_public(form.one("person") or None, own).annotator
-    serving.store.agree(annotator)
+    serving.store.enter_public(form.one("person") or None, own, agreed=True)
     answer = RedirectResponse(Links("public").page("index"), 303)
     serving.let_in(answer, own)
     return answer
+
+
+def most_pages(study: StudyFolder) -> int:
+    """How many conversations somebody is shown at most: practice, items and the checks among them."""
+    settings = study.settings
+    checks = settings.items_per_annotator // settings.checks_every if settings.checks_every else 0
+    return len(settings.practice) + settings.items_per_annotator + min(checks, len(study.checks))
 
 
 def _check_public(serving: Serving) -> None:
@@ -108,5 +115,5 @@ def _consent(
     study = serving.study
     return shown(
         request, here, "consent.html", action=action, token=token, fields=fields or {},
-        title=study.settings.title, blocks=blocks_of(study.consent), items=study.settings.items_per_annotator,
+        title=study.settings.title, blocks=blocks_of(study.consent), items=most_pages(study),
     )  # fmt: skip

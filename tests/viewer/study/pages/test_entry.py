@@ -135,3 +135,22 @@ def test_a_form_of_the_public_link_that_no_page_gave(public):
     assert caller.post("public", [("own", "x" * 32), ("agree", "yes"), ("token", "0")]).status == 403
     page = caller.get("public")
     assert caller.post("public", [pair for pair in page.forms.hidden() if pair[0] != "agree"]).path == "/public"
+
+
+def test_who_finds_no_item_left_is_turned_away_and_nothing_is_kept(tmp_path):
+    with study_served(
+        tmp_path / "study", "pairs", public=True, annotators_per_item=1, items_per_annotator=30, checks_every=0
+    ) as running:
+        first = Caller(running.address)
+        first.press(first.get("public?PROLIFIC_PID=p1"))
+        for _ in range(2):  # A day later, when items are free again, the same id may come in.
+            late = Caller(running.address)
+            assert late.press(late.get("public?PROLIFIC_PID=p2")).status == 409 and not late.cookies
+        assert "p2" not in [one.id for one in running.store.annotators()]
+
+
+def test_ids_that_are_given_here_are_no_platform_s(tmp_path):
+    with study_served(tmp_path / "study", "pairs", public=True) as running:
+        caller = Caller(running.address)
+        assert caller.press(caller.get("public?PROLIFIC_PID=Simulated-001")).status == 409
+        assert not [one.id for one in running.store.annotators() if "imulated" in one.id]
