@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from corpus.corpus import Corpus
 from corpus.schema import RATINGS, UTTERANCES
 from corpus.schema import SESSIONS as SESSIONS_TABLE
+from tests.behaviour.command import config, in_process
 from tests.behaviour.small import table
 from tests.llm_client.certificates import certificate, server_context
 from tests.llm_client.hostile.faults import SESSIONS, Fault
@@ -34,6 +36,7 @@ base_url = "{url}"
 model = "m"
 {settings}
 """
+_OF_THE_NETWORK = {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "openai_api_key"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def tried(fault: Fault, folder: Path) -> Trial:
     got, causes = _sessions(folder), _quarantined(folder)
     healthy = HostileServer()
     with hostile(healthy):
-        _run(folder, healthy.url, fault.settings, {}, ())
+        _go_on(folder, healthy.url, fault.settings)
     return Trial(
         _outcome(fault, code, len(got), said, causes),
         code, len(got), max(0, fault.patient - len(got)), len(_sessions(folder)),
@@ -138,11 +141,9 @@ def _outcome(fault: Fault, code: int, got: int, said: str, causes: dict[int, str
 def _run(
     folder: Path, url: str, settings: str, environment: dict[str, str], options: tuple[str, ...]
 ) -> tuple[int, str, float]:
-    config = folder / "config.toml"
-    config.write_text(_CONFIG.format(url=url, settings=settings))
-    proxies = {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "openai_api_key"}
-    kept = {name: value for name, value in os.environ.items() if name.lower() not in proxies}
-    command = [sys.executable, "-m", "apportion", "decompose", str(config), *options]
+    kept = {name: value for name, value in os.environ.items() if name.lower() not in _OF_THE_NETWORK}
+    path = config(folder, _CONFIG.format(url=url, settings=settings))
+    command = [sys.executable, "-m", "apportion", "decompose", str(path), *options]
     with (folder / "said.txt").open("w+") as said:
         process = subprocess.Popen(
             command, env={**kept, "PYTHONPATH": str(ROOT), **environment}, stdout=said, stderr=subprocess.STDOUT
@@ -151,6 +152,14 @@ def _run(
         process.returncode = os.waitstatus_to_exitcode(status)
         said.seek(0)
         return process.returncode, said.read(), _peak_mib(used)
+
+
+def _go_on(folder: Path, url: str, settings: str) -> None:
+    """The same command once more, without a process of its own: nobody asks what it says or needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.lower() in _OF_THE_NETWORK]:
+            patch.delenv(name)
+        in_process(patch, "decompose", config(folder, _CONFIG.format(url=url, settings=settings)))
 
 
 def _peak_mib(used: resource.struct_rusage) -> float:
