@@ -175,8 +175,8 @@ class Overlay:
             read = _Read(inode=status.st_ino)
         data = os.pread(descriptor, status.st_size - read.end, read.end)
         if data:  # A copy: what breaks off at a line that is none is read again from where it began.
-            parts = {"standing": dict(read.standing), "questions": dict(read.questions)}
-            read = replace(read, **parts, unfinished=list(read.unfinished))
+            standing, questions, unfinished = dict(read.standing), dict(read.questions), list(read.unfinished)
+            read = replace(read, standing=standing, questions=questions, unfinished=unfinished)
         whole, _, rest = data.rpartition(b"\n")
         for line in whole.split(b"\n") if whole or data.startswith(b"\n") else ():
             read.lines += 1
