@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from foundation.errors import InputError
@@ -25,10 +26,11 @@ def gathered(study: StudyFolder, database: str | Path | None = None) -> Gathered
     Raises
     ------
     InputError
-        A file or the database cannot be read; somebody answers an item both here and elsewhere.
+        A file or the database cannot be read, or has what is no answer to what was asked (file and line); somebody
+        answers an item both here and elsewhere.
     """
-    own = database_rows(study, database)
-    imported = rows_beside(study.path, IMPORTED)
+    own, check = database_rows(study, database), partial(_check, study)
+    imported = rows_beside(study.path, IMPORTED, check)
     there = {(row.annotator, row.item) for row in own}
     twice = next((row for row in imported if (row.annotator, row.item) in there), None)
     if twice is not None:
@@ -36,25 +38,19 @@ def gathered(study: StudyFolder, database: str | Path | None = None) -> Gathered
             f"annotator {twice.annotator} answered item {twice.item} on the study's pages, and in "
             f"{study.path / IMPORTED}, too. Remove the file that has it."
         )
-    judges = rows_beside(study.path, JUDGED)
-    for folder, rows in ((IMPORTED, imported), (JUDGED, judges)):
-        for row in rows:
-            _check(study, row, study.path / folder)
-    return Gathered((*own, *imported), judges)
+    return Gathered((*own, *imported), rows_beside(study.path, JUDGED, check))
 
 
-def _check(study: StudyFolder, row: AnswerRow, folder: Path) -> None:
+def _check(study: StudyFolder, row: AnswerRow) -> None:
     """A file beside the study may be anybody's: each answer in it has to be one to what was asked."""
     item = study.items.get(row.item)
     if item is None:
-        raise InputError(f"{folder}: annotator {row.annotator} answers item {row.item!r:.40}, which the study has not.")
+        raise InputError(f"annotator {row.annotator} answers item {row.item!r:.40}, which {study.path} has not.")
     for name, value in row.answers.items():
         criterion = study.criteria.by_name.get(name)
         problem = "no such criterion" if criterion is None else problem_of(criterion, item, value, whole=False)
         if problem is not None:
-            raise InputError(
-                f"{folder}: annotator {row.annotator}, item {row.item}, {name!r:.60}: {problem}. Import them again."
-            )
+            raise InputError(f"annotator {row.annotator}, item {row.item}, {name!r:.60}: {problem}. Import them again.")
 
 
 def database_rows(study: StudyFolder, database: str | Path | None = None) -> tuple[AnswerRow, ...]:

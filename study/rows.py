@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ PREFIX, AGAIN = "judge:", "#"
 RESERVED = ("simulated-", "label-studio-", "mturk-")
 """How ids begin that are given here: of simulated annotators, and of those who are named otherwise elsewhere."""
 _ID = re.compile(r"[A-Za-z0-9_.:#-]{1,64}")
+RowCheck = Callable[["AnswerRow"], None]
+"""Raises InputError where a row is no answer to what was asked."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def rows_text(rows: Iterable[AnswerRow]) -> str:
     return "".join(f"{canonical_json({**vars(row), 'answers': dict(row.answers)})}\n" for row in ordered)
 
 
-def read_row_file(path: Path) -> tuple[AnswerRow, ...]:
-    """The rows of a file that `rows_text` gave.
+def read_row_file(path: Path, check: RowCheck = lambda _: None) -> tuple[AnswerRow, ...]:
+    """The rows of a file that `rows_text` gave; ``check`` is asked of each.
 
     Raises
     ------
@@ -92,13 +94,15 @@ def read_row_file(path: Path) -> tuple[AnswerRow, ...]:
     rows = []
     for number, line in read_jsonl(path, allow_empty=True):
         try:
-            rows.append(_row(line))
+            row = _row(line)
+            check(row)
+            rows.append(row)
         except InputError as error:
             raise InputError(f"{path}, line {number}: {error}") from None
     return tuple(rows)
 
 
-def rows_beside(study: Path, folder: str) -> tuple[AnswerRow, ...]:
+def rows_beside(study: Path, folder: str, check: RowCheck = lambda _: None) -> tuple[AnswerRow, ...]:
     """The rows of all files (``*.jsonl``) in a folder of a study; none where it has no such folder.
 
     Raises
@@ -108,7 +112,7 @@ def rows_beside(study: Path, folder: str) -> tuple[AnswerRow, ...]:
     """
     found: dict[tuple[str, str], tuple[AnswerRow, Path]] = {}
     for path in sorted((study / folder).glob("*.jsonl")):
-        for row in read_row_file(path):
+        for row in read_row_file(path, check):
             before = found.get((row.annotator, row.item))
             if before is not None:
                 raise InputError(

@@ -108,6 +108,13 @@ class CriterionSet(Settings):
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"two criteria are called {twice!r}; give each a name of its own")
+        for asked in (criterion.name for criterion in criteria if criterion.kind == "turns"):
+            for name in names:
+                place = name.removeprefix(f"{asked}_")
+                if place != name and place.isdecimal():
+                    raise ValueError(
+                        f"{name!r} is what turn {place} of {asked!r} is called in forms; rename one of them"
+                    )
         return criteria
 
     @model_validator(mode="after")

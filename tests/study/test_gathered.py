@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -72,3 +73,36 @@ def test_a_database_that_is_named_is_there(tmp_path):
     with pytest.raises(InputError, match=r"away.sqlite: no such database. Name the one that"):
         gathered(study, tmp_path / "away.sqlite")
     assert not (tmp_path / "away.sqlite").exists()
+
+
+@pytest.mark.parametrize("folder", [IMPORTED, JUDGED])
+@pytest.mark.parametrize(
+    ("criteria", "answers", "message"),
+    [
+        ("negotiation", {"fair": {"rX": 3}}, "'fair': .*rX"),
+        ("negotiation", {"fair": "3"}, "'fair': "),
+        ("negotiation", {"fair": 9999}, "'fair': "),
+        ("geli", {"fluency": "A"}, "'fluency': "),
+        ("geli", {"fluency": ["rX"]}, "'fluency': .*rX"),
+        ("geli", {"nice": []}, "'nice': no such criterion"),
+        ("pairs", {"better": "A"}, "'better': "),
+        ("turns", {"good": {"0": 99}}, ""),
+    ],
+)
+def test_what_a_file_beside_a_study_has_is_an_answer_to_what_was_asked(tmp_path, folder, criteria, answers, message):
+    study, key = made_study(tmp_path / "study", criteria)
+    first, second, *_ = (row for row in answered(study, key) if row.item in {item.item for item in study.counted})
+    (study.path / folder).mkdir()
+    rows = rows_text([first]) + rows_text([replace(second, answers=answers)])
+    (study.path / folder / "x.jsonl").write_text(rows)
+    told = rf"x\.jsonl, line 2: annotator {second.annotator}, item {second.item}, {message}"
+    with pytest.raises(InputError, match=told):
+        gathered(study)
+
+
+def test_an_item_that_the_study_has_not(tmp_path):
+    study, key = made_study(tmp_path / "study", "pairs")
+    (study.path / IMPORTED).mkdir()
+    (study.path / IMPORTED / "x.jsonl").write_text(rows_text([replace(answered(study, key)[0], item="i9999")]))
+    with pytest.raises(InputError, match=r"x\.jsonl, line 1: annotator .* answers item 'i9999', which .* has not"):
+        gathered(study)

@@ -56,6 +56,12 @@ def test_a_set_that_does_not_ship_is_told_with_the_nearest_name():
         (ONE.replace("good", "Good!", 1), r"criterion 1 \(Good!\): name = 'Good!'"),
         (ONE.replace("select", "choose"), r"kind = 'choose': Input should be 'select', 'rating', 'pair' or 'turns'"),
         (ONE + ONE, "two criteria are called 'good'"),
+        (ONE.replace("good", "reason", 1), "a criterion is called 'reason', as a field of every form is"),
+        (ONE.replace("good", "dialogue", 1), "a criterion is called 'dialogue', as a field of every form is"),
+        (
+            ONE.replace("select", "turns") + ONE.replace("good", "good_1", 1),
+            "'good_1' is what turn 1 of 'good' is called in forms",
+        ),
         (ONE + "lowest = 1\n", "criterion 1 .*: lowest: unknown key; did you mean 'low'"),
         (ONE + "\n[reason]\nquestion = ''\n", "reason.question = ''"),
         (ONE.replace("select", "rating") + "low = 5\n", "a scale from 5 to 5; 2 to 101 values"),

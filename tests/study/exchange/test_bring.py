@@ -26,6 +26,23 @@ def test_a_file_comes_in_once_and_again_in_place_of_itself(tmp_path):
         bring(study.path, written(lines, tmp_path / "other.csv"))
 
 
+def test_another_file_of_the_same_name_replaces_nothing(tmp_path):
+    study, key = made_study(tmp_path / "study")
+    lines, given = filled(study, key)
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    half = len(lines) // 2
+    kept = bring(study.path, written(lines[:half], tmp_path / "first" / "results.csv"))
+    before = kept.path.read_bytes()
+    with pytest.raises(
+        InputError, match=rf"results\.jsonl has {half} answers from a file of this name that are not in"
+    ):
+        bring(study.path, written(lines[half:], tmp_path / "second" / "results.csv"))
+    assert kept.path.read_bytes() == before
+    grown = bring(study.path, written(lines, tmp_path / "second" / "results.csv"))
+    assert grown.path == kept.path and len(gathered(study).people) == len(given)
+
+
 def test_two_programs_beside_each_other(tmp_path):
     study, key = made_study(tmp_path / "study", "pairs")
     lines, _ = filled(study, key)

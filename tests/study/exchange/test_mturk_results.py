@@ -117,6 +117,7 @@ def test_what_is_passed_over_is_counted(tmp_path):
         ({"Input.item": "i9"}, "column Input.item: 'i9' is no item of"),
         ({"Input.id_A": "rffff"}, "'rffff' is no response of item"),
         ({"Answer.fair.A": "very"}, r"column Answer\.fair\.A: 'very' is no whole number"),
+        ({"Answer.fair.A": "9" * 5_000}, r"column Answer\.fair\.A: '9+ is no whole number"),
         ({"Answer.fair.A": "9"}, "fair: 9 is no whole number from 1 to 5"),
         ({"WorkerId": " "}, "column WorkerId: it is empty"),
         ({"Answer.taskAnswers": "{"}, r"column Answer\.taskAnswers: '\{' is not a list of one JSON object"),
@@ -146,3 +147,35 @@ def test_a_file_of_something_else(tmp_path):
     (tmp_path / "x.csv").write_text("WorkerId,b\n1,2\n")
     with pytest.raises(InputError, match=r"no column 'Input\.item'"):
         read_results(tmp_path / "x.csv", study)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "later"),
+    [
+        ("Wed Nov 18 10:00:00 PST 2026", "Fri Nov 20 10:00:00 PST 2026", 1),
+        ("Fri Nov 20 10:00:00 PST 2026", "Wed Nov 18 10:00:00 PST 2026", 0),
+        ("Sun Nov 01 01:30:00 PST 2026", "Sun Nov 01 01:45:00 PDT 2026", 0),  # An hour that comes twice.
+        ("Thu Dec 31 23:00:00 PST 2026", "Fri Jan 01 00:10:00 PST 2027", 1),
+        ("some day", "Fri Nov 20 10:00:00 PST 2026", 1),
+        ("Fri Nov 20 10:00:00 PST 2026", "some day", 1),
+    ],
+)
+def test_the_later_answer_counts_whatever_its_weekday_is_called(tmp_path, first, second, later):
+    """Of two whose times are not both known, the one that stands later in the file."""
+    study, key = made_study(tmp_path / "study", "pairs")
+    lines, _ = filled(study, key, workers=1)
+    two = [{**lines[0], "SubmitTime": at, "Answer.reason": f"reason {n}"} for n, at in enumerate((first, second))]
+    arrived = read_results(written(two, tmp_path / "r.csv"), study)
+    ((_, row),) = arrived.rows.items()
+    assert row.reason == f"reason {later}"
+    assert arrived.notes() == ("1 earlier answers of the same annotator to the same item",)
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"), [("inf", 86_400), ("nan", 0), ("-3", 0), ("1e400", 86_400), ("soon", 0), ("9" * 5_000, 86_400)]
+)
+def test_seconds_are_those_that_a_person_may_have_taken(tmp_path, told, seconds):
+    study, key = made_study(tmp_path / "study", "pairs")
+    lines, _ = filled(study, key, workers=1)
+    arrived = read_results(written([{**lines[0], "WorkTimeInSeconds": told}], tmp_path / "r.csv"), study)
+    assert [row.seconds for row in arrived.rows.values()] == [seconds]

@@ -111,6 +111,18 @@ def test_a_file_that_somebody_else_writes_for_too_long_is_told_and_the_next_try_
     store.close()
 
 
+def test_a_writer_does_not_wait_behind_another_one_for_longer_than_it_may(tmp_path, monkeypatch):
+    """Else those who wait for a file that is locked would be told one after the other."""
+    monkeypatch.setattr("study.store.database.WAIT_S", 0.05)
+    database = Database(tmp_path / "answers.sqlite")
+    told = pytest.raises(DatabaseAwayError, match=r"others have written for 0\.05 s\. Nothing was confirmed")
+    with database.writing(), told, database.writing():
+        pass
+    with database.writing() as connection:
+        assert connection.execute(text("SELECT count(*) FROM study")).scalar_one() == 0
+    database.close()
+
+
 def test_a_server_that_goes_away_confirms_nothing_and_is_found_again_when_it_is_back(postgres, study):
     store = Store.open(postgres.database(), study)
     name, item, answer = begun(store)

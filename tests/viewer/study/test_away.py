@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from random import Random
 
 from tests.study.postgres import cluster
@@ -34,6 +37,24 @@ def test_a_database_that_is_away_and_comes_back(study, tmp_path):
     assert again.path == "/item/2" and "Your answer to the practice is saved" in again.text
     (row,) = study.store.answers()
     assert row.reason == REASON and row.revision == 1
+
+
+def test_a_file_that_another_program_has_locked_is_told_to_all_who_save_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("study.store.database.WAIT_S", 0.2)
+    with study_served(tmp_path / "study", items_per_annotator=3, checks_every=3) as study:
+        callers = [study.begun(name) for name in study.tokens]
+        pages = [caller.get("item/1") for caller in callers]
+        sent = [[*page.forms.hidden(), *page.forms.answers(Random(1), REASON)] for page in pages]
+        with closing(sqlite3.connect(study.study.path / "answers.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with ThreadPoolExecutor(len(callers)) as pool:
+                away = list(pool.map(lambda caller, pairs: caller.post("item/1", pairs), callers, sent))
+            other.execute("ROLLBACK")
+        assert [page.status for page in away] == [503] * 3
+        assert all("Your answer is not saved" in page.text and str(tmp_path) not in page.text for page in away)
+        again = [caller.post("item/1", page.forms.hidden()) for caller, page in zip(callers, away, strict=True)]
+        assert {page.path for page in again} == {"/item/2"}
+        assert [row.reason for row in study.store.answers()] == [REASON] * 3
 
 
 def test_what_was_sent_comes_back_whole(study, tmp_path):

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
+import sqlite3
 from pathlib import Path
 from random import Random
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 
 import viewer
+from apportion.commands.studying.export import export_command
+from apportion.commands.studying.report import report_command
+from corpus.corpus import Corpus
+from corpus.rows import CorpusRows
+from study.definition.folder import CONSENT
 from study.definition.key import KEY_FILE
+from study.exchange.label_studio_tasks import interface_xml, tasks_json
+from study.exchange.mturk_batch import batch_csv, layout_html
 from tests.study.studies import POLICIES
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import study_served
@@ -48,6 +58,56 @@ def test_no_page_and_no_header_tells_a_policy_or_where_an_item_is_from(tmp_path,
             assert not [name for name in ids if name in given]
         texts = [path.read_text() for path in (Path(viewer.__file__).parent / "static" / "study").iterdir()]
         assert texts and not [name for name in POLICIES for text in texts if name in text]
+
+
+def test_a_study_changed_under_its_annotators_is_told_without_a_path_and_readers_drop_nothing(tmp_path, caplog):
+    folder = tmp_path / "zz-base-policy-against-zz-tuned-policy"
+    with study_served(folder, items_per_annotator=2, checks_every=0) as running:
+        caller, late = running.begun("a001"), running.begun("a002")
+        first, page = late.get("item/1"), caller.get("item/1")
+        consent = (folder / CONSENT).read_text()
+        (folder / CONSENT).write_text(f"{consent}\nA word more.\n")
+        for command, more in ((report_command, ()), (export_command, (str(tmp_path / "answers.csv"),))):
+            done = CliRunner().invoke(command, [str(folder), *more])
+            assert "no answer" in str(done.exception)
+        saved = caller.post("item/1", [*page.forms.hidden(), *page.forms.answers(Random(1), REASON)])
+        assert saved.path == "/item/2" and len(running.store.answers()) == 1
+        with sqlite3.connect(folder / "answers.sqlite") as other:  # As if it was served anew in its other form.
+            other.execute("UPDATE study SET digest = 'another'")
+        refused = late.post("item/1", [*first.forms.hidden(), *first.forms.answers(Random(1), REASON)])
+        assert refused.status == 409 and "The study is being changed" in refused.text
+        assert not [name for name in (*POLICIES, str(tmp_path), "sqlite") if name in refused.text]
+        assert str(folder) in caplog.text  # Who serves it reads all of it.
+
+
+def played(folder):
+    """Dialogues of simulated agents, whose names are in the ids of their sessions, as `apportion simulate` writes."""
+    rows, agents = CorpusRows(), POLICIES[:2]
+    for number in range(8):
+        name = f"{agents[number % 2]}-game-{number}"
+        rows.session(name, "simulated")
+        rows.rating(name, ("environment", "Alice"), "points", 6.0, (0.0, 10.0), higher_is_better=True)
+        for turn, speaker in enumerate(("Alice", "Bob", "Alice")):
+            rows.utterance(name, turn, speaker, f"Words {number} of turn {turn}.")
+    Corpus.of(folder, rows.tables()).write(folder)
+    begun = [
+        {"episode": f"{agents[number % 2]}-game-{number}", "begin": {"agents": [["Alice", agents[number % 2]]]}}
+        for number in range(8)
+    ]
+    (folder / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in begun))
+    return Corpus.open(folder)
+
+
+@pytest.mark.parametrize("criteria", ["negotiation", "turns"])
+def test_agents_whose_names_are_in_ids_of_sessions_are_nowhere_before_the_end(tmp_path, criteria):
+    with study_served(
+        tmp_path / "study", criteria, table=played(tmp_path / "games"), items_per_annotator=2, checks_every=0
+    ) as running:
+        given = [f"{page.url} {page.headers} {page.text}" for page in every_page(running)]
+        given += [batch_csv(running.study), layout_html(running.study)]
+        given += [tasks_json(running.study), interface_xml(running.study)]
+        assert len(given) > 12 and "Words 3 of turn 0." in "".join(given)
+        assert not [name for name in (*POLICIES, "zz-", "-game-") for text in given if name in text]
 
 
 def test_the_key_is_not_needed_and_not_opened(tmp_path):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
 from urllib.parse import urljoin
 
 import pytest
 
 from tests.viewer.study.asking import Caller
 from tests.viewer.study.served import study_served
+
+REASON = "I would talk to A again, since it listens and asks. The others do not."
 
 
 def test_from_a_link_to_the_first_item(study):
@@ -116,6 +119,19 @@ def test_the_public_link_holds_a_rate_limit(tmp_path):
         assert [page.status for page in pages] == [200, 200, 429]
         assert "quarter of an hour" in pages[-1].text
         assert len([one for one in running.store.annotators() if one.consented]) == 2
+
+
+@pytest.mark.parametrize("asked", ["public", "public?PROLIFIC_PID=p1", "public?PROLIFIC_PID=p1&SESSION_ID=2"])
+def test_who_has_finished_and_opens_the_public_link_again_sees_the_code_again(public, asked):
+    caller = Caller(public.address)
+    page = caller.press(caller.press(caller.get("public?PROLIFIC_PID=p1")))
+    for number in range(len(public.store.places("p1"))):
+        form = page.forms
+        page = caller.post(page.path, [*form.hidden(), *form.answers(Random(number), REASON)])
+    code = public.study.settings.completion
+    assert page.path == "/thanks" and code in page.text
+    again = caller.get(asked)
+    assert again.path == "/thanks" and code in again.text
 
 
 def test_a_preview_on_mturk_cannot_begin(public):
