@@ -111,7 +111,7 @@ def index_path(place: RunPlace) -> Path:
     """
     beside = place.folder / "viewer"
     # A folder that leads elsewhere is not written to: the run may be somebody else's.
-    own = () if beside.is_symlink() else (beside,)
+    own: tuple[Path, ...] = () if beside.is_symlink() else (beside,)
     for folder in (*own, cache_folder() / "viewer" / digest(str(place.folder))[:24]):
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,9 @@ def named(index: Index, session_ids: Iterable[str]) -> dict[str, Named]:
                 episodes = connection.execute(
                     "SELECT rater, target, name, place FROM episodes WHERE session = ?", (row["id"],)
                 )
-                places = {(rater, target, name): place for rater, target, name, place in episodes}
+                places: dict[tuple[str, ...], int] = {
+                    (rater, target, name): place for rater, target, name, place in episodes
+                }
                 found[session_id] = Named(row["slug"], row["split"], texts, speakers, places)
     return found
 
