@@ -32,7 +32,7 @@ from foundation.arrays import Floats
 from foundation.intervals.resampling import Sampling
 from study.simulated import INDEPENDENT, Shared, simulated_marks
 
-ITEMS, AN_ITEM = 100, 3
+ITEMS, AN_ITEM, ANNOTATORS = 100, 3, 30
 CRITERIA = (
     "connection",
     "positivity",
@@ -63,7 +63,7 @@ STARS = {
 SHARED = Shared()
 
 
-def draw(shares: Floats, shared: Shared, people: int, rng: np.random.Generator) -> dict[str, Answers]:
+def draw(shares: Floats, shared: Shared, rng: np.random.Generator, people: int = ANNOTATORS) -> dict[str, Answers]:
     """One study's answers by so many annotators; ``shares`` from 0 to 1 [shape=(K, C)]."""
     items = np.repeat(np.arange(ITEMS), AN_ITEM)
     # An item's three are of one permutation, and so nobody answers it twice.
@@ -95,14 +95,15 @@ def run(title: str, shares: Floats, shared: Shared, people: int, studies: int, s
     naive, shares_covered = np.zeros(0), []
     rng = np.random.default_rng(seed)
     for _ in range(studies):
-        study = draw(shares, shared, people, rng)
-        found.append(compare_to(BASE, study, Sampling(resamples=200)))
+        study = draw(shares, shared, rng, people)
+        found.append(compare_to(BASE, study, Sampling(resamples=200), marks=CRITERIA))
         one = study["connection"]
         naive = np.append(naive, [by_splits(one, system) for system in TABLE_1 if system != BASE])
         for k in range(len(TABLE_1)):
             given = share_interval(one.values[:, k], one.items, one.annotators)
             assert given is not None
-            shares_covered.append(given[1] <= shares[k, 0] <= given[2])
+            _, low, high = given
+            shares_covered.append(low is not None and high is not None and low <= shares[k, 0] <= high)
     cells = [cell for table in found for cell in table]
     covered = [
         cell.difference.low <= truth[cell.criterion, cell.system] <= cell.difference.high
@@ -152,6 +153,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=1000)
     whole = [number for number in range(AN_ITEM, ITEMS * AN_ITEM + 1) if ITEMS * AN_ITEM % number == 0]
-    parser.add_argument("--annotators", type=int, default=30, choices=whole, metavar="N", help="a divisor of 300")
+    parser.add_argument(
+        "--annotators", type=int, default=ANNOTATORS, choices=whole, metavar="N", help="a divisor of 300"
+    )
     given = parser.parse_args()
     main(given.studies, given.annotators)

@@ -11,6 +11,7 @@ from typing import Any
 from foundation.errors import InputError
 from foundation.tables.columns import columns
 from foundation.tables.numbers import fixed
+from study.definition.criteria import Kind
 from study.definition.folder import StudyFolder
 from study.definition.key import Key, read_key
 from study.gathered import gathered
@@ -152,29 +153,53 @@ def plan_of(study: Path, plan: Plan) -> Plan:
     Raises
     ------
     InputError
-        It is no study; a pilot without a base, or without answers enough.
+        It is no study, or asks for nothing that is planned for here; a pilot without a base, or without answers enough.
     """
     folder, key = StudyFolder.open(study), read_key(study)
-    settings, items = folder.settings, len(folder.counted)
-    people = math.ceil(items * settings.annotators_per_item / settings.items_per_annotator)
+    _check_kinds(folder, plan)
+    settings = folder.settings
+    items, per_item = plan.items or len(folder.counted), plan.per_item or settings.annotators_per_item
+    people = math.ceil(items * per_item / settings.items_per_annotator)
     return replace(
         plan,
-        items=plan.items or items,
-        per_item=plan.per_item or settings.annotators_per_item,
-        annotators=plan.annotators or max(people, settings.annotators_per_item, 2),
+        items=items,
+        per_item=per_item,
+        annotators=plan.annotators or max(people, per_item, 2),
         systems=plan.systems or max(len(key.policies), 2),
         criteria=plan.criteria or len(folder.criteria.criteria),
         known=_of_pilot(folder, key, plan) if plan.pilot else plan.known,
     )
 
 
+def _check_kinds(folder: StudyFolder, plan: Plan) -> None:
+    """What is told is of several responses to an item that one answer marks, or rates, all of."""
+    beside = {one.kind for one in folder.criteria.criteria if one.about != "dialogue"}
+    if _kind(plan) in beside:
+        return
+    asked = ", ".join(dict.fromkeys(f"{one.kind} ({one.name})" for one in folder.criteria.criteria))
+    if "rating" in beside:
+        advice = "It rates responses: give --ratings SD, the standard deviation of a rating."
+    elif "select" in beside:
+        advice = "Leave out --ratings."
+    else:
+        advice = "Neither pairs, nor turns, nor ratings of one response are planned for: leave the study out."
+    raise InputError(
+        f"{folder.path}: it asks {asked}, and power is told of {_kind(plan)} of several responses. {advice}"
+    )
+
+
+def _kind(plan: Plan) -> Kind:
+    return "select" if plan.sd is None else "rating"
+
+
 def _of_pilot(folder: StudyFolder, key: Key, plan: Plan) -> Components:
     """Of differences of marks, or of ratings where the plan is of those."""
     if key.base is None:
         raise InputError(f"{folder.path}: a pilot needs a base to compare to, and this study named none.")
-    kind = "select" if plan.sd is None else "rating"
     answers = unblinded(folder, key, gathered(folder).people).criteria
-    of_kind = {name: one.answers for name, one in answers.items() if one.criterion.kind == kind and not one.apart}
+    of_kind = {
+        name: one.answers for name, one in answers.items() if one.criterion.kind == _kind(plan) and not one.apart
+    }
     return components_of_answers(key.base, of_kind)
 
 

@@ -22,7 +22,7 @@ class Compared:
     """One system less the base on one criterion.
 
     ``p_holm`` is corrected over all comparisons of the table; ``bootstrap`` draws items alone; ``marks`` is None where
-    answers are ratings; ``mixed`` where it was not asked for, or cannot be had.
+    answers are no marks; ``mixed`` where it was not asked for, or cannot be had.
     """
 
     criterion: str
@@ -40,6 +40,7 @@ def compare_to(
     sampling: Sampling | None = None,
     *,
     mixed: bool = False,
+    marks: Collection[str] = (),
     apart: Collection[str] = (),
 ) -> tuple[Compared, ...]:
     """Every other system less ``base`` on every criterion, in the answers that judge both.
@@ -51,6 +52,9 @@ def compare_to(
         Of the bootstrap beside; its confidence is that of all intervals.
     mixed : bool
         Whether to fit a mixed model of each difference beside, which takes longer than all else together.
+    marks : collection of str
+        Criteria whose answers are yes and no (1 and 0), or a preference, of which a tie is a half; McNemar's test is of
+        those. It cannot be told from the values: ratings may all be 0 or 1, too.
     apart : collection of str
         Criteria whose answers judge one system each (items are what is comparable of them): the systems' means are
         over all of their own answers, without McNemar's test and mixed model.
@@ -69,7 +73,7 @@ def compare_to(
             compared = (
                 _compared_apart(criterion, system, base, answers, how)
                 if criterion in apart
-                else _compared(criterion, system, base, answers, how, mixed)
+                else _compared(criterion, system, base, answers, how, mixed, criterion in marks)
             )
             if compared is None:
                 raise InputError(
@@ -88,13 +92,15 @@ def alphas(criteria: Mapping[str, Answers], level: Level = "nominal") -> dict[st
     return {name: krippendorff_alpha(answers.by_unit(), level) for name, answers in criteria.items()}
 
 
-def _compared(criterion: str, system: str, base: str, answers: Answers, how: Sampling, mixed: bool) -> Compared | None:
+def _compared(
+    criterion: str, system: str, base: str, answers: Answers, how: Sampling, mixed: bool, are_marks: bool
+) -> Compared | None:
     values, of_base = (answers.values[:, answers.place(name)] for name in (system, base))
     data = (values - of_base, answers.items, answers.annotators, how.confidence)
     difference = mean_of_answers(*data)
     if difference is None:
         return None
-    marks = mcnemar(values, of_base) if _are_marks(answers) else None
+    marks = mcnemar(values, of_base) if are_marks else None
     bootstrap = item_bootstrap(values - of_base, answers.items, how)
     return Compared(criterion, system, difference, None, bootstrap, marks, mixed_mean(*data) if mixed else None)
 
@@ -106,9 +112,3 @@ def _compared_apart(criterion: str, system: str, base: str, answers: Answers, ho
         return None
     bootstrap = unpaired_bootstrap(values, of_base, answers.items, how)
     return Compared(criterion, system, difference, None, bootstrap, None)
-
-
-def _are_marks(answers: Answers) -> bool:
-    """Whether answers are yes and no, or a preference, of which a tie is a half: it prefers neither."""
-    known = answers.values[np.isfinite(answers.values)]
-    return bool(np.isin(known, (0.0, 0.5, 1.0)).all())

@@ -51,7 +51,7 @@ def over_splits(values: Floats, items: NDArray[np.int64], splits: int = 3) -> Sp
 
 def share_interval(
     values: Floats, items: NDArray[np.int64], annotators: NDArray[np.int64], confidence: float = CONFIDENCE
-) -> tuple[float, float, float] | None:
+) -> tuple[float, float | None, float | None] | None:
     """The share of marks and its interval: Wilson's, for as many independent answers as vary as much.
 
     The variance is two-way clustered (`evaluation.people.two_way`); where all answers are equal, the answers of an item
@@ -65,14 +65,17 @@ def share_interval(
     Returns
     -------
     tuple or None
-        Share, low, high; None without an answer.
+        Share, low, high; None without an answer. No interval of a single item or annotator: nothing says how much the
+        next one would differ.
     """
     known = np.isfinite(values)
     marks = values[known]
     if not len(marks):
         return None
     share = float(marks.mean())
-    variance = two_way_variance((marks - share) / len(marks), items[known], annotators[known])
     fewer = min(len(np.unique(items[known])), len(np.unique(annotators[known])))
+    if fewer < 2:
+        return share, None, None
+    variance = two_way_variance((marks - share) / len(marks), items[known], annotators[known])
     effective = min(share * (1 - share) / variance, len(marks)) if variance > 0 else fewer
     return share, *wilson(share, effective, confidence)

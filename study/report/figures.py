@@ -17,6 +17,8 @@ from study.definition.criteria import Kind
 from study.report.results import SPLITS, Cell, CriterionTable, PairCell, StudyTable
 from study.report.tables import CriterionAnswers, Unblinded
 
+MARKS: dict[Kind, tuple[float, ...]] = {"select": (0.0, 1.0), "pair": (0.0, 0.5, 1.0)}
+"""What a single answer may be where McNemar's test can be made of it: marked or not; preferred, or a tie."""
 LEVELS: dict[Kind, Level] = {"select": "nominal", "pair": "nominal", "rating": "ordinal", "turns": "ordinal"}
 """Of Krippendorff's alpha, by kind of criterion."""
 
@@ -102,7 +104,14 @@ def _compared(
         if met:
             comparable[name] = one.answers.of_systems([base, *met])
     apart = {name for name, one in answers.criteria.items() if one.apart}
-    return compare_to(base, comparable, sampling, mixed=mixed, apart=apart), tuple(left)
+    marks = {name for name in comparable if _is_marked(answers.criteria[name])}
+    return compare_to(base, comparable, sampling, mixed=mixed, marks=marks, apart=apart), tuple(left)
+
+
+def _is_marked(one: CriterionAnswers) -> bool:
+    """Whether its answers are marks; a judge's mean of two answers that differ is none."""
+    known = one.answers.values[np.isfinite(one.answers.values)]
+    return bool(np.isin(known, MARKS.get(one.criterion.kind, ())).all())
 
 
 def _meets(one: CriterionAnswers, system: str, base: str) -> bool:

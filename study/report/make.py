@@ -150,6 +150,9 @@ def _notes(
         if short and people.rows
         else "",
         f"Identical responses in {counted(same, 'item')}: nothing tells them apart." if same else "",
+        "All annotators are flagged: there is no table without them."
+        if figures and all(one.flags for one in figures)
+        else "",
         "No base was named, so that nothing is compared: name one by --base."
         if base is None and len(key.policies) > 1
         else "",

@@ -14,7 +14,7 @@ from foundation.errors import InputError
 from study.definition.answers import values_of
 from study.definition.criteria import Criterion
 from study.definition.folder import StudyFolder
-from study.definition.items import Item
+from study.definition.items import Item, response_id
 from study.definition.key import Key
 from study.rows import AnswerRow
 
@@ -65,8 +65,8 @@ def unblinded(study: StudyFolder, key: Key, rows: Iterable[AnswerRow]) -> Unblin
     Raises
     ------
     InputError
-        A key without a response that was judged, so that it belongs to another study; an answer to an item that the
-        study has not.
+        A key without a response that was judged, so that it belongs to another study, or with another policy than the
+        response's id was made of; an answer to an item that the study has not.
     """
     counted = {item.item for item in study.counted}
     kept = []
@@ -91,11 +91,26 @@ def unblinded(study: StudyFolder, key: Key, rows: Iterable[AnswerRow]) -> Unblin
             f"{study.path}: the key does not say whose the response {missing[0][1]} of item {missing[0][0]} is. It "
             "belongs to another study: bring the key.jsonl that was made with it."
         )
+    _check_names(study, policy_of)
     annotators = tuple(sorted({row.annotator for row in kept}))
     criteria = {
         criterion.name: _criterion(criterion, study, key, kept, annotators) for criterion in study.criteria.criteria
     }
     return Unblinded(criteria, annotators, tuple(kept))
+
+
+def _check_names(study: StudyFolder, policy_of: Mapping[tuple[str, str], str]) -> None:
+    """An id is a hash of the seed, the item and the policy: a key that was changed would say the opposite."""
+    seed = study.settings.seed
+    for item in study.counted:
+        for response in item.responses:
+            policy = policy_of[item.item, response.id]
+            if response.id != response_id(seed, item.item, policy):
+                raise InputError(
+                    f"{study.path}: the key says that the response {response.id} of item {item.item} is of {policy!r}, "
+                    "and its id was not made of that name and the study's seed. Put back the key.jsonl, and the seed "
+                    "in study.toml, that were made with it."
+                )
 
 
 def answers_by_criterion(rows: Iterable[AnswerRow], key: Key, study: StudyFolder) -> dict[str, Answers]:

@@ -123,3 +123,27 @@ def test_the_command_tells_both_ways(tmp_path):
     assert "counted" in shown.output and "11 items, 3 of 5 annotators an item" in shown.output
     told = json.loads(CliRunner().invoke(power_command, [*asked, "--json"], catch_exceptions=False).output)
     assert told["differences"][0]["counted"]["alone"] in (0, 1 / 3, 2 / 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "sd", "told"),
+    [
+        ("pairs", None, r"it asks pair \(better\).*, and power is told of select .*Neither pairs"),
+        ("turns", None, r"it asks turns .*Neither pairs, nor turns"),
+        ("turns", 1.0, r"it asks turns .*, and power is told of rating"),
+        ("negotiation", 1.0, r"it asks rating .*Neither pairs, nor turns, nor ratings of one response"),
+        ("geli", 1.0, r"it asks select .*, and power is told of rating .*Leave out --ratings"),
+        ("savoir", None, r"it asks .*give --ratings SD"),
+    ],
+)
+def test_what_is_asked_otherwise_is_not_planned_as_marks(tmp_path, criteria, sd, told):
+    policies = ("base", "ppo") if criteria == "savoir" else ("base", "ppo", "x")
+    study, _ = made_study(tmp_path / "study", criteria, policies)
+    with pytest.raises(InputError, match=told):
+        plan_of(study.path, Plan(sd=sd))
+
+
+def test_more_items_of_a_study_need_more_annotators(tmp_path):
+    study, _ = made_study(tmp_path / "study", contexts=25, items_per_annotator=8)
+    plan = plan_of(study.path, Plan(items=80, per_item=4))
+    assert (plan.items, plan.per_item, plan.annotators) == (80, 4, 40)

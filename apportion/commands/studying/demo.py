@@ -66,7 +66,9 @@ def demo_command(out: Path, finished: Path, criteria: str, contexts: int, serve:
     place = shlex.quote(str(out))
     if serve:
         _serve(study, port)
-        _tell(report_demo(study))
+        made = report_demo(study)
+        _tell(made)
+        click.echo(f"next: open {made.files[0]}")
     else:
         click.echo(f"next: open {out / 'report' / 'report.html'}; to answer on the pages yourself, add --serve and")
         click.echo(f"another folder: apportion study demo {place}-with-me --run {shlex.quote(str(finished))} --serve")
@@ -98,4 +100,3 @@ def _tell(made: DemoStudy) -> None:
         click.echo(line)
     for path in made.files:
         click.echo(f"wrote {path}")
-    click.echo(f"next: open {made.files[0]}")

@@ -18,7 +18,7 @@ def marked(shares: list[float], seed: int, items: int = 60, people: int = 15) ->
 
 def test_every_other_system_on_every_criterion_is_corrected_together():
     criteria = {"social": marked([0.2, 0.6, 0.2], 0), "fluency": marked([0.9, 0.9, 0.5], 1)}
-    found = compare_to("s0", criteria)
+    found = compare_to("s0", criteria, marks=criteria)
     assert [(one.criterion, one.system) for one in found] == [
         ("social", "s1"), ("social", "s2"), ("fluency", "s1"), ("fluency", "s2"),
     ]  # fmt: skip
@@ -28,16 +28,20 @@ def test_every_other_system_on_every_criterion_is_corrected_together():
     assert found[0].marks.p < 0.001 and found[0].bootstrap[0] > 0
 
 
-def test_ratings_have_no_marks():
+def test_ratings_have_no_marks_whatever_values_they_take():
     ratings = marked([0.5, 0.5], 0)
-    five = Answers(ratings.systems, ratings.items, ratings.annotators, ratings.values * 4 + 1)
-    assert compare_to("s0", {"kind": five})[0].marks is None
+    for values in (ratings.values * 4 + 1, ratings.values, np.ones_like(ratings.values)):
+        rated = Answers(ratings.systems, ratings.items, ratings.annotators, values)
+        (row,) = compare_to("s0", {"kind": rated, "social": ratings}, marks=["social"])[:1]
+        assert row.criterion == "kind" and row.marks is None
 
 
 def test_a_tie_is_won_by_neither():
     items, people = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
     won = np.array([1, 1, 0.5, 1, 0, 0.5, 1, 1.0])
-    (row,) = compare_to("s0", {"better": Answers(("s0", "s1"), items, people, np.stack([1 - won, won], axis=1))})
+    (row,) = compare_to(
+        "s0", {"better": Answers(("s0", "s1"), items, people, np.stack([1 - won, won], axis=1))}, marks=["better"]
+    )
     assert row.difference.value == pytest.approx(2 * won.mean() - 1)
     assert (row.marks.only_first, row.marks.only_other) == (5, 1)
 

@@ -43,3 +43,9 @@ def test_nothing_marked_and_nothing_said():
     share, low, high = share_interval(np.zeros(60), items, people)
     assert (share, low) == (0.0, 0.0) and high > 0.5  # three people who mark nothing tell little of the next
     assert share_interval(np.full(60, np.nan), items, people) is None
+
+
+@pytest.mark.parametrize(("items", "people"), [([0, 1, 2], [0, 0, 0]), ([0, 0, 0], [0, 1, 2]), ([0], [0])])
+def test_of_a_single_item_or_annotator_there_is_a_share_and_no_interval(items, people):
+    marks = np.array([1.0, 0.0, 1.0])[: len(items)]
+    assert share_interval(marks, np.array(items), np.array(people)) == (marks.mean(), None, None)

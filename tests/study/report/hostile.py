@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from study.definition.key import Key, KeyRow
 from study.report.make import report_of
 from study.report.results import StudyReport
 from tests.study.made_up import answered, made_study
@@ -13,10 +12,8 @@ REASON = "=HYPERLINK(1)"
 
 
 def hostile_report(folder) -> StudyReport:
-    study, key = made_study(folder / "study", "geli", items_per_annotator=12, checks_every=4)
-    key = Key(
-        tuple(KeyRow(r.item, r.response, POLICY if r.policy == "ppo" else r.policy, r.seed) for r in key.rows), "base"
-    )
+    policies = ("base", "grpo", POLICY)
+    study, key = made_study(folder / "study", "geli", policies, items_per_annotator=12, checks_every=4)
     criteria = [
         one.model_copy(update={"question": f"{SCRIPT} \\end{{table}} | `{one.question}`"})
         for one in study.criteria.criteria

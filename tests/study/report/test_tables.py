@@ -90,3 +90,16 @@ def test_answers_of_another_study(tmp_path):
     with pytest.raises(InputError, match=r"the key does not say whose the response r.* of item i0"):
         counted = study.counted[0].item
         unblinded(study, Key(tuple(row for row in key.rows if row.item != counted), key.base), answered(study, key))
+
+
+@pytest.mark.parametrize("criteria", ["geli", "pairs"])
+def test_a_key_whose_names_were_changed_is_refused(tmp_path, criteria):
+    """Swapped, they would say the opposite: in all of it, or of one item."""
+    study, key = made_study(tmp_path / "study", criteria, ("base", "ppo"))
+    rows, other = answered(study, key), {"base": "ppo", "ppo": "base"}
+    counted = study.counted[0].item
+    for swapped in ({row.item for row in key.rows}, {counted}):
+        wrong = [replace(row, policy=other[row.policy]) if row.item in swapped else row for row in key.rows]
+        with pytest.raises(InputError, match="its id was not made of that name and the study's seed"):
+            unblinded(study, Key(tuple(wrong), key.base), rows)
+    assert unblinded(study, key, rows).rows

@@ -39,6 +39,7 @@ def test_policies_before_and_after_are_asked_and_simulated_annotators_answer(run
     assert "answers of simulated annotators, over HTTP on the study's own pages" in done.stdout
     assert "note: Simulated annotators, no people: all of 3" in done.stdout and "planted: after-ppo" in done.stdout
     assert f"next: open {out / 'report' / 'report.html'}" in done.stdout and "--serve" in done.stdout
+    assert done.stdout.count("next: ") == 1
     again = in_process(monkeypatch, "study", "demo", out, "--run", run)
     assert again.returncode == 2 and f"{out} is there" in again.stderr
 
