@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from foundation.errors import InputError
@@ -51,6 +52,15 @@ class Label:
     def key(self) -> LabelKey:
         """What the label is known by; a later one of the same key takes its place."""
         return (self.session_id, self.turn, self.annotator, self.name)
+
+    @property
+    def moment(self) -> datetime:
+        """When it was given; before everything else where that is no time."""
+        try:
+            given = datetime.fromisoformat(self.at)
+        except ValueError:
+            return datetime.min.replace(tzinfo=UTC)
+        return given if given.tzinfo else given.replace(tzinfo=UTC)
 
     def to_json(self) -> dict[str, Any]:
         """The label as plain JSON values."""

@@ -32,11 +32,25 @@ class Answers:
 
 
 def import_answers(path: Path, corpus: Corpus, overlay: Overlay, question: Question) -> Answers:
-    """Append what `read_answers` finds to an overlay; nothing is appended where anything in the file is wrong."""
+    """Append what `read_answers` finds to an overlay; nothing is appended where anything in the file is wrong.
+
+    An answer is passed over where the overlay has it already, or something newer by the same person of the same turn.
+    """
     answers = read_answers(path, corpus, question)
     overlay.ask(question)
-    overlay.add(*answers.labels)
-    return answers
+    held = overlay.labels()
+    known = {**held.standing, **held.taken_back}
+    new = tuple(label for label in answers.labels if not _is_passed(label, known.get(label.key)))
+    overlay.add(*new)
+    many = len(answers.labels) - len(new)
+    notes = (f"{many:,} answers that the labels have already, or newer ones than those",) if many else ()
+    return Answers(new, (*answers.notes, *notes))
+
+
+def _is_passed(label: Label, before: Label | None) -> bool:
+    if before is None or before.moment < label.moment:
+        return False
+    return before.moment > label.moment or before.value == label.value
 
 
 def read_answers(path: Path, corpus: Corpus, question: Question) -> Answers:
@@ -71,7 +85,7 @@ def read_answers(path: Path, corpus: Corpus, question: Question) -> Answers:
             before = found.get(label.key)
             if before is not None:
                 passed["earlier annotations by the same person"] += 1
-            if before is None or label.at >= before.at:
+            if before is None or label.moment >= before.moment:
                 found[label.key] = label
     check_labels(found.values(), corpus, str(path))
     if not found:

@@ -33,12 +33,14 @@ def overlay_beside(run: Path) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What an overlay holds: every label that stands, the questions by name, and the lines that could not be read.
+    """What an overlay holds: every label that stands, what took back those that do not, the questions by name,
+    and the lines that could not be read.
 
     A line is left unfinished where a process was killed while it wrote it; nobody was told that it is saved.
     """
 
     standing: Mapping[LabelKey, Label]
+    taken_back: Mapping[LabelKey, Label]
     questions: Mapping[str, Question]
     unfinished: tuple[int, ...]
 
@@ -51,6 +53,7 @@ class _Read:
     end: int = 0
     lines: int = 0
     standing: dict[LabelKey, Label] = field(default_factory=dict)
+    taken_back: dict[LabelKey, Label] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     unfinished: list[int] = field(default_factory=list)
 
@@ -88,7 +91,7 @@ class Overlay:
             except OSError as error:
                 raise InputError(f"{self.path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
             read = self._read
-            return Labels(dict(read.standing), dict(read.questions), tuple(read.unfinished))
+            return Labels(dict(read.standing), dict(read.taken_back), dict(read.questions), tuple(read.unfinished))
 
     def ask(self, question: Question) -> None:
         """Keep a question, so that all annotators answer on one scale; one that is there already stays.
@@ -175,8 +178,9 @@ class Overlay:
             read = _Read(inode=status.st_ino)
         data = os.pread(descriptor, status.st_size - read.end, read.end)
         if data:  # A copy: what breaks off at a line that is none is read again from where it began.
-            standing, questions, unfinished = dict(read.standing), dict(read.questions), list(read.unfinished)
-            read = replace(read, standing=standing, questions=questions, unfinished=unfinished)
+            standing, taken_back = dict(read.standing), dict(read.taken_back)
+            questions, unfinished = dict(read.questions), list(read.unfinished)
+            read = replace(read, standing=standing, taken_back=taken_back, questions=questions, unfinished=unfinished)
         whole, _, rest = data.rpartition(b"\n")
         for line in whole.split(b"\n") if whole or data.startswith(b"\n") else ():
             read.lines += 1
@@ -194,10 +198,11 @@ class Overlay:
             kind = row.get("kind") if isinstance(row, dict) else None
             if kind == "label":
                 label = label_of(row)
+                kept, other = read.standing, read.taken_back
                 if label.value is None:
-                    read.standing.pop(label.key, None)
-                else:
-                    read.standing[label.key] = label
+                    kept, other = other, kept
+                kept[label.key] = label
+                other.pop(label.key, None)
             elif kind == "question":
                 question = question_of(row)
                 read.questions.setdefault(question.name, question)

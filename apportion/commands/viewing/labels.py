@@ -109,7 +109,7 @@ def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **a
         told = {"labels": len(answers.labels), "annotators": people, "notes": list(answers.notes)}
         click.echo(json.dumps(told, indent=1, sort_keys=True))
         return
-    click.echo(f"{overlay}: {len(answers.labels):,} labels by {', '.join(people)}")
+    click.echo(f"{overlay}: {len(answers.labels):,} labels{' by ' if people else ''}{', '.join(people)}")
     for note in answers.notes:
         click.echo(f"note: passed over: {note}")
     click.echo(f"next: apportion labels merge {shlex.quote(str(overlay))} {shlex.quote(str(corpus))} OUT")

@@ -119,6 +119,33 @@ def test_skipped_tasks_are_told_and_the_last_annotation_of_a_person_counts(made,
     )  # fmt: skip
 
 
+def test_an_export_that_is_imported_again_undoes_nothing_newer(made, tmp_path):
+    tasks = export_tasks(made, LANDING, None, ("s0",), None).tasks
+    path = written(tmp_path, answered(tasks, 2.0, who="eve", updated_at="2026-11-23T10:00:00+05:00"))
+    overlay = Overlay(tmp_path / "o")
+    assert len(import_answers(path, made, overlay, LANDING).labels) == 4
+    size = overlay.path.stat().st_size
+    overlay.add(label("s0", 1, 5.0, at="2026-11-23T06:00:00+00:00"), label("s0", 3, None, at="2026-11-23T06:00:00Z"))
+    overlay.add(label("s0", 5, 4.0, at="2026-11-23T04:00:00Z"))
+    added = overlay.path.stat().st_size
+    again = import_answers(path, made, overlay, LANDING)
+    assert [(one.turn, one.value) for one in again.labels] == [(5, 2.0)]
+    assert again.notes == ("3 answers that the labels have already, or newer ones than those",)
+    assert {key[1]: one.value for key, one in overlay.labels().standing.items()} == {1: 5.0, 5: 2.0, 7: 2.0}
+    assert size < added < overlay.path.stat().st_size < added + size / 2
+
+
+def test_the_last_annotation_is_told_by_its_time_and_not_by_how_that_is_written(made, tmp_path):
+    (task,) = answered(
+        export_tasks(made, LANDING, None, ("s0",), None).tasks[:1], 2.0, updated_at="2026-11-24T02:00:00+05:00"
+    )
+    (later,) = answered([task], 5.0, updated_at="2026-11-24T00:00:00Z")
+    task["annotations"] += later["annotations"]
+    (kept,) = read_answers(written(tmp_path, [task]), made, LANDING).labels
+    assert kept.value == 5.0
+    assert label(at="soon").moment < label(at="1999-01-01").moment < label(at="1999-01-01T00:00:01Z").moment
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
