@@ -90,7 +90,8 @@ def launch_command(settings: AlignSettings, folder: Path) -> list[str]:
 def _environment(shared: SharedJob) -> dict[str, str]:
     # This package's folder first, also where it is no installed one.
     path = os.pathsep.join(filter(None, [str(CONFIGS.parents[2]), os.environ.get("PYTHONPATH")]))
-    variables = {"OMP_NUM_THREADS": str(shared.threads), "PYTHONPATH": path}
+    # Nothing is imported from the folder that this was started in, by the launcher or by the processes that it starts.
+    variables = {"OMP_NUM_THREADS": str(shared.threads), "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     # DeepSpeed takes the first GPU that it finds unless it is told not to.
     return {**variables, "DS_ACCELERATOR": "cpu"} if shared.job.settings.device == "cpu" else variables
 

@@ -98,7 +98,10 @@ def test_two_processes_that_are_started_again_go_on_where_they_were(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_problem_in_the_processes_is_told_as_in_one(tmp_path: Path) -> None:
+def test_a_problem_in_the_processes_is_told_as_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("accelerate", "torch", "rlhf", "json"):  # Where they are started, nothing is taken for one of ours.
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the current folder')")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         launch.align_together(job(tmp_path, policy="./nowhere"), quiet, ())
     with pytest.raises(InputError, match="'tiny' is too small to be dealt out"):
@@ -120,6 +123,14 @@ def test_processes_that_end_for_another_reason_are_told(tmp_path: Path, monkeypa
     assert told == [(1, 2, "a")]
     # The corpus' text lies where a finished run clears up, and nowhere else.
     assert jobs == [1] and not list((tmp_path / "kept").iterdir())
+
+
+def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planted.py").write_text("raise SystemExit('it was run')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(launch, "launch_command", lambda settings, folder: [sys.executable, "-m", "planted"])
+    with pytest.raises(UnitError, match="No module named planted"):
+        launch.align_together(job(tmp_path, Path("/nowhere")), quiet, ())
 
 
 ELASTIC = """
