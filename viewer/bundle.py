@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from importlib.resources import as_file, files
 from itertools import chain
@@ -123,7 +124,7 @@ def _written(
     _static(folder / "static")
     slugs = _slugs(run)
     pages = 0
-    for here, html in chain(_pages(run, slugs), compare_files(run, around)):
+    for here, html in chain(_pages(run, around.overlay, slugs), compare_files(run, around)):
         _write(folder / f"{here}.html", html(Links(here, bundled=True, recorded=media)), places)
         pages += 1
     _write(folder / "data" / "sessions.js", sessions_data(run, Links("index", bundled=True, recorded=media)), places)
@@ -137,7 +138,7 @@ def _write(path: Path, text: str, places: Sequence[RunPlace]) -> None:
     path.write_text(_without_places(text, places), encoding="utf-8")
 
 
-def _pages(run: ServedRun, slugs: Sequence[str]) -> Iterator[tuple[str, Callable[[Links], str]]]:
+def _pages(run: ServedRun, overlay: Overlay, slugs: Sequence[str]) -> Iterator[tuple[str, Callable[[Links], str]]]:
     """Every page: where it stands, and what makes it of its links."""
     with run.index.connect() as connection:
         episodes = int(connection.execute("SELECT count(*) FROM episodes").fetchone()[0])
@@ -146,13 +147,17 @@ def _pages(run: ServedRun, slugs: Sequence[str]) -> Iterator[tuple[str, Callable
         yield bundled_name("index", {"page": number}), lambda links, query=query: sessions.html(run, links, query)  # type: ignore[misc]
     for slug in slugs:
         for rating in range(_ratings(run, slug)):
-            here = bundled_name(f"session/{slug}", {"rating": rating})
-            yield here, lambda links, slug=slug, rating=rating: session.html(run, links, slug, Asked(rating=rating))  # type: ignore[misc]
+            one = partial(_session, run, overlay, slug, rating)
+            yield bundled_name(f"session/{slug}", {"rating": rating}), one
     if (run.place.folder / REPORT).is_file():
         yield "report", lambda links: report.html(run, links)
     for at, method in enumerate(sorted(read_patterns(run.place.folder)) or [""]):
         here = bundled_name("patterns", {"number": at})
         yield here, lambda links, method=method: patterns.html(run, links, method)  # type: ignore[misc]
+
+
+def _session(run: ServedRun, overlay: Overlay, slug: str, rating: int, links: Links) -> str:
+    return session.html(run, links, overlay, slug, Asked(rating=rating))
 
 
 def _ratings(run: ServedRun, slug: str) -> int:

@@ -29,7 +29,7 @@ from viewer.reading.compared.contrast import Contrast, contrasts
 from viewer.reading.compared.people import ENOUGH, against, label_means
 from viewer.reading.compared.policies import answered, policies_in
 from viewer.reading.compared.voices import Voice, voices
-from viewer.reading.naming import named, slugs_by_session, splits_by_session
+from viewer.reading.naming import named, places_by_episode, slugs_by_session, splits_by_session
 from viewer.reading.paging import Page
 from viewer.reading.run import ServedRun
 from viewer.shown.compared import audited, methods, policies
@@ -97,17 +97,15 @@ def people_html(run: ServedRun, links: Links, around: Beside, asked: Asked) -> s
         splits = splits_by_session(run.index)
         sessions = [one for one, split in splits.items() if asked.split in ("", split or "")]
         found = against(voice, means[label], sessions)
+        slugs, at = slugs_by_session(run.index), places_by_episode(run.index)
         view = people_view(
-            found, slugs_by_session(run.index), lambda slug, turn: links.session(slug, turn, method=voice.method),
+            found, slugs,
+            lambda p: links.session(slugs[p.session_id], p.turn, rating=at.get(p.key), method=voice.method),
             colour_class(voice.method), (clean(voice.title, 80), clean(label, 80)),
         )  # fmt: skip
         far = most_apart(found)
         places = named(run.index, (point.session_id for point in far))
-        rows = [
-            apart_row(point, places[point.session_id].slug, places[point.session_id].texts.get(point.turn, ""))
-            for point in far
-            if point.session_id in places
-        ]
+        rows = [apart_row(point, places[point.session_id]) for point in far if point.session_id in places]
     every = labelled_voices(known, means)
     titles = [f"{one.title} · {name}" for one, name in every]
     chosen = (voice, label)

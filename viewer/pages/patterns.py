@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 from pipeline.patterns.write import read_patterns
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
-from viewer.reading.naming import slugs_by_session
+from viewer.reading.naming import places_by_episode, slugs_by_session
 from viewer.reading.run import ServedRun
 from viewer.shown.patterns_view import patterns_view
 
@@ -18,7 +18,8 @@ router = APIRouter()
 def html(run: ServedRun, links: Links, method: str = "") -> str:
     """The page by ``method``, or by the run's usual one."""
     found = read_patterns(run.place.folder)
-    view = patterns_view(found, method, run.index.fact("method") or "", slugs_by_session(run.index))
+    slugs, places = slugs_by_session(run.index), places_by_episode(run.index)
+    view = patterns_view(found, method, run.index.fact("method") or "", slugs, places)
     return render(run, links, "patterns.html", view=view)
 
 

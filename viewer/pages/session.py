@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
-from foundation.errors import UnitError
+from foundation.errors import InputError, UnitError
 from pipeline.results.run_folder import session_file_name
+from viewer.labels.overlay import Overlay
 from viewer.pages.links import Links
 from viewer.pages.render import page, render
 from viewer.reading.recordings import recording_file, sound_of
 from viewer.reading.run import ServedRun
-from viewer.reading.session import SessionTables, read_session
+from viewer.reading.session import SessionTables, read_session, with_labels
 from viewer.shown.session.axis import axis_of
 from viewer.shown.session.evidence import evidences
 from viewer.shown.session.recordings import Player, Screen
@@ -30,17 +31,18 @@ router = APIRouter()
 MORE = Annotated[list[str], Query(max_length=20)]
 
 
-def html(run: ServedRun, links: Links, slug: str, asked: Asked) -> str:
+def html(run: ServedRun, links: Links, overlay: Overlay, slug: str, asked: Asked) -> str:
     """The page of the session that ``slug`` names.
 
-    In a bundle, which cannot be asked for more, everything that is folded is on the page.
+    People's labels are the corpus's own and the overlay's. In a bundle, which cannot be asked for more, everything that
+    is folded is on the page.
 
     Raises
     ------
     HTTPException
         404: the run has no session of that name.
     """
-    tables = session_of(run, slug)
+    tables = _labelled(session_of(run, slug), overlay)
     chosen = choose(tables, asked.rating, _order(run))
     asked = replace(asked, rating=chosen.number)
     view = session_view(tables, chosen, asked, run.index.fact("method") or "", _training_mean(run))
@@ -56,7 +58,7 @@ def html(run: ServedRun, links: Links, slug: str, asked: Asked) -> str:
     )  # fmt: skip
 
 
-def evidence_html(run: ServedRun, links: Links, slug: str, turn: int, rating: int) -> str:
+def evidence_html(run: ServedRun, links: Links, overlay: Overlay, slug: str, turn: int, rating: int) -> str:
     """What is behind one turn, as a part of the session's page.
 
     Raises
@@ -64,7 +66,7 @@ def evidence_html(run: ServedRun, links: Links, slug: str, turn: int, rating: in
     HTTPException
         404: no such session, no such turn.
     """
-    tables = session_of(run, slug)
+    tables = _labelled(session_of(run, slug), overlay)
     if turn not in {one.turn for one in tables.session.turns}:
         raise HTTPException(404, f"This session has no turn {turn}.")
     chosen = choose(tables, rating, _order(run))
@@ -84,6 +86,14 @@ def session_of(run: ServedRun, slug: str) -> SessionTables:
     if tables is None:
         raise HTTPException(404, "This run has no such session.")
     return tables
+
+
+def _labelled(tables: SessionTables, overlay: Overlay) -> SessionTables:
+    """The session with the labels beside the run; where those cannot be read, the page says so and shows the rest."""
+    try:
+        return with_labels(tables, overlay.labels().standing.values())
+    except InputError as error:
+        return replace(tables, quarantine=(*tables.quarantine, {"stage": "labels", "cause": str(error)}))
 
 
 def _order(run: ServedRun) -> list[str]:
@@ -143,13 +153,14 @@ def session_page(
     tracks: bool = False,
 ) -> HTMLResponse:
     """``GET /session/SLUG``."""
-    return page(request, f"session/{slug}", html, slug, Asked(rating, method, tuple(more), turn, tracks))
+    asked = Asked(rating, method, tuple(more), turn, tracks)
+    return page(request, f"session/{slug}", html, request.app.state.beside.overlay, slug, asked)
 
 
 @router.get("/session/{slug}/turn/{turn}")
 def evidence_part(request: Request, slug: str, turn: int, rating: int = 0) -> HTMLResponse:
     """``GET /session/SLUG/turn/N``: a part of a page."""
-    return page(request, f"session/{slug}", evidence_html, slug, turn, rating)
+    return page(request, f"session/{slug}", evidence_html, request.app.state.beside.overlay, slug, turn, rating)
 
 
 @router.get("/session/{slug}/tracks")

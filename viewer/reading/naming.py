@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from corpus.session import EpisodeKey
 from viewer.labels.label import Label, said_digest
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
@@ -65,3 +66,13 @@ def slugs_by_session(index: Index) -> dict[str, str]:
     """The part of an address that stands for each session."""
     with index.connect() as connection:
         return dict(connection.execute("SELECT session_id, slug FROM sessions").fetchall())
+
+
+def places_by_episode(index: Index) -> dict[EpisodeKey, int]:
+    """The number of every episode on its session's page."""
+    with index.connect() as connection:
+        rows = connection.execute(
+            "SELECT session_id, rater, target, name, place FROM episodes JOIN sessions ON "
+            "sessions.id = episodes.session WHERE rater IS NOT NULL"
+        ).fetchall()
+    return {(session_id, rater, target, name): place for session_id, rater, target, name, place in rows}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from corpus.session import Background, EpisodeKey, Media, Rating, Session, Turn
+from viewer.labels.label import Label, said_digest
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
 
@@ -60,6 +61,22 @@ def read_session(index: Index, slug: str) -> SessionTables | None:
         after=beside.get(row["id"] + 1),
         **{name: tables.get(name, ()) for name in names},
     )
+
+
+def with_labels(tables: SessionTables, given: Iterable[Label]) -> SessionTables:
+    """The session with what people said beside the run among its ``labels``.
+
+    Where an annotator has said something in both, what was said beside the run counts. A label of another session, or
+    of other words than the turn has, is left out.
+    """
+    turns = {turn.turn: turn for turn in tables.session.turns}
+    rows = {(row["turn"], row["annotator"], row["name"]): row for row in tables.labels}
+    for label in given:
+        turn = turns.get(label.turn) if label.session_id == tables.session.session_id else None
+        if turn is not None and label.said == said_digest(turn.speaker, turn.text):
+            key = {"turn": label.turn, "annotator": label.annotator, "name": label.name}
+            rows[tuple(key.values())] = {**key, "value": label.value, "low": label.low, "high": label.high}
+    return replace(tables, labels=tuple(rows.values()))
 
 
 def episode_order(session: Session, rewarded: Collection[EpisodeKey]) -> tuple[EpisodeKey, ...]:

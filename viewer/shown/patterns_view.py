@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
+from corpus.session import EpisodeKey
 from evaluation.patterns.result import FAMILIES
 from foundation.tables.numbers import NO_FIGURE, p_value
 from pipeline.report.bars import colour_class
@@ -20,10 +21,11 @@ WIDTH, HEIGHT = 168.0, 22.0
 
 @dataclass(frozen=True)
 class ExampleView:
-    """A turn of a kind: where to open it, what was said, what it was worth."""
+    """A turn of a kind: where it is (``place``: its episode's number on the session's page), words and worth."""
 
     session_id: str
     slug: str
+    place: int
     turn: int
     text: str
     reward: str
@@ -48,6 +50,10 @@ class KindView:
     examples: tuple[ExampleView, ...]
 
 
+Shown = Callable[[Mapping[str, Any]], ExampleView]
+"""What makes an example of a file one that is shown."""
+
+
 @dataclass(frozen=True)
 class PatternsView:
     """The page by ``method``: kinds that cost (``dear``), kinds that earn (``good``); ``reason`` where none can be."""
@@ -62,7 +68,11 @@ class PatternsView:
 
 
 def patterns_view(
-    found: Mapping[str, Mapping[str, Any]], wanted: str, usual: str, slugs: Mapping[str, str]
+    found: Mapping[str, Mapping[str, Any]],
+    wanted: str,
+    usual: str,
+    slugs: Mapping[str, str],
+    places: Mapping[EpisodeKey, int],
 ) -> PatternsView:
     """The page of the method ``wanted``, else of ``usual``, else of the first that has kinds.
 
@@ -72,6 +82,8 @@ def patterns_view(
         `pipeline.patterns.write.read_patterns`.
     slugs : mapping of str to str
         The part of an address that stands for each session of the run.
+    places : mapping of EpisodeKey to int
+        The number of each episode on its session's page.
     """
     methods = tuple(sorted(found))
     telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")
@@ -79,18 +91,18 @@ def patterns_view(
     if not methods:
         return PatternsView("", (), "", "", (), (), "")
     try:
-        return _view(found[method], method, methods, slugs)
+        return _view(found[method], method, methods, lambda example: _example(example, slugs, places))
     except (KeyError, TypeError, ValueError, AttributeError):
         damaged = "What was found has been damaged. Run `apportion patterns` again."
         return PatternsView(method, methods, colour_class(method), "", (), (), damaged)
 
 
-def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], slugs: Mapping[str, str]) -> PatternsView:
+def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> PatternsView:
     first, second = (int(count) for count in document["sessions"])
     kinds = document["kinds"]
     ends = [abs(float(end)) for kind in kinds for end in _ends(kind["difference"])]
     widest = max(ends, default=0.0) or 1.0
-    shown = [(float(kind["difference"]["value"]), _kind(kind, widest, slugs)) for kind in kinds]
+    shown = [(float(kind["difference"]["value"]), _kind(kind, widest, shown_example)) for kind in kinds]
     turns, tried, stood_out = sum(document["turns"]), document["tried"], document["candidates"]
     summary = (
         f"{turns:,} turns of {first + second:,} sessions. Of {tried} kinds that were looked at in {first:,} sessions, "
@@ -107,7 +119,7 @@ def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], sl
     )
 
 
-def _kind(kind: Mapping[str, Any], widest: float, slugs: Mapping[str, str]) -> KindView:
+def _kind(kind: Mapping[str, Any], widest: float, shown_example: Shown) -> KindView:
     difference, share, score = kind["difference"], kind["sessions"], kind["score"]
     low, high = _ends(difference)
     told = []
@@ -130,7 +142,7 @@ def _kind(kind: Mapping[str, Any], widest: float, slugs: Mapping[str, str]) -> K
         reward=number(float(kind["reward"])),
         score=NO_FIGURE if score is None else _score(score),
         told=tuple(told),
-        examples=tuple(_example(example, slugs) for example in kind["examples"]),
+        examples=tuple(shown_example(example) for example in kind["examples"]),
     )
 
 
@@ -139,11 +151,13 @@ def _score(score: Mapping[str, Any]) -> str:
     return f"{signed(float(score['value']))} ({signed(low)} to {signed(high)})"
 
 
-def _example(example: Mapping[str, Any], slugs: Mapping[str, str]) -> ExampleView:
+def _example(example: Mapping[str, Any], slugs: Mapping[str, str], places: Mapping[EpisodeKey, int]) -> ExampleView:
     session_id = str(example["session_id"])
+    key = (session_id, *(str(example[name]) for name in ("rater", "target", "name")))
     return ExampleView(
         clean(session_id, NAME),
         slugs.get(session_id) or slug_of(session_id),
+        places.get(key, 0),
         int(example["turn"]),
         clean(str(example["text"]), LINE),
         signed(float(example["reward"])),

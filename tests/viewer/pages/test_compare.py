@@ -1,5 +1,6 @@
 """The pages of the group Compare, as they are sent."""
 
+import html
 import json
 import re
 import shutil
@@ -129,6 +130,23 @@ def test_labels_of_the_corpus_and_of_the_overlay_are_points_that_lead_to_their_t
     assert "&lt;script&gt;alert(1)" in page and "<script>alert" not in page
     only = ask(compared, "compare/people?split=test")[1]
     assert 0 < only.count('r="4"><title>') < 36
+
+
+def test_a_point_leads_to_the_rating_that_it_is_of(talk_run, tmp_path):
+    shutil.copytree(talk_run, tmp_path / "run", ignore=shutil.ignore_patterns("viewer"))
+    path = tmp_path / "run" / "rewards.parquet"
+    rows = pq.read_table(path).to_pylist()
+    rows += [{**row, "name": "warmth"} for row in rows if row["session_id"] == "chat"]
+    pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(path)), path)
+    with served(tmp_path / "run", talk_run.parent / "corpus") as running:
+        page = ask(running, "compare/people?a=own.rewards.judge")[1]
+        points = re.findall(r'<a href="\.\./(session/chat[^"]*#turn-2)" aria-label', page)
+        below = re.findall(r'<li><a href="\.\./(session/chat[^"]*)"', page)
+        titles = [re.findall(r'aria-current="true"><bdi>([^<]*)</bdi>.*?<small>([^<]*)', ask(running, one)[1])
+                  for one in [html.unescape(point) for point in points]]  # fmt: skip
+    assert len(points) == 2 and {("rating=1" in point) for point in points} == {True, False}
+    assert {title[0] for title in titles} == {("bob rates ann", "liking"), ("bob rates ann", "warmth")}
+    assert any("rating=1" in one for one in below) == any("rating=1" not in one for one in below)
 
 
 def test_an_audit_tells_each_session_and_marks_what_was_planted(compared):

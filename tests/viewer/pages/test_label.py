@@ -211,6 +211,22 @@ def test_labels_that_cannot_be_written_are_not_said_to_be_saved(labelled, monkey
     assert values(overlay) == {}
 
 
+def test_what_was_said_is_on_the_session_s_page_at_once_and_not_on_another_annotator_s_label_page(labelled):
+    running, overlay = labelled
+    before = ask(running, "session/s03?turn=1")[1]
+    assert "people: landing" not in before and "<bdi>eve</bdi>" not in before
+    send(running, "label/s03", fields(running))
+    for address in ("session/s03?turn=1", "session/s03/turn/1"):
+        assert re.search(r"<bdi>eve</bdi>: <b>4</b> <small>on 1 to 5</small>", ask(running, address)[1]), address
+    assert "people: landing" in ask(running, "session/s03")[1]
+    assert "people: landing" not in ask(running, "session/s04")[1]
+    assert 'aria-pressed="true"' not in ask(running, "label/s03?who=bob&ask=landing")[1]
+    send(running, "label/s03", fields(running, value=""))
+    assert "people: landing" not in ask(running, "session/s03")[1]
+    overlay.add(Label("s03", 1, said_digest("bot", "other words"), "eve", "landing", 4.0, 1.0, 5.0, True, ""))
+    assert "people: landing" not in ask(running, "session/s03")[1]
+
+
 def test_an_overlay_that_is_damaged_is_said_and_the_other_pages_go_on(labelled):
     running, overlay = labelled
     with overlay.path.open("a") as file:
@@ -218,3 +234,5 @@ def test_an_overlay_that_is_damaged_is_said_and_the_other_pages_go_on(labelled):
     status, page, _ = ask(running, "label")
     assert status == 503 and "line 2: not as the viewer writes it" in page
     assert ask(running, "")[0] == 200
+    status, page, _ = ask(running, "session/s03")
+    assert status == 200 and "labels: " in page and "line 2: not as the viewer writes it" in page

@@ -86,7 +86,14 @@ def test_a_damaged_file_is_told(run, found, kinds):
 def test_an_example_leads_to_its_own_session_where_two_ids_differ_in_capitals_alone(found):
     document = found.to_json()
     document["kinds"][0]["examples"][0]["session_id"] = "S1"
-    view = patterns_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"})
+    view = patterns_view({"m": document}, "m", "m", {"s1": "s1", "S1": "S1~2"}, {})
     assert [
         kind.examples[0].slug for kind in (*view.dear, *view.good) if kind.name == document["kinds"][0]["name"]
     ] == ["S1~2"]
+
+
+def test_an_example_leads_to_the_rating_that_it_is_of(found):
+    example = found.kinds[0].examples[0].id
+    view = patterns_view({"m": found.to_json()}, "m", "m", {}, {example.episode: 3})
+    shown = next(kind for kind in (*view.dear, *view.good) if kind.name == found.kinds[0].name)
+    assert next(one.place for one in shown.examples) == 3

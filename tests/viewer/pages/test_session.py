@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as html_
 import re
+import shutil
 
 import pytest
 from fastapi import HTTPException
@@ -11,13 +12,24 @@ from fastapi import HTTPException
 from foundation.errors import UnitError
 from tests.viewer.runs import ask, served
 from tests.viewer.talks import WILD, write_talk_run
+from viewer.labels.label import Label, said_digest
+from viewer.labels.overlay import Overlay, overlay_beside
+from viewer.labels.question import Question
 from viewer.pages.links import Links
 from viewer.pages.session import evidence_html, html, tracks_html
 from viewer.shown.session.view import Asked
 
 
 def page(talks, slug="talk", bundled=False, **asked):
-    return html(talks.run, Links(f"session/{slug}", bundled=bundled), slug, Asked(**asked))
+    return html(talks.run, Links(f"session/{slug}", bundled=bundled), overlay_of(talks), slug, Asked(**asked))
+
+
+def evidence(talks, slug, turn, rating=0):
+    return evidence_html(talks.run, Links(f"session/{slug}"), overlay_of(talks), slug, turn, rating)
+
+
+def overlay_of(served):
+    return Overlay(overlay_beside(served.run.place.folder))
 
 
 def test_a_page_has_everything_that_its_session_has(talks):
@@ -35,7 +47,7 @@ def test_a_page_has_everything_that_its_session_has(talks):
 def test_evidence_comes_when_it_is_asked_for(talks):
     assert "because of the word 4" not in page(talks)
     assert "because of the word 4" in page(talks, turn=4)
-    part = evidence_html(talks.run, Links("session/talk"), "talk", 4, 0)
+    part = evidence(talks, "talk", 4)
     for words in ("because of the word 4", "nods twice", "Sentence number 5 of talk", "eve", "samples: 0, 1, 2"):
         assert words in part
     assert "+0.700, +0.800, +0.900" in part
@@ -57,7 +69,7 @@ def test_a_bundle_holds_what_is_folded_and_no_recording(talks):
 
 
 def test_nothing_of_a_corpus_is_read_as_html(talks):
-    text = page(talks, "wild", turn=4) + evidence_html(talks.run, Links("session/wild"), "wild", 4, 0)
+    text = page(talks, "wild", turn=4) + evidence(talks, "wild", 4)
     assert "&lt;script&gt;alert(1)" in text
     assert "<script>alert" not in text and "<img src=x" not in text and "\u202e" not in text
     assert WILD not in text
@@ -69,7 +81,7 @@ def test_what_the_run_does_not_have_is_not_found(talks):
         page(talks, "nobody")
     assert caught.value.status_code == 404
     with pytest.raises(HTTPException, match="no turn 99"):
-        evidence_html(talks.run, Links("session/talk"), "talk", 99, 0)
+        evidence(talks, "talk", 99)
 
 
 def test_one_of_several_scores_is_chosen(talks):
@@ -105,3 +117,15 @@ def test_every_list_leads_to_the_episode_that_its_line_is_of(talks):
         address = html_.unescape(re.search(r'c-session"><a href="([^"]+)"', row)[1])
         assert re.search(rf'<span class="of"><bdi>{rater} rates {target}', ask(talks, address).text), address
     assert {("rating=1" in row) for row in both} == {True, False}
+
+
+def test_what_somebody_said_beside_the_run_goes_before_what_the_corpus_has_of_them(talk_run, tmp_path):
+    shutil.copytree(talk_run, tmp_path / "run", ignore=shutil.ignore_patterns("viewer"))
+    with served(tmp_path / "run", talk_run.parent / "corpus") as running:
+        assert "<bdi>eve</bdi>: <b>4</b>" in evidence(running, "talk", 4)
+        overlay = overlay_of(running)
+        overlay.ask(Question("landed", "How?", 0.0, 8.0, 1.0, "badly", "well"))
+        said = said_digest("ann", "Sentence number 4 of talk. ")
+        overlay.add(*(Label("talk", 4, said, who, "landed", 7.0, 0.0, 8.0, True, "") for who in ("eve", "kim")))
+        part = evidence(running, "talk", 4)
+    assert re.findall(r"<bdi>(\w+)</bdi>: <b>(\d)</b>", part) == [("eve", "7"), ("kim", "7")]

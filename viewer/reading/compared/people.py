@@ -13,6 +13,7 @@ import numpy as np
 from corpus.files.tablefile import find_table, read_table
 from corpus.labellers import is_computed
 from corpus.schema import TURN_LABELS
+from corpus.session import EpisodeKey
 from evaluation.figures.agreement import spearman
 from evaluation.settings import EvaluationSettings
 from viewer.labels.overlay import Labels
@@ -28,15 +29,20 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Point:
-    """A turn: its value by a voice, people's mean label, how many gave one, and how far their ranks are apart (0 to 1,
-    within the session)."""
+    """A turn of the episode ``key``: its value by a voice, people's mean label, how many gave one, and how far their
+    ranks are apart (0 to 1, within the episode)."""
 
-    session_id: str
+    key: EpisodeKey
     turn: int
     value: float
     label: float
     people: int
     apart: float
+
+    @property
+    def session_id(self) -> str:
+        """The session that it is of."""
+        return self.key[0]
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ def against(voice: Voice, means: Mapping[Place, tuple[float, int]], sessions: Se
     """The turns that have both a value and a label; of all sessions, or of those given."""
     rows = values_of(voice)
     wanted = None if sessions is None else set(sessions)
-    by_episode: dict[tuple[str, ...], list[tuple[int, float]]] = defaultdict(list)
+    by_episode: dict[EpisodeKey, list[tuple[int, float]]] = defaultdict(list)
     columns = (rows[name].to_pylist() for name in ("session_id", "rater", "target", "name", "turn", "value"))
     for session_id, rater, target, name, turn, value in zip(*columns, strict=True):
         if (session_id, turn) in means and (wanted is None or session_id in wanted):
@@ -92,7 +98,7 @@ def against(voice: Voice, means: Mapping[Place, tuple[float, int]], sessions: Se
             correlations.append(float(spearman(values[None], given)[0]))
         gaps = np.abs(ranks(values) - ranks(given))
         points += [
-            Point(key[0], turn, value, means[key[0], turn][0], means[key[0], turn][1], float(gap))
+            Point(key, turn, value, means[key[0], turn][0], means[key[0], turn][1], float(gap))
             for (turn, value), gap in zip(turns, gaps, strict=True)
         ]
     mean = float(np.mean(correlations)) if correlations else None

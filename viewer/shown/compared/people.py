@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from markupsafe import Markup
 from foundation.files import digest
 from pipeline.report.text import clean, plain, signed
 from viewer.reading.compared.people import Against, Point
+from viewer.reading.naming import Named
 
 MOST_POINTS = 2000
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 720, 436, 46, 56, 14
@@ -25,6 +26,7 @@ class ApartRow:
 
     session_id: str
     slug: str
+    place: int
     turn: int
     said: str
     value: str
@@ -44,14 +46,14 @@ class PeopleView:
 
 
 def people_view(
-    found: Against, slugs: Mapping[str, str], address: Callable[[str, int], str], colour: str, axes: tuple[str, str]
+    found: Against, sessions: Container[str], address: Callable[[Point], str], colour: str, axes: tuple[str, str]
 ) -> PeopleView:
-    """The scatter; ``address`` gives a point's link, ``axes`` are the names of values and of labels."""
-    points = [point for point in found.points if point.session_id in slugs]
+    """The scatter of those of ``sessions``; ``address`` gives a point's link, ``axes`` name values and labels."""
+    points = [point for point in found.points if point.session_id in sessions]
     step = max(1, -(-len(points) // MOST_POINTS))
     drawn = points[::step]
     return PeopleView(
-        picture=_scatter(drawn, slugs, address, colour, axes),
+        picture=_scatter(drawn, address, colour, axes),
         drawn=len(drawn),
         turns=len(points),
         sessions=found.sessions,
@@ -65,19 +67,15 @@ def most_apart(found: Against) -> Sequence[Point]:
     return sorted(found.points, key=lambda point: (-point.apart, point.session_id, point.turn))[:APART]
 
 
-def apart_row(point: Point, slug: str, said: str) -> ApartRow:
+def apart_row(point: Point, named: Named) -> ApartRow:
     """A turn of `most_apart` as it is shown."""
-    text = clean(" ".join(said.split()), 160)
-    return ApartRow(clean(point.session_id, 120), slug, point.turn, text, signed(point.value), plain(point.label))
+    text = clean(" ".join(named.texts.get(point.turn, "").split()), 160)
+    place = named.places.get(point.key[1:], 0)
+    value, label = signed(point.value), plain(point.label)
+    return ApartRow(clean(point.session_id, 120), named.slug, place, point.turn, text, value, label)
 
 
-def _scatter(
-    points: Sequence[Point],
-    slugs: Mapping[str, str],
-    address: Callable[[str, int], str],
-    colour: str,
-    axes: tuple[str, str],
-) -> Markup:
+def _scatter(points: Sequence[Point], address: Callable[[Point], str], colour: str, axes: tuple[str, str]) -> Markup:
     across, up = ([point.value for point in points], [point.label for point in points])
     x, y = _Scale(across, LEFT, WIDTH - EDGE), _Scale(up, HEIGHT - BOTTOM, EDGE)
     parts = [
@@ -93,7 +91,7 @@ def _scatter(
     named = Markup('<text class="axis" x="{}" y="{}" text-anchor="{}">{}</text>')
     parts.append(named.format(WIDTH - EDGE, HEIGHT - 6, "end", f"{axes[0]} →"))
     parts.append(named.format(LEFT + 4, EDGE + 10, "start", f"↑ {axes[1]}"))
-    parts += [_dot(point, x, y, address(slugs[point.session_id], point.turn)) for point in points]
+    parts += [_dot(point, x, y, address(point)) for point in points]
     return Markup("").join(parts) + Markup("</svg>")
 
 
