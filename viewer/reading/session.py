@@ -74,8 +74,8 @@ def with_labels(tables: SessionTables, given: Iterable[Label]) -> SessionTables:
     for label in given:
         turn = turns.get(label.turn) if label.session_id == tables.session.session_id else None
         if turn is not None and label.said == said_digest(turn.speaker, turn.text):
-            key = {"turn": label.turn, "annotator": label.annotator, "name": label.name}
-            rows[tuple(key.values())] = {**key, "value": label.value, "low": label.low, "high": label.high}
+            fields = ("turn", "annotator", "name", "value", "low", "high")
+            rows[label.turn, label.annotator, label.name] = {name: getattr(label, name) for name in fields}
     return replace(tables, labels=tuple(rows.values()))
 
 

@@ -153,7 +153,7 @@ def _score(score: Mapping[str, Any]) -> str:
 
 def _example(example: Mapping[str, Any], slugs: Mapping[str, str], places: Mapping[EpisodeKey, int]) -> ExampleView:
     session_id = str(example["session_id"])
-    key = (session_id, *(str(example[name]) for name in ("rater", "target", "name")))
+    key = (session_id, str(example["rater"]), str(example["target"]), str(example["name"]))
     return ExampleView(
         clean(session_id, NAME),
         slugs.get(session_id) or slug_of(session_id),
