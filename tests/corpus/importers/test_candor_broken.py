@@ -46,7 +46,7 @@ def _only(src, talks, words, options=PLAIN):
             None,
             r"no transcription/transcript_cliffhanger.csv. Copy it there, or .*transcript=.*audiophile",
         ),
-        (CLIFFHANGER, b"", "transcript_cliffhanger.csv: no column 'speaker'"),
+        (CLIFFHANGER, b"", "transcript_cliffhanger.csv: the file is empty; a first row with 'speaker'"),
         (CLIFFHANGER, b"speakers,start,stop,utterance\n", "no column 'speaker'; did you mean 'speakers'"),
         (CLIFFHANGER, b'speaker,start,stop,utterance\na,0,1,"x\n', "line 2: not readable CSV"),
         (CLIFFHANGER, b"\xff\xfe", "not UTF-8"),

@@ -135,7 +135,10 @@ def test_a_killed_worker_is_told_and_the_run_goes_on_by_itself(tmp_path):
     assert {stage: sum(counts.values()) for stage, counts in result.counts().items()}["judge"] == 12
     assert not result.quarantined
     told = stream.getvalue()
-    assert "warning: a worker process was killed (SIGKILL) in the stage split or judge" in told
+    # Those of the stage judge may have ended, too, by the time that the kill is seen.
+    assert re.search(
+        r"warning: a worker process was killed \(SIGKILL\) in the stage split( or judge)?, with \d+ unit", told
+    )
     assert "where memory runs out. Lower run.workers (now 2). What is finished is kept. The run goes on" in told
 
 

@@ -92,7 +92,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     with pytest.raises(InputError, match=r"no such file\. Make one with `apportion generate"):
         read_rows(tmp_path / "x.csv", RESPONSES)
     (tmp_path / "x.csv").write_text("")
-    with pytest.raises(InputError, match="no column"):
+    with pytest.raises(InputError, match="the file is empty; a first row with 'session_id'"):
         read_rows(tmp_path / "x.csv", RESPONSES)
 
 

@@ -29,7 +29,7 @@ def test_after_the_window_there_is_room_again():
 
 
 def test_addresses_are_not_kept_and_memory_has_an_end():
-    limit = EntryLimit(each=1, together=10**9)
+    limit = EntryLimit(each=1, together=10**9, clock=Clock())
     for number in range(MOST_ADDRESSES + 50):
         limit.allows(f"10.0.{number // 256}.{number % 256}")
     assert len(limit._by_address) <= MOST_ADDRESSES + 1

@@ -192,7 +192,7 @@ def test_a_root_that_cannot_be_listed(candor, monkeypatch):
         ("survey.tsv", "user_id\toverall_affect\nx\t1\n", "survey.tsv: no column 'convo_id'"),
         ("survey.tsv", "convo_id\tuser_id\toverall_affect\nx\t1\n", "survey.tsv, line 2: 2 cells"),
         ("transcript_cliffhanger.tsv", "speaker\tstart\tstop\tutterance\n", "no column 'convo_id'"),
-        ("transcript_cliffhanger.tsv", "", "no column 'convo_id'"),
+        ("transcript_cliffhanger.tsv", "", "the file is empty; a first row with 'convo_id'"),
         ("survey.csv", "x", "both survey.tsv and survey.csv. Keep one"),
     ],
 )
