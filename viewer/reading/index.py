@@ -14,7 +14,7 @@ from foundation.errors import InputError
 from foundation.files import digest
 from viewer.reading.place import RunPlace
 
-VERSION = 4
+VERSION = 5
 """Another number makes every index anew."""
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -10,7 +10,7 @@ from typing import Any
 from viewer.reading.index import Index
 from viewer.reading.packing import unpack
 from viewer.reading.paging import Page
-from viewer.reading.words import pattern_of, query_of
+from viewer.reading.words import decomposed, pattern_of, query_of
 
 PAGE = 50
 SORTS = {
@@ -157,7 +157,8 @@ def _excerpt(connection: Any, session: int, wanted: re.Pattern[str] | None) -> t
     blob = connection.execute(
         "SELECT columns FROM packed WHERE session = ? AND name = 'session'", (session,)
     ).fetchone()
-    for turn, speaker, text, *_ in unpack(blob[0])[0]["turns"]:
+    for turn, speaker, said, *_ in unpack(blob[0])[0]["turns"]:
+        text = decomposed(said)
         match = wanted.search(text)
         if match is not None:
             # From the beginning of a word, and not further back where the text ends soon: two lines are shown of it.

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-_IDEOGRAPHS = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+# Thai and Lao, Burmese, Khmer; kana and Han, the rarer signs of Han among them.
+_SIGNS = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
+)
+_MARKS = "[\u0300-\u036f]"
 _PART = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"\w")
 
@@ -15,7 +21,7 @@ def searchable(text: str) -> str:
     >>> searchable("退货 now")
     '退  货  now'
     """
-    return _IDEOGRAPHS.sub(r"\1 ", text).strip() if text.isascii() else _IDEOGRAPHS.sub(r" \1 ", text).strip()
+    return _SIGNS.sub(r"\1 ", text).strip() if text.isascii() else _SIGNS.sub(r" \1 ", text).strip()
 
 
 def query_of(text: str) -> str | None:
@@ -48,7 +54,8 @@ def query_of(text: str) -> str | None:
 
 
 def pattern_of(text: str) -> re.Pattern[str] | None:
-    """What a query looks for in a text as a person reads it: the beginnings of its words and phrases, in any case.
+    """What a query looks for in a text (`decomposed`): the beginnings of its words and phrases, in any case, with any
+    accents.
 
     >>> [match[0] for match in pattern_of("table").finditer("Comfortable tables, a Table.")]
     ['table', 'Table']
@@ -57,7 +64,21 @@ def pattern_of(text: str) -> re.Pattern[str] | None:
     terms = sorted({term for minus, term in parts if not minus and _WORD.search(term)}, key=len, reverse=True)
     if not terms:
         return None
-    # A script without spaces has no beginnings of words.
-    return re.compile(
-        "|".join(("" if _IDEOGRAPHS.match(t) else r"(?<!\w)") + re.escape(t) for t in terms), re.IGNORECASE
-    )
+    # A script without spaces has no beginnings of words; to the index, _ is between words.
+    begun = rf"(?<![^\W_])(?<!{_MARKS})"
+    return re.compile("|".join(("" if _SIGNS.match(t) else begun) + _with_accents(t) for t in terms), re.IGNORECASE)
+
+
+def decomposed(text: str) -> str:
+    """Text in which an accent is a character of its own, behind its letter."""
+    return unicodedata.normalize("NFD", text)
+
+
+def composed(text: str) -> str:
+    """Text in which a letter and its accent are one character, as fonts have them."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _with_accents(term: str) -> str:
+    letters = re.sub(_MARKS, "", decomposed(term))
+    return "".join(re.escape(letter) + (f"{_MARKS}*" if letter.isalpha() else "") for letter in letters)

@@ -14,7 +14,7 @@ from pipeline.report.text import clean, number, plain, seconds, signed
 from viewer.reading.index import Index
 from viewer.reading.listing import Listing, Query, Row, listing
 from viewer.reading.paging import Page
-from viewer.reading.words import pattern_of
+from viewer.reading.words import composed, decomposed, pattern_of
 from viewer.shown.drawings import meter, spark
 
 NAME, LINE = 80, 200
@@ -132,12 +132,12 @@ def row_view(row: Row, method: str, wanted: re.Pattern[str] | None) -> RowView:
 
 def _excerpt(excerpt: tuple[int, str, str], wanted: re.Pattern[str]) -> tuple[int, str, Markup]:
     turn, speaker, text = excerpt
-    text = clean(text, LINE)
+    text = decomposed(clean(text, LINE))
     marked, end = Markup(), 0
     for match in wanted.finditer(text):
-        marked += text[end : match.start()] + Markup("<mark>{}</mark>").format(match[0])
+        marked += composed(text[end : match.start()]) + Markup("<mark>{}</mark>").format(composed(match[0]))
         end = match.end()
-    return turn, clean(speaker, NAME), marked + text[end:]
+    return turn, clean(speaker, NAME), marked + composed(text[end:])
 
 
 def _rated(row: Row) -> str:

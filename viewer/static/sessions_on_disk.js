@@ -16,7 +16,7 @@
   let list = null, sort = "session";
 
   // Words as the viewer's index has them: letters and digits, without marks on them, each sign of a script without spaces.
-  const SIGNS = /([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])/g;
+  const SIGNS = /([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u{20000}-\u{3ffff}])/gu;
   const wordsOf = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replace(SIGNS, " $1 ").match(/[\p{L}\p{N}\p{Co}]+/gu) || [];
   const haystack = (text) => ` ${wordsOf(text).join(" ")} `;
 
@@ -49,9 +49,10 @@
   function excerpt(row, talk, query) {
     const place = row.querySelector(".c-lowest");
     place.replaceChildren();
-    const parts = query.wanted.map((term) => term.raw).filter(Boolean).sort((a, b) => b.length - a.length);
-    const pattern = new RegExp(parts.map((part) => (/^[\p{L}\p{N}_]/u.test(part) && part.search(SIGNS) !== 0 ? "(?<![\\p{L}\\p{N}_])" : "") + part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|"), "iu");
-    for (const [number, speaker, text] of talk[1]) {
+    const parts = query.wanted.map((term) => term.raw.normalize("NFD").replace(/\p{M}/gu, "")).filter(Boolean).sort((a, b) => b.length - a.length);
+    const pattern = new RegExp(parts.map((part) => (/^[\p{L}\p{N}_]/u.test(part) && part.search(SIGNS) !== 0 ? "(?<![\\p{L}\\p{N}\\p{M}])" : "") + [...part].map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&") + (/\p{L}/u.test(sign) ? "\\p{M}*" : "")).join("")).join("|"), "iu");
+    for (const [number, speaker, words] of talk[1]) {
+      const text = words.normalize("NFD");
       const match = pattern.exec(text);
       if (!match) continue;
       let start = Math.max(0, match.index - AROUND);
@@ -72,7 +73,7 @@
     }
   }
   // Marks that turn the direction of writing are dropped, as on every page.
-  const clean = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "");
+  const clean = (text) => text.normalize("NFC").replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "");
 
   async function show() {
     const query = asked(form.elements.q.value), split = form.elements.split.value, warned = form.elements.only.checked;

@@ -59,6 +59,7 @@ def test_from_the_list_to_a_session_and_back(bundle, page_at):
         "USER hello",
         "zzz",
         "pláTform",
+        "trainé plat",
         "well-known",
         "plat-",
         "-",

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.reading.words import pattern_of, query_of, searchable
+from viewer.reading.words import composed, decomposed, pattern_of, query_of, searchable
 
 TEXTS = {
     1: "I want a refund, I am not happy at all.",
     2: "Happy to help! Is it about the invoice or a refund?",
     3: "我要退货，谢谢",
     4: "Où est le café? It's O'Brien's.",
+    5: "ฉันไม่พอใจกับบริการนี้เลย",
+    6: "ｱｲｳ ខ្ញុំមិនពេញចិត្ត foo_bar",
 }
 
 
@@ -50,6 +52,11 @@ def found(database: sqlite3.Connection, text: str) -> list[int]:
         ("货退", []),
         ("cafe", [4]),
         ("o'brien", [4]),
+        ("บริการ", [5]),
+        ("การบริ", []),
+        ("ｲｳ", [6]),
+        ("ពេញចិត្ត", [6]),
+        ("bar", [6]),
         ("AND", []),
         ("said:refund", []),
         ("NEAR(refund happy)", []),
@@ -90,3 +97,20 @@ def test_where_a_query_stands_in_a_text():
         "退货",
     ]
     assert pattern_of("-chair") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "found"),
+    [
+        ("cafe", "Un café, s'il vous plaît", "café"),
+        ("café", "Cafe?", "Cafe"),
+        ("resume", "a résumé", "résumé"),
+        ("plait", "s'il vous plaît", "plaît"),
+        ("bar", "foo_bar bär_foo", "bar"),
+        ("บริการ", "ฉันไม่พอใจกับบริการนี้เลย", "บริการ"),
+        ("sume", "a résumé", None),
+    ],
+)
+def test_accents_are_passed_over_as_the_index_passes_them_over(typed, text, found):
+    match = pattern_of(typed).search(decomposed(text))
+    assert (match and composed(match[0])) == found
