@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 # Test processes beside each other, one a core: `make test JOBS=1` runs one test after the other.
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 PARALLEL := -n $(JOBS) --dist worksteal
+# Slow tests wait for much (a server's Retry-After, a kill's moment), so that two of them share a core.
+PARALLEL_SLOW := -n $(shell expr 2 \* $(JOBS)) --dist worksteal
 
 .PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser lint setup clean
 
@@ -17,7 +19,7 @@ test: mesh
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: mesh
-	$(BIN)/python -m pytest $(PARALLEL) -m slow
+	$(BIN)/python -m pytest $(PARALLEL_SLOW) -m slow
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-airflow/bin/python -m pytest -m dags tests/dags
