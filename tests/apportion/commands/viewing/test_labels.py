@@ -55,7 +55,12 @@ def test_to_label_studio_and_back_and_into_a_corpus(folder, capsys):
     code, out, _ = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl", *asked)
     assert code == 0 and "12 labels by label-studio:1" in out
     code, out, _ = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl", "--json")
-    assert code == 0 and json.loads(out)["labels"] == 12, "the overlay knows the question"
+    again = json.loads(out)
+    assert code == 0 and again["labels"] == 0, "the overlay knows the question, and has these answers"
+    assert again["notes"][-1] == "12 answers that the labels have already, or newer ones than those"
+    (folder / "export.json").write_text(json.dumps(answered(json.loads((folder / "tasks.json").read_text()), 5.0)))
+    code, out, _ = run(capsys, "labels", "import", "export.json", "corpus", "o.jsonl", "--json")
+    assert code == 0 and json.loads(out)["labels"] == 12, "they answered otherwise"
     assert run(capsys, "labels", "merge", "o.jsonl", "corpus", "labelled")[0] == 0
     assert {row["name"] for row in Corpus.open("labelled").turn_labels.to_pylist()} == {"tone"}
 
