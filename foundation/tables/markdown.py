@@ -8,10 +8,10 @@ from collections.abc import Sequence
 def escaped(cell: str) -> str:
     r"""Text that means nothing to Markdown, on one line.
 
-    >>> print(escaped("a|b"), escaped("<b>"))
-    a\|b \<b\>
+    >>> print(escaped("a|b"), escaped("<b>"), escaped("![x](y)"))
+    a\|b \<b\> \!\[x\](y)
     """
-    for mark in "\\`*_|<>":
+    for mark in "\\`*_|<>[]!#&":
         cell = cell.replace(mark, f"\\{mark}")
     return " ".join(cell.split())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 from foundation.errors import InputError
 from study.definition.criteria import Criterion, CriterionSet
@@ -78,12 +79,18 @@ def checked(
             problems.append(f"{name}: {problem}")
         else:
             kept[name] = _plain(value)
-    words = reason.strip()
+    words = _readable(reason)
     if problem := reason_problem(criteria, words):
         problems.append(f"reason: {problem}")
     if problems:
         raise InputError("\n".join(problems))
     return kept, words
+
+
+def _readable(reason: str) -> str:
+    """A reason without what no database and no page keeps alike: control characters but line breaks and tabs, and
+    halves of characters."""
+    return "".join(mark for mark in reason if mark in "\n\t" or category(mark) not in ("Cc", "Cs")).strip()
 
 
 def _plain(value: Any) -> Value:

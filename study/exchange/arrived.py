@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -104,14 +104,15 @@ def seconds_of(value: object) -> float:
     return min(seconds, MOST_SECONDS) if seconds > 0 else 0.0
 
 
-def annotator_from(text: str, where: str) -> str:
+def annotator_from(text: str, where: str, seed: int) -> str:
     """An id from elsewhere: as it is where it can be one, else (an address, a name, an id that is given here, such as a
-    simulated annotator's) a hash that tells nothing.
+    simulated annotator's) a hash, which says who it is to nobody who does not know the study's seed.
 
-    >>> annotator_from("A2B3C", "mturk"), annotator_from("ann@example.org", "label-studio")
-    ('A2B3C', 'label-studio-438c4c7a')
+    >>> annotator_from("A2B3C", "mturk", 7), annotator_from("ann@example.org", "label-studio", 7)
+    ('A2B3C', 'label-studio-2027d0fd15b0c87a')
     """
     own = text.startswith(f"{where}-")
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text) and (own or not is_reserved(text)):
         return text
-    return f"{where}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    digest = hmac.digest(str(seed).encode(), text.encode(errors="surrogatepass"), "sha256")
+    return f"{where}-{digest.hex()[:16]}"

@@ -88,7 +88,7 @@ def _row(annotation: Mapping[str, Any], study: StudyFolder, form: Form, arrived:
     words = given.get(REASON, {}).get("text", "")
     reason = " ".join(map(str, words)) if isinstance(words, list) else str(words)
     at = annotation.get("updated_at") or annotation.get("created_at") or ""
-    who = _annotator(annotation.get("completed_by"))
+    who = _annotator(annotation.get("completed_by"), study.settings.seed)
     return AnswerRow(
         who, form.item.item, answers, reason.strip(), seconds_of(annotation.get("lead_time")), at=in_utc(str(at))
     )
@@ -129,9 +129,9 @@ def _single(name: str, given: Mapping[str, Mapping[str, Any]]) -> str | None:
     return choices[0] if choices else None
 
 
-def _annotator(completed_by: Any) -> str:
+def _annotator(completed_by: Any, seed: int) -> str:
     if isinstance(completed_by, dict):
         completed_by = completed_by.get("id") or completed_by.get("email")
     if isinstance(completed_by, bool) or not isinstance(completed_by, str | int) or completed_by == "":
         raise InputError("an annotation that does not say who gave it (completed_by).")
-    return annotator_from(f"{WHERE}-{completed_by}" if isinstance(completed_by, int) else completed_by, WHERE)
+    return annotator_from(f"{WHERE}-{completed_by}" if isinstance(completed_by, int) else completed_by, WHERE, seed)

@@ -73,7 +73,7 @@ def _row(row: Mapping[str, str], study: StudyFolder, arrived: Arrived) -> Answer
     if not row["WorkerId"].strip():
         raise InputError("column WorkerId: it is empty; a results file names who answered.")
     return AnswerRow(
-        annotator_from(row["WorkerId"].strip(), WHERE),
+        annotator_from(row["WorkerId"].strip(), WHERE, study.settings.seed),
         item.item,
         answers,
         given.get(REASON, "").strip(),

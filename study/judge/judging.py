@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -51,8 +52,13 @@ class JudgeChoice:
 
     @property
     def name(self) -> str:
-        """The model's name as an id may have it."""
-        return _NO_ID.sub("-", self.settings.model)[:_LONGEST_NAME]
+        """The model's name as an id may have it; digits tell names apart that would be the same."""
+        model = self.settings.model
+        name = _NO_ID.sub("-", model)
+        if name == model and len(name) <= _LONGEST_NAME:
+            return name
+        digits = hashlib.sha256(model.encode()).hexdigest()[:6]
+        return f"{name[: _LONGEST_NAME - 7]}-{digits}"
 
     @property
     def out(self) -> Path:

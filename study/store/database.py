@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,6 +169,10 @@ def file_of(place: str | Path) -> Path | None:
     return Path(url.database or "") if url.drivername == "sqlite" else None
 
 
+_ANY_URL = re.compile(r".*://|(sqlite|postgres(ql)?)(\+\w+)?:", re.IGNORECASE | re.DOTALL)
+"""What is no path, or was not meant as one: written with one slash, a password would be in its file's name."""
+
+
 def _check_kind(path: Path) -> None:
     """SQLite takes a short file of any kind for an empty database, and would write over it."""
     if path.is_file() and path.stat().st_size and not _begins_as_sqlite(path):
@@ -180,13 +185,13 @@ def _begins_as_sqlite(path: Path) -> bool:
 
 
 def _url(place: str | Path) -> URL:
-    if isinstance(place, Path) or "://" not in place:
+    if isinstance(place, Path) or not _ANY_URL.match(place):
         return URL.create("sqlite", database=str(Path(place).absolute()))
     try:
         url = make_url(place)
         driver = DRIVERS[url.drivername.partition("+")[0]]
     except (ArgumentError, KeyError, ValueError):
-        kind = place.partition("://")[0]
+        kind = place.partition(":")[0]
         raise InputError(
             f"the database {kind[:40]}://…: not understood. Give a path (SQLite), or "
             "postgresql://USER:PASSWORD@HOST/DATABASE."

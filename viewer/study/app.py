@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from foundation.errors import InputError
-from study.store.rows import DatabaseAwayError, StudyChangedError
+from study.store.rows import DatabaseAwayError, FullError, KnownError, StudyChangedError
 from viewer.access import MOST_BODY, Access, Gate, TooLargeError
 from viewer.study.pages import entry, item, reading, steps
 from viewer.study.serving import Serving, shown
@@ -52,6 +52,8 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     app.add_exception_handler(DatabaseAwayError, _away)
     app.add_exception_handler(InputError, _refused)
     app.add_exception_handler(StudyChangedError, _changed)
+    app.add_exception_handler(FullError, _full)
+    app.add_exception_handler(KnownError, _known)
     app.add_exception_handler(TooLargeError, _too_large)
     parts = urlsplit(serving.address)
     return Gate(app, access.is_host, frozenset({f"{parts.scheme}://{parts.netloc}"}))
@@ -68,6 +70,16 @@ def _impossible(request: Request, error: Exception) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     return _message(request, 409, str(error))
+
+
+def _full(request: Request, error: Exception) -> Response:
+    """Nobody else is needed: there is nothing to go on with."""
+    return _message(request, 410, str(error), "Everybody who is needed has come", goes_on=False)
+
+
+def _known(request: Request, error: Exception) -> Response:
+    """Somebody with this id has begun in another browser, which alone knows the link."""
+    return _message(request, 409, str(error), "You have begun already", goes_on=False)
 
 
 def _changed(request: Request, error: Exception) -> Response:
@@ -90,10 +102,17 @@ def _too_large(request: Request, error: Exception) -> Response:
 
 
 def _message(
-    request: Request, status: int, text: str, title: str = "", fields: list[tuple[str, str]] | None = None
+    request: Request,
+    status: int,
+    text: str,
+    title: str = "",
+    fields: list[tuple[str, str]] | None = None,
+    *,
+    goes_on: bool = True,
 ) -> Response:
     title = title or TITLES.get(status, "This cannot be done")
     here = request.url.path.lstrip("/")
     return shown(
-        request, here, "message.html", status, title=title, text=text, fields=fields or [], again=status == 503
-    )
+        request, here, "message.html", status, title=title, text=text, fields=fields or [], again=status == 503,
+        goes_on=goes_on,
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import secrets
 import threading
 import time
@@ -17,6 +18,8 @@ MOST_ADDRESSES = 10_000
 
 class EntryLimit:
     """Counts who comes in; no address is kept but as a salted hash, for `WINDOW_S` seconds.
+
+    Addresses of IPv6 are counted by their first 64 bits, of which one connection has all.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class EntryLimit:
 
     def allows(self, address: str) -> bool:
         """Whether one more may come in from an address now; counts them if so."""
-        name = hashlib.blake2b(address.encode(), key=self._salt, digest_size=16).digest()
+        name = hashlib.blake2b(_network(address).encode(), key=self._salt, digest_size=16).digest()
         with self._lock:
             now = self.clock()
             own = self._by_address.pop(name, deque())
@@ -56,3 +59,13 @@ class EntryLimit:
             own.append(now)
             self._all.append(now)
             return True
+
+
+def _network(address: str) -> str:
+    try:
+        known = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if known.version == 4:
+        return str(known)
+    return str(known.ipv4_mapped or ipaddress.ip_network((known, 64), strict=False))

@@ -11,6 +11,9 @@ from click.core import ParameterSource
 
 from foundation.errors import InputError
 
+GUESSED = 2**40
+"""A seed below this is found by trying: ids of responses are a hash of it and of names that are known."""
+
 
 @click.command("init")
 @click.argument("paths", nargs=-1, required=True, metavar="[SOURCE] STUDY", type=click.Path(path_type=Path))
@@ -63,6 +66,8 @@ def init_command(paths: tuple[Path, ...], earlier: Path | None, criteria: str | 
             "--target out, or give a corpus."
         )
     study, notes = make_study(source, paths[1], Wanted(criteria, **wanted))
+    if wanted["seed"] is not None and wanted["seed"] < GUESSED:
+        notes = (*notes, f"--seed {wanted['seed']} can be guessed, and with it whose response is which. Leave it out.")
     for note in notes:
         click.echo(f"note: {note}", err=True)
     settings = study.settings

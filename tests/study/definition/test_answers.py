@@ -74,6 +74,11 @@ def test_a_reason_that_is_none_is_told(reason, told):
         checked(ALL, ITEM, GIVEN, reason)
 
 
+def test_what_no_database_keeps_is_taken_out_of_a_reason():
+    _, reason = checked(ALL, ITEM, GIVEN, " it\0 was\ud800 kind\x1b:\n\tand helped ")
+    assert reason == "it was kind:\n\tand helped"
+
+
 def test_all_problems_are_told_at_once():
     with pytest.raises(InputError) as told:
         checked(ALL, ITEM, {"select": ["r9"], "new": 1, "rating": {"r1": 1, "r2": 2}, "turns": {1: 1, 3: 1}}, "because")

@@ -77,7 +77,9 @@ def test_what_cannot_be_handed_out(tmp_path):
 
 
 def test_an_address_becomes_a_hash():
-    assert annotator_from("ann@example.org", "x") == annotator_from("ann@example.org", "x") != "ann@example.org"
+    hashed = annotator_from("ann@example.org", "x", 7)
+    assert hashed == annotator_from("ann@example.org", "x", 7) != annotator_from("ann@example.org", "x", 8)
+    assert "ann" not in hashed and len(hashed) == len("x-") + 16
 
 
 def test_there_and_back_by_the_commands(tmp_path):

@@ -12,6 +12,8 @@ from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.study.judge.judges import by_text, first, judge
 from tests.study.studies import POLICIES, study_in
 
+ORG_A_JUDGE = "org-a-judge-17ffb6"
+
 
 def choice_of(study, server, **more):
     return JudgeChoice(study, ChosenModel(**{"model": "org/a-judge", "base_url": server.url, **more}))
@@ -27,7 +29,7 @@ def test_a_model_that_reads_gives_both_orders_the_same_answer(tmp_path, name):
         steady = judge_study(choice_of(study, server, model="steady"))
     items = len(study.counted)
     assert len(judged.rows) == 2 * items and not judged.failed and heard[-1] == (2 * items, 2 * items)
-    assert {row.annotator for row in judged.rows} == {"judge:org-a-judge", "judge:org-a-judge#2"}
+    assert {row.annotator for row in judged.rows} == {f"judge:{ORG_A_JUDGE}", f"judge:{ORG_A_JUDGE}#2"}
     assert set(judged.moved.values()) == {1.0} and set(steady.moved.values()) == {0.0}
     # It likes the response of the first policy of each item best, whose text comes first in the alphabet.
     policy_of = read_key(study.path).policy_of
@@ -61,9 +63,16 @@ def test_answers_lie_beside_the_study_and_are_read_as_they_were_told(tmp_path):
     with serving(OpenAIServer(judge("pairs", first))) as server:
         choice = choice_of(study, server)
         judged = judge_study(choice)
-    assert choice.out == study.path / "judged" / "org-a-judge.jsonl"
+    assert choice.out == study.path / "judged" / f"{ORG_A_JUDGE}.jsonl"
     read = rows_beside(study.path, JUDGED)
     assert sorted(read, key=str) == sorted(judged.rows, key=str)
+
+
+@pytest.mark.parametrize(("one", "other"), [("a/b", "a-b"), ("m" * 60 + "1", "m" * 60 + "2")])
+def test_models_of_like_names_write_into_files_of_their_own(tmp_path, one, other):
+    study = study_in(tmp_path / "study", "pairs")
+    choices = [JudgeChoice(study, ChosenModel(model=model)) for model in (one, other)]
+    assert choices[0].out != choices[1].out and all(len(choice.name) <= 50 for choice in choices)
 
 
 def test_no_policy_is_named_and_neither_practice_nor_checks_are_asked(tmp_path):

@@ -56,6 +56,8 @@ def test_a_block_that_fails_writes_nothing(place):
             r"postgresql\+psycopg://me:\*\*\*@127\.0\.0\.1:1/db: .* cannot be opened",
         ),
         ("://", "not understood"),
+        ("postgresql:/me:secret@host/db", "the database postgresql://…: not understood"),
+        ("postgres+psycopg:me:secret@host/db", "not understood"),
     ],
 )
 def test_a_database_that_cannot_be_opened_is_told_without_its_password(place, told):

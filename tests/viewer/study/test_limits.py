@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from viewer.study.limits import MOST_ADDRESSES, WINDOW_S, EntryLimit
 
 
@@ -16,6 +18,22 @@ def test_an_address_has_a_limit_of_its_own_and_all_have_one_together():
     limit = EntryLimit(each=2, together=3, clock=Clock())
     assert [limit.allows("192.0.2.1") for _ in range(3)] == [True, True, False]
     assert [limit.allows("192.0.2.2") for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("2001:db8::1", "2001:db8::ffff", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+        ("", "testclient", False),
+    ],
+)
+def test_a_connection_of_ipv6_is_counted_whatever_address_it_takes(one, other, together):
+    limit = EntryLimit(each=1, together=10, clock=Clock())
+    assert limit.allows(one)
+    assert limit.allows(other) is not together
 
 
 def test_after_the_window_there_is_room_again():

@@ -30,6 +30,14 @@ def test_responses_become_a_study(table, tmp_path):
     assert len(StudyFolder.open(tmp_path / "study").counted) == 5
 
 
+def test_a_seed_that_can_be_guessed_is_told(table, tmp_path):
+    told = "--seed {} can be guessed, and with it whose response is which"
+    done = run(table, tmp_path / "study", "--criteria", "geli", "--seed", 7)
+    assert done.exit_code == 0 and told.format(7) in done.stderr
+    done = run(table, tmp_path / "other", "--criteria", "geli", "--seed", 2**62)
+    assert done.exit_code == 0 and "can be guessed" not in done.stderr
+
+
 def test_the_next_version_of_one(table, tmp_path):
     assert run(table, tmp_path / "study", "--criteria", "pairs").exit_code == 0
     done = run("--from", tmp_path / "study", tmp_path / "next")

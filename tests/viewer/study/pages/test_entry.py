@@ -99,6 +99,7 @@ def test_nobody_goes_on_as_another_by_naming_them(public):
     thief = Caller(public.address)
     page = thief.press(thief.get("public?workerId=W1"))
     assert page.status == 409 and "has begun already" in page.text and not thief.cookies
+    assert "<h1>You have begun already</h1>" in page.text and "Go on where you stopped" not in page.text
 
 
 def test_the_public_link_lets_in_so_many(public):
@@ -106,8 +107,8 @@ def test_the_public_link_lets_in_so_many(public):
     for _ in range(4):
         caller = Caller(public.address)
         pages.append(caller.press(caller.get("public")))
-    assert [page.status for page in pages] == [200, 200, 200, 409]
-    assert "as many people as it needs" in pages[-1].text
+    assert [page.status for page in pages] == [200, 200, 200, 410]
+    assert "as many people as it needs" in pages[-1].text and "Go on where you stopped" not in pages[-1].text
 
 
 def test_the_public_link_holds_a_rate_limit(tmp_path):
@@ -161,7 +162,7 @@ def test_who_finds_no_item_left_is_turned_away_and_nothing_is_kept(tmp_path):
         first.press(first.get("public?PROLIFIC_PID=p1"))
         for _ in range(2):  # A day later, when items are free again, the same id may come in.
             late = Caller(running.address)
-            assert late.press(late.get("public?PROLIFIC_PID=p2")).status == 409 and not late.cookies
+            assert late.press(late.get("public?PROLIFIC_PID=p2")).status == 410 and not late.cookies
         assert "p2" not in [one.id for one in running.store.annotators()]
 
 
