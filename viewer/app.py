@@ -28,7 +28,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     label.router,
     report.router,
 )
-TITLES = {404: "Not found", 405: "Not possible", 503: "The run cannot be read"}
+TITLES = {404: "Not found", 405: "Not possible", 500: "This page failed", 503: "The run cannot be read"}
+FAULT = "That is a fault of the viewer, not yours. What happened is told where it was started; other pages go on."
 
 
 def create_app(run: ServedRun, access: Access, around: Beside | None = None) -> ASGIApp:
@@ -58,6 +59,7 @@ def create_app(run: ServedRun, access: Access, around: Beside | None = None) -> 
     app.add_exception_handler(RequestValidationError, _impossible)
     app.add_exception_handler(ApportionError, _run_error)
     app.add_exception_handler(TooLargeError, _too_large)
+    app.add_exception_handler(Exception, _fault)
     return Guard(app, access)
 
 
@@ -87,6 +89,11 @@ def _impossible(request: Request, error: Exception) -> Response:
 
 def _run_error(request: Request, error: Exception) -> Response:
     return _message(request, 503, str(error))
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    """What nobody foresaw; its traceback goes to the terminal."""
+    return _message(request, 500, FAULT)
 
 
 def _too_large(request: Request, error: Exception) -> Response:

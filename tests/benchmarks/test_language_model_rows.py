@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,14 @@ from tests.decompose.sessions import session
 from tests.shared import shared
 
 
+@cache
+def corpus_of(name: str) -> tuple[Corpus, str]:
+    """A real corpus, imported once a process, and its rating."""
+    read, file, rating = rows.CORPORA[name]
+    path = shared(f"data/{file}")
+    return Corpus.of(path.parent, read(path, {}).tables), rating
+
+
 @pytest.mark.parametrize("name", sorted(rows.CORPORA))
 def test_120_replies_hold_values_and_nothing_else(name: str) -> None:
     path = rows.JUDGED / f"{name}.jsonl"
@@ -38,9 +47,7 @@ def test_120_replies_hold_values_and_nothing_else(name: str) -> None:
 
 
 def test_today_s_requests_find_them() -> None:
-    read, file, rating = rows.CORPORA["ConTurE"]
-    path = shared(f"data/{file}")
-    corpus = Corpus.of(path.parent, read(path, {}).tables)
+    corpus, rating = corpus_of("ConTurE")
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
     replies = RecordedReplies(rows.JUDGED / "ConTurE.jsonl")
     for session_id in rows.chosen(list(sessions)):
@@ -53,9 +60,7 @@ def test_today_s_requests_find_them() -> None:
 @pytest.mark.parametrize("name", sorted(rows.CORPORA))
 def test_the_list_of_the_judged_sessions_is_the_draw(name: str) -> None:
     listed = (rows.JUDGED / f"{name}.sessions.txt").read_text(encoding="utf-8").split()
-    read, file, _ = rows.CORPORA[name]
-    path = shared(f"data/{file}")
-    assert listed == rows.chosen(Corpus.of(path.parent, read(path, {}).tables).session_ids())
+    assert listed == rows.chosen(corpus_of(name)[0].session_ids())
 
 
 DOCUMENTED = dict(zip(("SGD", "ReDial", "ConTurE"), range(3), strict=True))
@@ -65,9 +70,7 @@ DOCUMENTED = dict(zip(("SGD", "ReDial", "ConTurE"), range(3), strict=True))
 @pytest.mark.parametrize("prompt", rows.PROMPTS)
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_documented_agreement_is_that_of_the_recording(name: str, prompt: str) -> None:
-    read, file, rating = rows.CORPORA[name]
-    path = shared(f"data/{file}")
-    corpus = Corpus.of(path.parent, read(path, {}).tables)
+    corpus, rating = corpus_of(name)
     sessions = {session_id: corpus.session(session_id) for session_id in rows.chosen(corpus.session_ids())}
     held, how = HeldOut.of([e for session in sessions.values() for e in session.episodes(rating)]), EvaluationSettings()
     replies = RecordedReplies(rows.JUDGED / f"{name}.jsonl")

@@ -84,3 +84,12 @@ def test_what_a_page_loads_is_there(server):
 def test_a_file_of_another_state_is_not_kept(server, path):
     answer = ask(server, path)
     assert answer.status == 200 and answer.headers["cache-control"] == "no-store"
+
+
+def test_a_fault_that_nobody_foresaw_is_said_in_the_viewer_s_frame(hostile, monkeypatch):
+    monkeypatch.setattr("viewer.pages.sessions.list_view", lambda *_: 1 / 0)
+    answer = ask(hostile)
+    assert answer.status == 500 and "This page failed" in answer.text and "division" not in answer.text
+    assert 'href="compare' in answer.text, "other pages go on"
+    monkeypatch.undo()
+    assert ask(hostile).status == 200

@@ -28,6 +28,7 @@ TITLES = {
     503: "Your answer is not saved",
 }
 CHANGED = "The study is being changed. Please come back later, by the same link."
+FAULT = "That is a fault of this study's pages, not yours. Nothing is lost that was confirmed. Please try again in a minute."
 AWAY = "The study's database does not answer. Nothing is lost that was confirmed. Please try again in a minute."
 
 
@@ -55,6 +56,7 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     app.add_exception_handler(FullError, _full)
     app.add_exception_handler(KnownError, _known)
     app.add_exception_handler(TooLargeError, _too_large)
+    app.add_exception_handler(Exception, _fault)
     parts = urlsplit(serving.address)
     return Gate(app, access.is_host, frozenset({f"{parts.scheme}://{parts.netloc}"}))
 
@@ -89,12 +91,21 @@ def _changed(request: Request, error: Exception) -> Response:
 
 
 def _away(request: Request, error: Exception) -> Response:
-    """The database is away: what was sent stays in the page, so that it can be sent again."""
-    sent = getattr(request.state, "sent", [])
-    title = TITLES[503] if sent else "The study cannot be shown now"
-    answer = _message(request, 503, AWAY, title, sent)
+    """The database is away."""
+    answer = _unsaved(request, 503, AWAY)
     answer.headers["Retry-After"] = "10"
     return answer
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    """What nobody foresaw; its traceback goes to the terminal."""
+    return _unsaved(request, 500, FAULT)
+
+
+def _unsaved(request: Request, status: int, text: str) -> Response:
+    """What was sent stays in the page, so that it can be sent again."""
+    sent = getattr(request.state, "sent", [])
+    return _message(request, status, text, TITLES[503] if sent else "The study cannot be shown now", sent)
 
 
 def _too_large(request: Request, error: Exception) -> Response:
@@ -113,6 +124,6 @@ def _message(
     title = title or TITLES.get(status, "This cannot be done")
     here = request.url.path.lstrip("/")
     return shown(
-        request, here, "message.html", status, title=title, text=text, fields=fields or [], again=status == 503,
+        request, here, "message.html", status, title=title, text=text, fields=fields or [], again=status >= 500,
         goes_on=goes_on,
     )  # fmt: skip

@@ -41,6 +41,7 @@ def test_what_is_off_the_scale_is_no_answer(value):
         ({"asks": "a\x00b"}, "U\\+0000"),
         ({"low_means": "\u202ebad"}, "U\\+202E"),
         ({"asks": " padded"}, "a space at an end"),
+        ({"name": "e\u200bve"}, "U\\+200B"),
     ],
 )
 def test_a_question_that_cannot_be_is_refused_by_name(changes, said):

@@ -83,3 +83,15 @@ def test_a_server_of_postgresql_that_is_away_and_comes_back(tmp_path):
         assert "postgresql" not in away.text and "Traceback" not in away.text
         assert caller.post("item/1", away.forms.hidden()).path == "/item/2"
         assert [row.reason for row in study.store.answers()] == [REASON]
+
+
+def test_a_fault_that_nobody_foresaw_keeps_what_was_written(study, monkeypatch):
+    caller = study.begun()
+    page = caller.get("item/1")
+    pairs = [*page.forms.hidden(), *page.forms.answers(Random(1), REASON)]
+    monkeypatch.setattr("study.store.store.checked", lambda *_: 1 / 0)
+    failed = caller.post("item/1", pairs)
+    assert failed.status == 500 and "Your answer is not saved" in failed.text and "division" not in failed.text
+    monkeypatch.undo()
+    assert caller.post("item/1", failed.forms.hidden()).path == "/item/2"
+    assert [row.reason for row in study.store.answers()] == [REASON]
