@@ -89,7 +89,7 @@ class Weighing:
 
     def _drawn(self, known: Sequence[bool]) -> Floats:
         distinct, place = np.unique(np.where(known, self.strengths, 0.0), axis=0, return_inverse=True)
-        drawn = np.array([shares(self.alike, of) for of in distinct])[place.ravel()]
+        drawn = shares(self.alike, distinct)[place.ravel()]
         counted = self.strengths.any(axis=0) & np.array(known)
         if not self.evened or not counted.any():
             return drawn
@@ -145,20 +145,30 @@ def weigh(
 
 
 def shares(alike: Floats, strengths: Floats) -> Floats:
-    """The w >= 0 that minimise w' C w / 2 - s' w, brought to a sum of 1 [shape=(K, K), (K,) -> (K,)].
+    """The w >= 0 that minimise w' C w / 2 - s' w, brought to a sum of 1, for each s [shape=(K, K), (B, K) -> (B, K)].
 
     What would be the best linear mix if s were the sources' correlations with the truth: what two of them share is
     counted once. All 0 where no strength is above 0.
     """
+    weights = np.zeros_like(strengths)
+    for counted in np.unique(strengths > 0, axis=0):
+        if counted.any():
+            rows = ((strengths > 0) == counted).all(axis=1)
+            weights[np.ix_(rows, counted)] = _best(alike[np.ix_(counted, counted)], strengths[np.ix_(rows, counted)])
+    return weights
+
+
+def _best(alike: Floats, strengths: Floats) -> Floats:
+    """`shares` where every strength is above 0."""
     from scipy.optimize import nnls
 
-    counted = np.flatnonzero(strengths > 0)
-    weights = np.zeros(len(strengths))
-    if counted.size:
-        lower = np.linalg.cholesky(alike[np.ix_(counted, counted)])
-        weights[counted], _ = nnls(lower.T, np.linalg.solve(lower, strengths[counted]))
-        weights /= weights.sum()
-    return weights
+    lower = np.linalg.cholesky(alike)
+    weights = np.linalg.solve(alike, strengths.T).T
+    # Where nothing is below 0, what is best without that bound is best with it.
+    for row in np.flatnonzero((weights < 0).any(axis=1)):
+        weights[row], _ = nnls(lower.T, np.linalg.solve(lower, strengths[row]))
+    best: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return best
 
 
 def _trusting_judgements(

@@ -181,6 +181,7 @@ def test_memory_that_is_not_there(align: Align, monkeypatch: pytest.MonkeyPatch)
     assert code == 1 and "out of memory on the cpu. Lower one of minibatch (now 2), max_context_tokens" in told
 
 
+@pytest.mark.slow
 def test_a_gated_model_without_a_token(trained: Path) -> None:
     with hub() as address:
         done = apportion(
@@ -215,6 +216,7 @@ def test_a_policy_that_does_not_suit_is_told_before_any_stage(
     assert not (tmp_path / "run" / "store").exists()
 
 
+@pytest.mark.slow
 def test_a_gated_policy_is_told_before_any_stage(trained: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(TEXT.replace('"corpus"', f'"{trained / "corpus"}"').format(policy="some/gated-model", tokens=96))

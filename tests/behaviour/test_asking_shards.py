@@ -110,6 +110,7 @@ def assert_within(arrivals_s, per_minute):
             assert count <= burst + rate * (end_s - start_s + JITTER_S) + 1e-6, f"{count} in {end_s - start_s:.2f} s"
 
 
+@pytest.mark.slow
 def test_two_shards_together_stay_within_the_limits_of_one_and_ask_each_question_once(tmp_path):
     server = OpenAIServer(answer=answer, latency_s=0.6)
     with serving(server):

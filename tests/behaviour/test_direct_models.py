@@ -45,6 +45,7 @@ def apportion(monkeypatch):
     return lambda *arguments: in_process(monkeypatch, *arguments)
 
 
+@pytest.mark.slow
 def test_both_forms_stand_in_one_table_and_either_can_be_used(tmp_path, apportion):
     write_small_corpus(tmp_path / "corpus", sessions=16)
     run = tmp_path / "run"

@@ -147,6 +147,7 @@ def test_a_disk_that_is_full_at_any_write(tmp_path, monkeypatch):
     assert failed >= {name for _, name in WRITES} - {"unlink"}
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow(tmp_path):
     """The system itself refuses: Arrow's writes, too."""
     (tmp_path / "log.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": "hi"}]}) + "\n")
@@ -155,13 +156,13 @@ def test_a_file_that_may_not_grow(tmp_path):
         assert "cannot be written" in said and "Free some space" in said
 
 
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_kill_at_any_write(tmp_path, every):
     recordings(tmp_path)
     ended = stopped(tmp_path, [*range(0, LAST_WRITE, every), LAST_WRITE], "media", "recordings", "corpus")
     codes = [code for code, _, _, _ in ended]
     kills = codes.index(0)
-    assert codes == [-signal.SIGKILL] * kills + [0] * (len(codes) - kills) and kills >= 32 // every
+    assert codes == [-signal.SIGKILL] * kills + [0] * (len(codes) - kills) and kills >= max(1, 32 // every)
     assert {again for _, _, again, _ in ended} == {0}
     whole = ended[-1][3]
     assert [number for number, (_, _, _, found) in enumerate(ended) if found != whole] == []

@@ -64,6 +64,7 @@ def apportion(monkeypatch):
     return partial(in_process, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_run_goes_from_episodes_to_a_policy_that_played_live(folder, apportion):
     path = config(folder, TEXT)
     done = apportion("run", path)

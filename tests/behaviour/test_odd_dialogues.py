@@ -80,6 +80,7 @@ def benchmark(tmp_path, monkeypatch):
     return benchmark
 
 
+@pytest.mark.slow
 def test_one_turn_and_five_thousand_no_target_turns_empty_text_and_no_labels(tmp_path, benchmark):
     write_odd_corpus(tmp_path / "corpus")
     said, page, found = benchmark(code=1)

@@ -74,6 +74,7 @@ def test_bart_is_trained_whole_in_batches_of_160_turns(trained):
     assert layers and layers <= moved and "embed_tokens.weight" in moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["paper", "paper-kl"])
 def test_llama_is_adapted_by_either_reading_of_gamma(trained, tmp_path, preset):
     values = {"preset": preset, "policy": str(save_llama(tmp_path / "llama")), "steps": 3, "samples": 1}

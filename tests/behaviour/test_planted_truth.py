@@ -78,9 +78,8 @@ def check(totals: np.ndarray, names: Sequence[str] = ("nod_yes", "nod_no", "smil
     assert scores["gaze"] >= SMILE_AND_GAZE_F1, scores
 
 
-@pytest.mark.parametrize(
-    "detector", ["yunet", *(pytest.param(name, marks=pytest.mark.slow) for name in ("haar", "mesh"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("detector", ["yunet", "haar", "mesh"])
 def test_planted_behaviour_is_found(clips, detector, request):
     assert len(clips) >= 30
     if detector == "mesh":

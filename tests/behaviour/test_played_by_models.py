@@ -229,6 +229,7 @@ def test_what_it_would_take_is_told_before_and_what_is_kept_is_not_counted(folde
         assert apportion("decompose", more).returncode == 0 and len(server.requests) == asked_once
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_how_many_play_at_once(folder, apportion) -> None:
     found = []
     for at_once in (1, 7, 64):

@@ -78,6 +78,7 @@ def answered(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_the_reward_model_has_not_seen_what_the_policy_answers(tmp_path, answered):
     weights, histories = [], []
     for name in ("as_they_are", "changed"):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from corpus.corpus import Corpus
 from corpus.importers.uss import import_corpus
 from corpus.splitting.episodes import SplitEpisodes
@@ -11,6 +13,7 @@ from tests.evaluation.made_up import rewards, splits
 from tests.shared import shared
 
 
+@pytest.mark.slow
 def test_uss_gives_the_known_agreement_with_people() -> None:
     """Spearman within the sessions of USS SGD: VADER on the rater's next reply 0.416, one annotator 0.40."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer

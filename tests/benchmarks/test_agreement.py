@@ -15,6 +15,7 @@ TABLE = Path(__file__).resolve().parents[2] / "benchmarks" / "second_viewing.csv
 WORDS = st.sampled_from(["yes", "no", "unclear"])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), WORDS, WORDS), min_size=1, max_size=30))
 def test_kappa_is_that_of_an_independent_implementation(pairs):
     firsts, seconds = [first for _, first, _ in pairs], [second for _, _, second in pairs]

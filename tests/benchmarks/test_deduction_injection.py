@@ -14,6 +14,7 @@ from environments.deduction.onuw.claims import all_accounts, sentence
 POSITIONS = tuple(injection.positions())
 
 
+@pytest.mark.slow
 def test_the_recorded_votes_say_what_is_told_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["deduction_injection.py", "--each"])
@@ -28,6 +29,7 @@ def test_the_recorded_votes_say_what_is_told_of_them(capsys: pytest.CaptureFixtu
     assert [one["game"] for one in lines[41:]] == ["onuw", "werewolf", "avalon"]
 
 
+@pytest.mark.slow
 def test_no_folder_of_requests_holds_two_wordings_of_a_vote(tmp_path: Path) -> None:
     injection.write_requests(tmp_path)
     folders = sorted(tmp_path.iterdir())

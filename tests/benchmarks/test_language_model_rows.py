@@ -67,6 +67,7 @@ DOCUMENTED = dict(zip(("SGD", "ReDial", "ConTurE"), range(3), strict=True))
 """The columns of the table in docs/reproduction.md."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", rows.PROMPTS)
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_documented_agreement_is_that_of_the_recording(name: str, prompt: str) -> None:

@@ -86,6 +86,7 @@ TINY: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_not_trained_again_and_other_settings_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dia
     assert told.known["one"] == [True, False]
 
 
+@pytest.mark.slow
 def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys: pytest.CaptureFixture[str]) -> None:
     path = shared("data/conture/data.json.gz")
     sources.main(

@@ -48,6 +48,7 @@ def rows(folder: Path, name: str) -> list[dict]:
     return pq.read_table(folder / "run" / f"{name}.parquet").to_pylist()
 
 
+@pytest.mark.slow
 def test_both_halves_and_both_channels_are_told_apart(folder):
     cells = {
         (row["person"], row["turn"], row["feature"]): row

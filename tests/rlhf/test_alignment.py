@@ -91,6 +91,7 @@ def in_a_process(out: Path, seed: int, hash_seed: str) -> str:
     return found.stdout
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_another_process(tmp_path):
     # This process has another seed for hashes, and whatever the tests before this one have left in it.
     elsewhere = in_a_process(tmp_path / "1", 0, "1")

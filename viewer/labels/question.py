@@ -18,8 +18,10 @@ MOST_STEPS = 1000
 MOST_BUTTONS = 11
 """Answers that are offered one by one; on a finer scale a number is typed."""
 ASKED = "How did this turn land?"
-# Control characters, half surrogate pairs, and what turns the direction of the text around it.
-_UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2060\ud800-\udfff\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+# Control characters, spaces without width, half surrogate pairs, and what turns the direction of the text around it.
+_UNREADABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 _NUMBER = r"-?[0-9]{1,9}(?:\.[0-9]{1,6})?"
 _SCALE = re.compile(f"(?P<low>{_NUMBER}) to (?P<high>{_NUMBER})(?: by (?P<step>{_NUMBER}))?")

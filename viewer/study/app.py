@@ -28,7 +28,7 @@ TITLES = {
     503: "Your answer is not saved",
 }
 CHANGED = "The study is being changed. Please come back later, by the same link."
-FAULT = "That is a fault of this study's pages, not yours. Nothing is lost that was confirmed. Please try again in a minute."
+FAULT = "The page failed, by no fault of yours. Nothing is lost that was confirmed. Please try again in a minute."
 AWAY = "The study's database does not answer. Nothing is lost that was confirmed. Please try again in a minute."
 
 

@@ -278,6 +278,7 @@ def test_probabilities_that_are_no_numbers_are_said(capsys, corpus, tmp_path) ->
     assert code == 1 and "its probabilities are no finite numbers" in err and "lower learning rate" in err
 
 
+@pytest.mark.slow
 def test_progress_goes_to_the_error_stream_and_json_has_none(corpus, policy, tmp_path) -> None:
     done = apportion("generate", policy, corpus, "--json", "--out", tmp_path / "r.parquet")
     assert (done.returncode, done.stderr) == (0, "")

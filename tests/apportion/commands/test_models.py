@@ -153,6 +153,7 @@ def test_the_face_mesh_is_listed_fetched_and_found(
     assert (code, "damaged" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_model_of_voices_is_trained_and_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     clips, out_folder = write_clips(tmp_path / "synthetic", actors=2, statements=2), tmp_path / "model"
     code, out, err = run(capsys, "models", "train", "intensity", clips, "--output", out_folder)

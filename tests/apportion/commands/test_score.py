@@ -279,6 +279,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_to_the_same_table(
     capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path, one_thread: None
 ) -> None:

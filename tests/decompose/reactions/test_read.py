@@ -103,6 +103,7 @@ def test_a_backbone_that_is_not_there(tmp_path: Path) -> None:
         read_session(session(), "liked", ReactionSettings(backbone=str(tmp_path / "none")))
 
 
+@pytest.mark.slow
 def test_a_dialogue_of_five_thousand_turns(settings: ReactionSettings) -> None:
     said = tuple(turn for i in range(2500) for turn in (("bot", f"w{i % 40}"), ("user", f"w{i % 40} w{i % 7}")))
     found = arrange(read_session(session(said=said), "liked", settings), session(said=said).episodes())

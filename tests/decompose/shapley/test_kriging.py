@@ -100,6 +100,7 @@ def test_more_rollouts_of_the_ends_are_averaged(alike: bool) -> None:
         np.testing.assert_allclose(worth.rollouts[0], [1.5, 20.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [saturating, pairwise])
 def test_it_is_nearer_than_kernelshap_under_noise_and_without(kind: object) -> None:
     for noise in (0.0, 0.5):

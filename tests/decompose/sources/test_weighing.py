@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 from decompose.sources import weighing
 from decompose.sources.foretelling import left_out_scores
@@ -134,16 +135,25 @@ def test_shares_are_not_negative_and_sum_to_one(count: int, seed: int) -> None:
     factors = rng.normal(size=(count, count + 1))
     alike = factors @ factors.T + 0.1 * np.eye(count)
     spread = np.sqrt(np.diag(alike))
-    strengths = np.maximum(0.0, rng.normal(size=count))
-    found = shares(alike / np.outer(spread, spread), strengths)
+    alike /= np.outer(spread, spread)
+    strengths = np.maximum(0.0, rng.normal(size=(4, count)))
+    found = shares(alike, strengths)
     assert (found >= 0).all() and (found[strengths == 0] == 0).all()
-    assert found.sum() == pytest.approx(1.0 if strengths.any() else 0.0)
+    np.testing.assert_allclose(found.sum(axis=1), strengths.any(axis=1))
+    # SciPy's, of each by itself: a source without strength stands for no equation.
+    for one, best in zip(strengths, found, strict=True):
+        with_any = np.flatnonzero(one)
+        if not with_any.size:
+            continue
+        lower = np.linalg.cholesky(alike[np.ix_(with_any, with_any)])
+        theirs, _ = nnls(lower.T, np.linalg.solve(lower, one[with_any]))
+        np.testing.assert_allclose(best[with_any], theirs / theirs.sum(), atol=1e-9)
 
 
 def test_shares_of_sources_that_say_different_things_follow_their_strengths() -> None:
-    np.testing.assert_allclose(shares(np.eye(2), np.array([0.1, 0.3])), [0.25, 0.75])
+    np.testing.assert_allclose(shares(np.eye(2), np.array([[0.1, 0.3]])), [[0.25, 0.75]])
     # w = C^-1 s by hand: C = [[1, 1/2], [1/2, 1]], s = (3, 2): w ~ (8/3, 2/3).
-    np.testing.assert_allclose(shares(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([3.0, 2.0])), [0.8, 0.2])
+    np.testing.assert_allclose(shares(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[3.0, 2.0]])), [[0.8, 0.2]])
 
 
 def by_scores(seed: int = 1, noise: float = 2.0) -> Source:

@@ -58,6 +58,7 @@ def nodding(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Figures
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_reference_recording():
     probed = probe(shared("media/pyannote_sample.wav"), FeatureSettings())
     assert means(probed)["f0_hz"] == pytest.approx(198.10, abs=0.05)

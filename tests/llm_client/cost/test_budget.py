@@ -237,6 +237,7 @@ with Client(settings, **files, budget_usd=budget) as client, ThreadPoolExecutor(
 """
 
 
+@pytest.mark.slow
 def test_kill_9_pays_nothing_twice_but_what_was_under_way_and_never_passes_the_budget(prices, tmp_path):
     delivered = []
 

@@ -145,6 +145,7 @@ def replies_and_peak_mib(faults):
     return tuple(map(int, done.stdout.split()))
 
 
+@pytest.mark.slow
 def test_a_storm_of_bombs_takes_no_more_than_100_mib_over_small_replies():
     small_replies, small_mib = replies_and_peak_mib([])
     # As values, lists of lists are twenty times their bytes.

@@ -224,6 +224,7 @@ with Client(settings, cache=Path(sys.argv[2]) / "c.sqlite", record=Path(sys.argv
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 30, 100])
 def test_ctrl_c_keeps_every_reply_received(tmp_path, after):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -140,6 +140,7 @@ def test_a_run_without_anything_to_ask_is_told(folder, old, new, words, apportio
     assert result.returncode == 2 and words in result.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_batch_is_handed_in_pays_nothing_twice(folder, apportion):
     with serving(BatchServer(answer=good, latency_s=0.5)) as server:
         path = config(folder, TEXT.format(server.url, "m"))

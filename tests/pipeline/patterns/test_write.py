@@ -58,6 +58,7 @@ def test_a_damaged_file_of_embeddings_is_made_anew(run):
     assert (turns_of(run).turns.embeddings == before).all()
 
 
+@pytest.mark.slow
 def test_embeddings_of_the_run_itself_go_before(tmp_path, monkeypatch):
     write_small_corpus(tmp_path / "corpus", sessions=8)
     from pipeline.config import load_config

@@ -20,6 +20,7 @@ from tests.reward_model import training_runs
 from tests.reward_model.training_runs import settings_for, trained
 
 
+@pytest.mark.slow
 @dataclass(frozen=True)
 class Failing(TurnMSE):
     """Turn MSE that goes wrong in the second process."""

@@ -27,6 +27,7 @@ def killed(settings: RewardModelSettings, state: Path, epoch: int) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_and_ends_with_the_same_bits(bert: Path, tmp_path: Path) -> None:
     settings = settings_for(bert, dropout=0.3)
     whole, history = trained(settings)

@@ -74,6 +74,7 @@ def test_the_same_seed_gives_the_same_bytes_and_done_work_is_not_done_again(
     assert {row.who for row in one.rows} == {"alice", *(["bob"] if changed["method"] == "acquisition" else [])}
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_what_the_training_waits_for_and_nothing_twice(tmp_path: Path) -> None:
     changed = {"method": "acquisition", "acquisition": {"expert": "person"}}
     rounds = 0
@@ -138,6 +139,7 @@ def _same(killed: Path, whole: Path) -> None:
     assert len(asked) == len(set(asked))
 
 
+@pytest.mark.slow
 def test_cells_share_the_first_epoch_of_reinforcement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played: list[int] = []
     update = ReinforceTraining.update

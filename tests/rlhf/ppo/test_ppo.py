@@ -62,6 +62,7 @@ def test_the_reward_sees_the_history_of_each_reply():
     assert sorted(seen) == sorted(context.history for context in ppo.contexts)
 
 
+@pytest.mark.slow
 def test_without_divergence_cost_the_policy_learns_to_say_what_is_rewarded():
     def reward(contexts, histories, replies):
         return [float(reply.startswith("w")) for reply in replies]
@@ -75,6 +76,7 @@ def test_without_divergence_cost_the_policy_learns_to_say_what_is_rewarded():
     assert steps[-1]["kl"] > 1.0
 
 
+@pytest.mark.slow
 def test_with_a_huge_divergence_cost_the_policy_stays():
     def reward(contexts, histories, replies):
         return [float(reply.count("n")) for reply in replies]

@@ -161,6 +161,7 @@ def test_a_model_elsewhere_needs_consent(tmp_path):
         align_here(Job(chats(4), SPLITS, None, settings, 0, tmp_path / "out"), Scored(by_length))
 
 
+@pytest.mark.slow
 def test_another_policy_has_the_other_seat(tmp_path):
     other = tmp_path / "other"
     align_here(Job(chats(4), SPLITS, None, small("conceding"), 1, other), Scored(by_length))

@@ -213,6 +213,7 @@ def test_scores_are_normalised_and_clipped_as_in_ppo(monkeypatch):
     assert trainer.reward.turns == [pytest.approx([value]) for value in (-(3**-0.5), -(3**-0.5), -(3**-0.5), 1.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_stopped_after_any_step_the_end_is_the_same(tmp_path, way):
     changes = {**WAYS[way], "steps": 3}

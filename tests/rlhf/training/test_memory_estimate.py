@@ -66,6 +66,7 @@ print("MEASURED", held("VmHWM") - start, estimate(Shape.of(config), settings).pe
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory as Linux tells it")
 @pytest.mark.parametrize(
     ("how", "steps"),

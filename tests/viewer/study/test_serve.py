@@ -31,6 +31,7 @@ def one_answer(address, token, seed=1):
     return caller.post(page.path, [*form.hidden(), *form.answers(Random(seed), REASON)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_with_what_there_is_and_what_comes_next_and_goes_on_later(tmp_path, end):
     study = study_made(tmp_path / "study", items_per_annotator=2, checks_every=0)

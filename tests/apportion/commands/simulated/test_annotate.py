@@ -22,6 +22,7 @@ def annotating(folder: Path) -> PseudoTerminal:
     return PseudoTerminal(["-m", "apportion", "annotate", "negotiation", str(folder), "--by", "ann"])
 
 
+@pytest.mark.slow
 def test_stopped_killed_and_gone_on_with_nothing_is_asked_twice(tmp_path: Path) -> None:
     queue = Queue(tmp_path)
     queue.ask(QUESTIONS)

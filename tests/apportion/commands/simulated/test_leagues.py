@@ -71,6 +71,7 @@ def test_a_league_is_a_corpus_with_tables(tmp_path: Path, capsys: pytest.Capture
     assert run("table", str(out), "--by", "m") == 2 and "leave it out" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path: Path) -> None:
     with serving(OpenAIServer(answer=plays)) as server:
         model = ("--model", "m", "--base-url", server.url)

@@ -69,6 +69,7 @@ def playing(folder: Path, *options: str) -> PseudoTerminal:
     return PseudoTerminal(["-c", OURS, *arguments, *options])
 
 
+@pytest.mark.slow
 def test_a_whole_episode_stopped_killed_and_gone_on_with_shows_nothing_that_is_hidden(tmp_path: Path) -> None:
     seat = SEAT
     screens = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from corpus.corpus import Corpus
 from environments.deduction.onuw.game import OneNight
 from environments.deduction.person.playing import PersonPlays
@@ -26,6 +28,7 @@ def playing(folder: Path, seed: int) -> PseudoTerminal:
     return PseudoTerminal(["-m", "apportion", "play", "onuw", str(folder), *rule])
 
 
+@pytest.mark.slow
 def test_a_whole_game_with_illegal_votes_stopped_and_gone_on_with(tmp_path: Path) -> None:
     seed = seed_of("seer")
     with playing(tmp_path / "c", seed) as terminal:

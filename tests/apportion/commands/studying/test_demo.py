@@ -44,6 +44,7 @@ def test_policies_before_and_after_are_asked_and_simulated_annotators_answer(run
     assert again.returncode == 2 and f"{out} is there" in again.stderr
 
 
+@pytest.mark.slow
 def test_one_takes_part_oneself_and_the_report_is_written_again(run, tmp_path):
     out = tmp_path / "study"
     command = [sys.executable, "-m", "apportion", "study", "demo", str(out), "--run", str(run), "--contexts", "5"]
