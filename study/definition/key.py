@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class Key:
         """The policies' names, in order."""
         return tuple(sorted({row.policy for row in self.rows}))
 
-    @property
+    @cached_property
     def policy_of(self) -> Mapping[tuple[str, str], str]:
         """The policy of an item's response."""
         return {(row.item, row.response): row.policy for row in self.rows}

@@ -8,6 +8,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from pipeline.report.text import clean
+from study.definition.answers import TIE
 from study.definition.criteria import Criterion
 from study.definition.folder import StudyFolder
 from study.definition.items import Item
@@ -15,7 +16,6 @@ from study.exchange.form import REASON, form_of, most_responses, most_turns, sho
 
 WHERE = "label-studio"
 MOST_CHARACTERS = 20_000
-TIE = "tie"
 
 
 def tasks_json(study: StudyFolder) -> str:

@@ -109,6 +109,11 @@ def pair_grids(table: StudyTable) -> list[Grid]:
     return grids
 
 
+def figure_grids(table: StudyTable, base: str | None) -> list[Grid]:
+    """The figures of all systems and how they compare: what is told of part of the answers, too."""
+    return [*interval_grids(table), *difference_grids(table, base), *pair_grids(table)]
+
+
 def agreement_grid(table: StudyTable) -> Grid:
     """Whether annotators agree, a row a criterion."""
     rows = tuple(

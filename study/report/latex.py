@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from evaluation.table import Grid
 from pipeline.report.text import clean
-from study.report.grids import agreement_grid, difference_grids, interval_grids, judge_grid, pair_grids, paper_grids
-from study.report.results import StudyReport, StudyTable
+from study.report.grids import agreement_grid, figure_grids, judge_grid, paper_grids
+from study.report.results import StudyReport
 
 MOST_ROWS = 36
 """Rows that a page has room for; a longer table is set in parts."""
@@ -58,9 +58,9 @@ def as_latex(report: StudyReport) -> str:
     tables = _tables(_people(report), "people")
     if report.unflagged is not None:
         kept = f"without {len(report.flagged)} flagged annotators"
-        tables += _tables(_grids(report.unflagged, report.base), "unflagged", kept)
+        tables += _tables(figure_grids(report.unflagged, report.base), "unflagged", kept)
     for place, judge in enumerate(report.judges, start=1):
-        grids = [judge_grid(judge), *_grids(judge.table, report.base)]
+        grids = [judge_grid(judge), *figure_grids(judge.table, report.base)]
         tables += _tables(grids, f"judge-{place}", f"judge {judge.name}")
     if report.simulated:
         tables = [table.replace("\\caption{", "\\caption{Simulated annotators, no people. ", 1) for table in tables]
@@ -83,11 +83,7 @@ def _letter(mark: str) -> str:
 
 
 def _people(report: StudyReport) -> list[Grid]:
-    return [*paper_grids(report.people), *_grids(report.people, report.base), agreement_grid(report.people)]
-
-
-def _grids(table: StudyTable, base: str | None) -> list[Grid]:
-    return [*interval_grids(table), *difference_grids(table, base), *pair_grids(table)]
+    return [*paper_grids(report.people), *figure_grids(report.people, report.base), agreement_grid(report.people)]
 
 
 def _tables(grids: Iterable[Grid], label: str, beside: str = "") -> list[str]:

@@ -11,12 +11,13 @@ from study.report.grids import (
     annotator_grid,
     difference_grids,
     facts,
+    figure_grids,
     interval_grids,
     judge_grid,
     pair_grids,
     paper_grids,
 )
-from study.report.results import StudyReport, StudyTable
+from study.report.results import StudyReport
 
 
 def as_markdown(report: StudyReport) -> str:
@@ -30,14 +31,10 @@ def as_markdown(report: StudyReport) -> str:
     parts += _section("Annotators", [annotator_grid(report)])
     if report.unflagged is not None:
         left = f"Without the flagged annotators ({report.unflagged.annotators} of {report.people.annotators} left)"
-        parts += _section(left, _grids(report.unflagged, report.base))
+        parts += _section(left, figure_grids(report.unflagged, report.base))
     for judge in report.judges:
-        parts += _section(f"A judge beside: {judge.name}", [judge_grid(judge), *_grids(judge.table, report.base)])
+        parts += _section(f"A judge beside: {judge.name}", [judge_grid(judge), *figure_grids(judge.table, report.base)])
     return "\n\n".join(parts) + "\n"
-
-
-def _grids(table: StudyTable, base: str | None) -> list[Grid]:
-    return [*interval_grids(table), *difference_grids(table, base), *pair_grids(table)]
 
 
 def _section(title: str, grids: Sequence[Grid]) -> list[str]:

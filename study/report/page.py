@@ -18,6 +18,7 @@ from study.report.grids import (
     annotator_grid,
     difference_grids,
     facts,
+    figure_grids,
     interval_grids,
     judge_grid,
     pair_grids,
@@ -62,7 +63,7 @@ def as_html(report: StudyReport) -> str:
             {
                 **_beside(judge.table, report),
                 "name": clean(judge.name, 120),
-                "grids": _safe([judge_grid(judge), *_grids(judge.table, report.base)]),
+                "grids": _safe([judge_grid(judge), *figure_grids(judge.table, report.base)]),
             }
             for judge in report.judges
         ],
@@ -73,13 +74,9 @@ def as_html(report: StudyReport) -> str:
 def _beside(table: StudyTable, report: StudyReport) -> dict[str, Any]:
     return {
         "annotators": table.annotators,
-        "grids": _safe(_grids(table, report.base)),
+        "grids": _safe(figure_grids(table, report.base)),
         "forests": forests(table, report.base, report.colours),
     }
-
-
-def _grids(table: StudyTable, base: str | None) -> list[Grid]:
-    return [*interval_grids(table), *difference_grids(table, base), *pair_grids(table)]
 
 
 def _safe(grids: list[Grid]) -> list[Grid]:

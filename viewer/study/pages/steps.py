@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import RedirectResponse
 
 from viewer.pages.links import Links
@@ -26,6 +26,6 @@ def on(serving: Serving, visitor: Visitor, here: str, **query: object) -> Redire
 
 
 @router.get("/")
-def start(request: Request, serving: ServingHere, visitor: VisitorHere) -> RedirectResponse:
+def start(serving: ServingHere, visitor: VisitorHere) -> RedirectResponse:
     """``GET /``: on to where the annotator stopped."""
     return on(serving, visitor, "index")
