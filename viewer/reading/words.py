@@ -13,6 +13,7 @@ _SIGNS = re.compile(
 _MARKS = "[\u0300-\u036f]"
 _PART = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"\w")
+_BETWEEN = re.compile(r"[\W_]+")
 
 
 def searchable(text: str) -> str:
@@ -60,13 +61,18 @@ def pattern_of(text: str) -> re.Pattern[str] | None:
     >>> [match[0] for match in pattern_of("table").finditer("Comfortable tables, a Table.")]
     ['table', 'Table']
     """
-    parts = ((minus, (quoted or word).strip(' "')) for minus, quoted, word in _PART.findall(text))
-    terms = sorted({term for minus, term in parts if not minus and _WORD.search(term)}, key=len, reverse=True)
+    parts = ((minus, quoted or word) for minus, quoted, word in _PART.findall(text))
+    # As in the index, what is between words does not count: `tables?` is found in "tables", "follow up" by `follow-up`.
+    wanted = {tuple(filter(None, _BETWEEN.split(composed(term)))) for minus, term in parts if not minus}
+    terms = sorted(filter(None, wanted), key=lambda words: sum(map(len, words)), reverse=True)
     if not terms:
         return None
     # A script without spaces has no beginnings of words; to the index, _ is between words.
     begun = rf"(?<![^\W_])(?<!{_MARKS})"
-    return re.compile("|".join(("" if _SIGNS.match(t) else begun) + _with_accents(t) for t in terms), re.IGNORECASE)
+    phrases = (
+        ("" if _SIGNS.match(words[0]) else begun) + _BETWEEN.pattern.join(map(_with_accents, words)) for words in terms
+    )
+    return re.compile("|".join(phrases), re.IGNORECASE)
 
 
 def decomposed(text: str) -> str:

@@ -49,8 +49,9 @@
   function excerpt(row, talk, query) {
     const place = row.querySelector(".c-lowest");
     place.replaceChildren();
-    const parts = query.wanted.map((term) => term.raw.normalize("NFD").replace(/\p{M}/gu, "")).filter(Boolean).sort((a, b) => b.length - a.length);
-    const pattern = new RegExp(parts.map((part) => (/^[\p{L}\p{N}_]/u.test(part) && part.search(SIGNS) !== 0 ? "(?<![\\p{L}\\p{N}\\p{M}])" : "") + [...part].map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&") + (/\p{L}/u.test(sign) ? "\\p{M}*" : "")).join("")).join("|"), "iu");
+    const parts = query.wanted.map((term) => term.raw.normalize("NFD").replace(/\p{M}/gu, "").split(/[^\p{L}\p{N}]+/u).filter(Boolean)).filter((part) => part.length).sort((a, b) => b.join().length - a.join().length);
+    const letters = (word) => [...word].map((sign) => sign + (/\p{L}/u.test(sign) ? "\\p{M}*" : "")).join("");
+    const pattern = new RegExp(parts.map((part) => (part[0].search(SIGNS) === 0 ? "" : "(?<![\\p{L}\\p{N}\\p{M}])") + part.map(letters).join("[^\\p{L}\\p{N}]+")).join("|"), "iu");
     for (const [number, speaker, words] of talk[1]) {
       const text = words.normalize("NFD");
       const match = pattern.exec(text);

@@ -109,6 +109,10 @@ def test_where_a_query_stands_in_a_text():
         ("bar", "foo_bar bär_foo", "bar"),
         ("บริการ", "ฉันไม่พอใจกับบริการนี้เลย", "บริการ"),
         ("sume", "a résumé", None),
+        ("résu*", "a résumé", "résu"),
+        ("what?", "So what is it", "what"),
+        ("follow-up", "Follow up: follow-ups", "Follow up"),
+        ('"don\'t know,"', "I don’t know", "don’t know"),
     ],
 )
 def test_accents_are_passed_over_as_the_index_passes_them_over(typed, text, found):
