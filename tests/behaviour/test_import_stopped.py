@@ -156,7 +156,7 @@ def test_a_file_that_may_not_grow(tmp_path):
         assert "cannot be written" in said and "Free some space" in said
 
 
-@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [30, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_kill_at_any_write(tmp_path, every):
     recordings(tmp_path)
     ended = stopped(tmp_path, [*range(0, LAST_WRITE, every), LAST_WRITE], "media", "recordings", "corpus")

@@ -1,4 +1,4 @@
-"""1,000 real chats with satisfaction scores, from import to reward model, evaluation and PPO."""
+"""Real chats with satisfaction scores: 1,000 imported, 120 of them to reward model, evaluation and PPO."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from tests.shared import shared
 CONFIG = """
 corpus = "corpus"
 output = "run"
+[run]
+limit = 120
 [decompose]
 methods = ["sentiment", "rrd"]
 [train_reward]
-epochs = 3
+epochs = 1
 [align]
 reward_method = "sentiment"
 steps = 3
@@ -47,7 +49,7 @@ def test_the_whole_chain(folder):
     assert done.returncode == 0, done.stderr
     run = folder / "run"
     rewards = pq.read_table(run / "rewards.parquet")
-    assert pc.count_distinct(rewards["session_id"]).as_py() == 1000
+    assert pc.count_distinct(rewards["session_id"]).as_py() == 120
     evaluation = json.loads((run / "evaluation.json").read_text())
     text = json.dumps(evaluation)
     assert all(name in text for name in ("sentiment", "rrd", "Mean", "Mode"))

@@ -180,7 +180,7 @@ def test_killed_at_random_moments_it_goes_on_to_the_same_bytes_and_no_reply_come
         kills = 0
         while True:
             child = subprocess.Popen(command, start_new_session=True, cwd=Path.cwd(), env=dict(os.environ))
-            wanted = len(server.written) + draws.randint(1, all_asked // 6)
+            wanted = len(server.written) + draws.randint(1, all_asked // 4)
             while child.poll() is None and len(server.written) < wanted:
                 time.sleep(0.002)
             if child.poll() is not None:
@@ -195,7 +195,7 @@ def test_killed_at_random_moments_it_goes_on_to_the_same_bytes_and_no_reply_come
             child.wait()
         child = subprocess.Popen(command, cwd=Path.cwd(), env=dict(os.environ))
         child.wait()
-        assert child.returncode == 0 and kills >= 5
+        assert child.returncode == 0 and kills >= 4
         again = len(server.requests) - all_asked
     assert again <= 4 * kills, "more than those in flight were asked again"
     assert contents(tmp_path / "two") == contents(tmp_path / "whole")
