@@ -9,11 +9,13 @@ def escaped(cell: str) -> str:
     r"""Text that means nothing to Markdown, on one line.
 
     >>> print(escaped("a|b"), escaped("<b>"), escaped("![x](y)"))
-    a\|b \<b\> \!\[x\](y)
+    a\|b \<b\> ![x]\(y)
     """
-    for mark in "\\`*_|<>[]!#&":
+    for mark in "\\`*_|<>":
         cell = cell.replace(mark, f"\\{mark}")
-    return " ".join(cell.split())
+    # Brackets stay as they are where no address follows them: intervals are written with them.
+    cell = " ".join(cell.split()).replace("](", "]\\(")
+    return f"\\{cell}" if cell.startswith("#") else cell
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
