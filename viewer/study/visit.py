@@ -108,7 +108,7 @@ class Visit:
         """
         self.browser.get(f"public?PROLIFIC_PID={self.annotator}")
         self.browser.send([])
-        return self.browser.status != http.client.CONFLICT
+        return self.browser.status != http.client.GONE
 
     def take_part(self) -> int:
         """Read the instructions, answer one item after the other, and how many there were.
