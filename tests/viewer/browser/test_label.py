@@ -48,6 +48,7 @@ def begin(page, who, scale):
     page.locator('select[name="scale"]').select_option(scale)
     page.get_by_role("button", name="Start").click()
     page.get_by_role("link", name="Begin with").click()
+    expect(page.locator("[data-keys]:not([hidden])")).to_have_count(1)  # The script listens by then.
 
 
 def test_turns_that_are_labelled_in_the_viewer_are_found_in_evaluate(labelled, page_of, tmp_path, monkeypatch):
@@ -80,7 +81,7 @@ def test_turns_that_are_labelled_in_the_viewer_are_found_in_evaluate(labelled, p
 def test_keys_label_move_on_and_take_back(labelled, page_of):
     page = page_of(labelled, "label")
     begin(page, "Eve", "1 to 5")
-    expect(page.locator("[data-keys]")).to_be_visible()
+    expect(page.locator("[data-keys]")).to_contain_text("1–5 answer · Backspace take back")
     page.keyboard.type("j425")  # As fast as it can be: each answer is for a turn of its own.
     expect(page.locator("[data-done]")).to_have_text("3")
     expect(page.locator("[data-state]")).to_have_text(["saved"] * 3)
@@ -96,6 +97,7 @@ def test_keys_label_move_on_and_take_back(labelled, page_of):
 def test_a_digit_is_the_answer_of_that_value_on_every_scale(labelled, page_of):
     page = page_of(labelled, "label")
     begin(page, "Eve", "-2 to 2")
+    expect(page.locator("[data-keys]")).to_contain_text("0–2 answer")
     page.keyboard.type("j203")  # No answer is 3.
     expect(page.locator("[data-done]")).to_have_text("2")
     pressed = page.locator('[aria-pressed="true"]')
