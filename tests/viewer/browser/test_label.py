@@ -48,7 +48,7 @@ def begin(page, who, scale):
     page.locator('select[name="scale"]').select_option(scale)
     page.get_by_role("button", name="Start").click()
     page.get_by_role("link", name="Begin with").click()
-    expect(page.locator("[data-keys]:not([hidden])")).to_have_count(1)  # The script listens by then.
+    page.wait_for_url("**/label/*")  # Until all is loaded: the script listens by then.
 
 
 def test_turns_that_are_labelled_in_the_viewer_are_found_in_evaluate(labelled, page_of, tmp_path, monkeypatch):
