@@ -35,6 +35,7 @@ class Failing(TurnMSE):
         return super().loss(predicted, batch)
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_steps_of_one(bert: Path, tmp_path: Path) -> None:
     """Without dropout, whose random numbers differ; 10 dialogues in batches of 3 leave one process idle at the end."""
     settings = settings_for(bert, dropout=0.0, batch=3, epochs=2, gradient_checkpointing=True)

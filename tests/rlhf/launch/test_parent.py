@@ -30,6 +30,7 @@ from tests.rlhf.together import ROOT, aligned_in_two_goes, aligned_together, job
 from tests.rlhf.toy import SMALL, quiet
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_steps_of_one(tmp_path: Path) -> None:
     launched("data_parallel", "-m", "tests.rlhf.processes_run", str(tmp_path))
     alone, history = run(Processes(), None)

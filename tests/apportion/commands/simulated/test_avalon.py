@@ -96,6 +96,7 @@ class Player:
         self.terminal.type(f"{allowed.get(self.asked, '1')}\r")
 
 
+@pytest.mark.slow
 def test_a_whole_game_with_illegal_acts_stopped_and_gone_on_with(tmp_path: Path) -> None:
     refused = set()
     with playing(tmp_path / "c") as terminal:

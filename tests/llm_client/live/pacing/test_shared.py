@@ -6,6 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
+import pytest
+
 from llm_client.client import Client
 from llm_client.live.pacing.shared import BALANCE_S
 from llm_client.settings import LLMSettings
@@ -88,6 +90,7 @@ def test_a_minute_is_one_for_all_who_ask_in_it_at_once_or_one_after_the_other(tm
         assert index + 1 <= 2 + 118 / 60 * (arrival_s - server.arrivals_s[0] + 1)
 
 
+@pytest.mark.slow
 def test_tokens_that_one_has_used_are_gone_for_the_other(tmp_path):
     server = OpenAIServer(answer=lambda body: echo(body) | {"usage": {"prompt_tokens": 150, "completion_tokens": 10}})
     with serving(server):
