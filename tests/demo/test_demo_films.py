@@ -145,6 +145,7 @@ def test_the_face_is_found_in_nine_of_ten_frames_and_smiles_when_planted(film: S
         assert np.mean(seen[True]) - np.mean(seen[False]) > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "axis"), [("nod_yes", 1), ("nod_no", 0)])
 def test_the_head_swings_at_two_hertz_along_its_axis_in_nods_and_shakes_and_not_at_rest(kind: str, axis: int) -> None:
     swings, rests = [], []

@@ -92,6 +92,7 @@ def test_an_audit_is_a_table_a_document_and_is_never_asked_for_twice(folder, aud
     assert document["verdict"] in (folder / "run" / "audit.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_model_that_obeys_is_quarantined_and_counted_and_the_rest_goes_on(folder, audit):
     with serving(OpenAIServer(answer=obeys)) as server:
         done = audit(server, "--sessions", "3", way=apportion)

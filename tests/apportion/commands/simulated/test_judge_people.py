@@ -58,6 +58,7 @@ def test_bad_input_ends_with_code_2(
     assert message in capsys.readouterr().err and not (tmp_path / "one-rated").exists()
 
 
+@pytest.mark.slow
 def test_a_person_rates_in_a_terminal_that_strangers_words_do_not_move(tmp_path: Path) -> None:
     """Wrong input, Ctrl-C, kill -9, going on; the screen holds no control character of the transcript."""
     corpus = played(tmp_path / "one", pairs=1)

@@ -77,6 +77,7 @@ def test_a_process_that_ends_without_closing_its_client_says_nothing_of_it(tmp_p
     assert ended.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_minute_is_one_for_all_who_ask_in_it_at_once_or_one_after_the_other(tmp_path):
     with serving(OpenAIServer()) as server:
         for first in (0, 3):
