@@ -13,7 +13,7 @@ from tests.fuzz import cases
 from tests.fuzz.cases import Outcome, configurations, corpora
 from tests.fuzz.seeds import seeds
 
-CORPORA, CONFIGURATIONS, PART = 4_000, 1_000, 500
+CORPORA, CONFIGURATIONS, PART = 2_000, 500, 500
 SEED = 0
 
 

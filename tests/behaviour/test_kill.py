@@ -51,7 +51,7 @@ LESS = {
     "steps = 40": "steps = 6",
     "warmup_steps = 250": "warmup_steps = 30",
 }
-"""Settings of the demo, and what stands in for them in `test_three_kills_of_the_demo_leave_the_same_bytes`."""
+"""Settings of the demo, and what stands in for them in `test_a_kill_of_the_demo_leaves_the_same_bytes`."""
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -111,7 +111,7 @@ def test_three_kills_leave_the_same_bytes(tmp_path):
 
 
 @pytest.mark.slow
-def test_three_kills_of_the_demo_leave_the_same_bytes(tmp_path):
+def test_a_kill_of_the_demo_leaves_the_same_bytes(tmp_path):
     """Its corpus, films and stages; less is trained, which takes most of the demo's time and no other path."""
     demo = (ROOT / "demo" / "demo.toml").read_text(encoding="utf-8")
     text = demo.replace('"corpus"', f'"{ROOT / "demo" / "corpus"}"')
@@ -121,7 +121,7 @@ def test_three_kills_of_the_demo_leave_the_same_bytes(tmp_path):
         assert much in text
         text = text.replace(much, little)
     text = text.replace("{", "{{").replace("}", "}}").replace('"../runs/demo"', '"{output}"')
-    check_that_kills_change_nothing(tmp_path, text, kills=3, seed=2)
+    check_that_kills_change_nothing(tmp_path, text, kills=1, seed=2)
 
 
 @pytest.mark.slow

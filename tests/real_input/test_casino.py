@@ -19,7 +19,7 @@ corpus = "corpus"
 output = "run"
 rating = "{rating}"
 [run]
-limit = 60
+limit = 24
 workers = 1
 [decompose]
 methods = ["sentiment", "uniform"]
@@ -57,7 +57,7 @@ def test_the_whole_chain(folder: Path, rating: str) -> None:
     assert done.returncode == 0, done.stderr
     run = folder / "run"
     rewards = pq.read_table(run / "rewards.parquet")
-    assert pc.count_distinct(rewards["session_id"]).as_py() == 60
+    assert pc.count_distinct(rewards["session_id"]).as_py() == 24
     assert set(rewards["name"].to_pylist()) == {rating}
     # Both people are credited: by each other for satisfaction, by the rules for points.
     raters = set(rewards["rater"].to_pylist())

@@ -185,9 +185,7 @@ launch.align_together(wanted, lambda done, total, text: print(done, flush=True),
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
-)
+@pytest.mark.parametrize(("way", "config"), [("grpo, several turns", "data_parallel"), ("grpo", "fsdp")])
 def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
     reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -198,14 +196,13 @@ def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Pat
         return [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(reward), changes, *hold]
 
     subprocess.run(command("a"), env=environment, check=True, stdout=subprocess.DEVNULL)
-    for stop in ("1", "3"):
-        with subprocess.Popen(command("b", stop), env=environment, stdout=subprocess.PIPE, text=True) as running:
-            assert running.stdout is not None
-            assert next(line for line in running.stdout if line.strip() == stop)
-            for process in [*psutil.Process(running.pid).children(recursive=True), running]:
-                process.kill()
-        assert (tmp_path / "b" / "kept" / f"step-00000{stop}").is_dir()
-        assert not (tmp_path / "b" / "out" / "README.md").exists()
+    with subprocess.Popen(command("b", "2"), env=environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert next(line for line in running.stdout if line.strip() == "2")
+        for process in [*psutil.Process(running.pid).children(recursive=True), running]:
+            process.kill()
+    assert (tmp_path / "b" / "kept" / "step-000002").is_dir()
+    assert not (tmp_path / "b" / "out" / "README.md").exists()
     subprocess.run(command("b"), env=environment, check=True, stdout=subprocess.DEVNULL)
     assert digest(tmp_path / "a" / "out") == digest(tmp_path / "b" / "out")
 
