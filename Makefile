@@ -37,7 +37,7 @@ test-browser: $(VENV)/.ready
 	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || test -n "$$CHROMIUM" || \
 	  { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null; } || \
 	  echo "no Chromium, and this user may not install one: the tests in a browser are skipped"
-	$(BIN)/python -m pytest -m browser -rs tests/viewer/browser
+	$(BIN)/python -m pytest $(PARALLEL) -m browser -rs tests/viewer/browser
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
