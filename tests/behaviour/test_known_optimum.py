@@ -18,7 +18,7 @@ from rlhf.training.run import Run
 from rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import chats, contexts, quiet
 
-SEEDS = range(2)
+SEEDS = range(3)
 WINDOW = 5
 """Steps over which replies are averaged: 240 of them."""
 REACHED = 0.95

@@ -17,7 +17,7 @@ from tests.behaviour.command import ROOT, apportion, config, environment
 from tests.behaviour.test_played_by_models import answered, text
 from tests.llm_client.openai_server import OpenAIServer, serving
 
-KILLS, CONCURRENCY = 4, 16
+KILLS, CONCURRENCY = 8, 16
 
 
 def counted(bodies):
@@ -26,7 +26,7 @@ def counted(bodies):
 
 
 @pytest.mark.slow
-def test_killed_at_four_moments_rewards_are_the_same_bytes_and_nothing_kept_is_paid_twice(tmp_path) -> None:
+def test_killed_at_eight_moments_rewards_are_the_same_bytes_and_nothing_kept_is_paid_twice(tmp_path) -> None:
     chance = random.Random(5)
     simulate_sotopia(
         SimulationChoice(("conceding",), ("used_bicycle",), pairs=5, rules=Rules(most_acts=8)), tmp_path / "play"

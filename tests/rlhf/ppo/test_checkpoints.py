@@ -147,4 +147,4 @@ def test_without_a_readable_newest_checkpoint_none_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_killed_between_any_two_steps_the_final_policy_is_the_same(tmp_path):
-    check_killed_between_steps(tmp_path, steps=4)
+    check_killed_between_steps(tmp_path, steps=8)

@@ -33,10 +33,12 @@ from tests.rlhf.trainers.test_groups import METRICS, Stop, stop_after
 
 GROUPS = {"algorithm": "grpo", "group": 2, "batch": 4, "minibatch": 4, "lr": 0.01}
 TOGETHER = {
+    "grpo": GROUPS,
     # Groups of three: one lies across both processes.
     "grpo, several turns": {
         **GROUPS, "reply_turns": 2, "max_context_tokens": 90, "batch": 6, "minibatch": 6, "group": 3,
     },
+    "rloo": {**GROUPS, "algorithm": "rloo", "kl_coefficient": 0.5},
     "sft": {**GROUPS, "algorithm": "sft"},
 }  # fmt: skip
 
@@ -183,23 +185,27 @@ launch.align_together(wanted, lambda done, total, text: print(done, flush=True),
 
 
 @pytest.mark.slow
-def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path) -> None:
-    reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy")
+@pytest.mark.parametrize(
+    ("way", "config"), [("grpo, several turns", "data_parallel"), ("sft", "data_parallel"), ("grpo", "fsdp")]
+)
+def test_killed_after_a_step_two_processes_come_to_the_same_policy(tmp_path: Path, way: str, config: str) -> None:
+    reward, policy = job(tmp_path).reward_model, named_policy(tmp_path / "policy") if config == "fsdp" else "tiny"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def command(name: str, *hold: str) -> list[str]:
         (tmp_path / name).mkdir(exist_ok=True)
-        changes = json.dumps({**GROUPS, "steps": 3, "policy": policy, "accelerate": "fsdp"})
+        changes = json.dumps({**TOGETHER[way], "steps": 3, "policy": policy, "accelerate": config})
         return [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(reward), changes, *hold]
 
     subprocess.run(command("a"), env=environment, check=True, stdout=subprocess.DEVNULL)
-    with subprocess.Popen(command("b", "2"), env=environment, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert next(line for line in running.stdout if line.strip() == "2")
-        for process in [*psutil.Process(running.pid).children(recursive=True), running]:
-            process.kill()
-    assert (tmp_path / "b" / "kept" / "step-000002").is_dir()
-    assert not (tmp_path / "b" / "out" / "README.md").exists()
+    for stop in ("1", "3"):
+        with subprocess.Popen(command("b", stop), env=environment, stdout=subprocess.PIPE, text=True) as running:
+            assert running.stdout is not None
+            assert next(line for line in running.stdout if line.strip() == stop)
+            for process in [*psutil.Process(running.pid).children(recursive=True), running]:
+                process.kill()
+        assert (tmp_path / "b" / "kept" / f"step-00000{stop}").is_dir()
+        assert not (tmp_path / "b" / "out" / "README.md").exists()
     subprocess.run(command("b"), env=environment, check=True, stdout=subprocess.DEVNULL)
     assert digest(tmp_path / "a" / "out") == digest(tmp_path / "b" / "out")
 

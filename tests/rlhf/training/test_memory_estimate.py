@@ -72,7 +72,8 @@ print("MEASURED", held("VmHWM") - start, estimate(Shape.of(config), settings).pe
     ("how", "steps"),
     [
         ("plain", 1),
-        ("checkpointing", 2),
+        pytest.param("plain", 2, marks=pytest.mark.slow),
+        pytest.param("checkpointing", 2, marks=pytest.mark.slow),
     ],
 )
 def test_the_estimate_is_near_what_a_process_takes(how: str, steps: int) -> None:

@@ -20,7 +20,7 @@ from environments.deduction.league.reading import read_matches
 from environments.episode_log import LOG
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
 
-CONCURRENCY, KILLS = 8, 4
+CONCURRENCY, KILLS = 8, 8
 
 
 def run(*arguments: str) -> int:
@@ -130,7 +130,7 @@ def rows(cache: Path) -> int:
 
 
 @pytest.mark.slow
-def test_killed_at_four_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path: Path) -> None:
+def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_paid_twice(tmp_path: Path) -> None:
     """But those that were on their way when it was killed: at most as many as are asked at once."""
     chance, lost = random.Random(5), 0
     killed, whole = tmp_path / "killed", tmp_path / "whole"
