@@ -70,6 +70,7 @@ class Kept:
         """The last state of a training, which is begun, gone on with, or finished already."""
         path, partial = self.folder / f"{name}.safetensors", self.folder / f"{name}.partial.safetensors"
         if path.is_file():
+            partial.unlink(missing_ok=True)  # A kill may have come between the two files.
             training.restore(read_tensors(path))
             return training.state()
         if partial.is_file():

@@ -54,3 +54,24 @@ def test_what_was_stopped_goes_on_from_its_last_checkpoint(tmp_path: Path) -> No
     kept.trained("one", again)
     assert again.begun == [12]
     assert told == [6, 9, 12, 18, 20, 20]
+
+
+def test_what_was_killed_between_its_last_file_and_the_end_of_its_checkpoint_leaves_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink = Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "one.partial.safetensors":
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    kept = Kept(tmp_path, 4, lambda done, total, text: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            kept.trained("one", Counting(1, 20))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.partial.safetensors", "one.safetensors"]
+    again = Counting(1, 20)
+    assert int(kept.trained("one", again)["done"]) == 20 and again.begun == []
+    assert [path.name for path in tmp_path.iterdir()] == ["one.safetensors"]
