@@ -103,7 +103,9 @@ class Recording:
 
     def _note(self, packet: Any) -> None:
         if packet.pts is not None:
-            end = float((packet.pts + (packet.duration or 0)) * packet.time_base)
+            tick = packet.time_base
+            # As a division of whole numbers: fractions are slow, and every packet comes by.
+            end = (packet.pts + (packet.duration or 0)) * tick.numerator / tick.denominator
             self._reached_s = max(self._reached_s, end)
 
     def _check(self, cause: Exception | None) -> None:

@@ -32,7 +32,8 @@ class MeshDetector:
 
     def __init__(self, settings: FeatureSettings) -> None:
         self._smallest = settings.face_min_fraction
-        self._networks = mesh_networks()
+        self.networks = mesh_networks()
+        """Asked for once: that their files are still the published ones is looked up each time."""
         self._last: tuple[float, FacePoints] | None = None
         """The points of the latest picture, with its time: whoever asks for them again gets these."""
 
@@ -61,7 +62,7 @@ class MeshDetector:
     def _settled(self, luma: Grey, crop: Crop) -> FacePoints | None:
         """The points, looked for until their crop stays where it is; None where the network sees no face."""
         for _ in range(PASSES):
-            points = FacePoints(*self._networks.points(luma, crop))
+            points = FacePoints(*self.networks.points(luma, crop))
             if points.certainty < CERTAIN:
                 return None
             before, crop = crop, points.crop()
@@ -87,7 +88,7 @@ class MeshDetector:
 
     def _hits(self, luma: Grey, crop: Crop) -> list[Crop]:
         """Faces in a crop of ``luma``, as squares of ``luma``."""
-        return [_placed(hit, crop) for hit in self._networks.faces(crop.cut(luma, FACE_PX))]
+        return [_placed(hit, crop) for hit in self.networks.faces(crop.cut(luma, FACE_PX))]
 
 
 def _placed(hit: Hit, crop: Crop) -> Crop:

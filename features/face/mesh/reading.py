@@ -13,7 +13,7 @@ from features.face.mesh.frown import inner_brow_height
 from features.face.mesh.gaze import gaze_confidence, gaze_yaw
 from features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
 from features.face.mesh.mouth import mouth_opening
-from features.face.mesh.networks import mesh_networks
+from features.face.mesh.networks import MeshNetworks
 from features.face.mesh.points import RIGHT_EYE, FacePoints
 from features.face.mesh.smile import lid_opening, smile_score
 from features.recording.video import Grey, Picture
@@ -56,11 +56,11 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
         return NOT_SEEN
     luma = picture.luma
     pose = head_pose(points, luma.shape[1], luma.shape[0])
-    eyes = look_at_eyes(mesh_networks(), luma, points) if with_eyes else NO_EYES
+    eyes = look_at_eyes(detector.networks, luma, points) if with_eyes else NO_EYES
     hidden = not abs(pose.yaw) <= MOUTH_HIDDEN
     upright = abs(pose.yaw) <= BROWS_YAW and abs(pose.pitch) <= BROWS_PITCH and lid_opening(points) >= LIDS_DOWN
     return Reading(
-        smile=math.nan if hidden else _smile(luma, points),
+        smile=math.nan if hidden else _smile(detector.networks, luma, points),
         mouth=math.nan if hidden else mouth_opening(points),
         pose=pose,
         eyes=eyes,
@@ -71,8 +71,8 @@ def read_face(detector: MeshDetector, picture: Picture, face: Face | None, with_
     )
 
 
-def _smile(luma: Grey, points: FacePoints) -> float:
+def _smile(networks: MeshNetworks, luma: Grey, points: FacePoints) -> float:
     """`smile_score`; 0 where the points smile and the face as a whole does not look happy."""
     score = smile_score(points)
-    unhappy = score >= DOUBTED and mesh_networks().happy.happiness(luma, points.points) < HAPPY
+    unhappy = score >= DOUBTED and networks.happy.happiness(luma, points.points) < HAPPY
     return 0.0 if unhappy else score

@@ -4,7 +4,7 @@ import pytest
 from features.face.backends.haar import HaarDetector
 from features.face.detector import open_detector
 from features.face.face import Face
-from features.face.tracker import FaceTracker, Seen
+from features.face.tracker import FaceTracker, Seen, _median
 from features.recording.media import open_recording
 from features.recording.video import Picture, read_pictures
 from features.settings import FeatureSettings
@@ -41,6 +41,13 @@ def _watch(pictures, settings=SETTINGS, detector=None, rate_hz=10.0) -> list[Fac
     times = [s.picture.time_s for s in seen]
     assert times == sorted(set(times))  # every picture once, in order
     return [s.face for s in seen]
+
+
+@pytest.mark.parametrize("count", range(1, 45))
+@pytest.mark.parametrize("size", [1e-3, 1.0, 300.0])
+def test_the_median_is_numpy_s_to_the_bit(count: int, size: float):
+    steps = np.random.default_rng(count).normal(0, size, (count, 2)).astype(np.float32)
+    assert np.array_equal(_median(steps), np.median(steps, axis=0))
 
 
 def test_nothing_is_no_face():
