@@ -7,7 +7,7 @@ cycle is as long as the way to where the sound is most like it again, looked for
 autocorrelation gives; local jitter is the mean difference of neighbouring cycles by their mean, those that differ by
 1.3 times and more left out, as Praat defines it. Of a planted jitter of 3 % it finds 1.8: cycles overlap. Sound below a
 share of the loudest sample counts as silence; which share is right nobody knows, so that three are told. One line a
-share and film: jitter of each window in per cent, and its distance from the person's own windows in standard deviations.
+share and film: jitter of each window in per cent, and its distance from the person's own in standard deviations.
 """
 
 from __future__ import annotations
