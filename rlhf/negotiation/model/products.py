@@ -1,7 +1,7 @@
 """Products of what was read with weights that have several parts, their gradient written where it belongs.
 
 Left to autograd, the gradient of every part of a weight is a matrix of its own, which is copied into one as large as
-the weight; here each product's gradient is written into its place at once. At the study's sizes nothing changes by a bit.
+the weight; here each product's gradient is written into its place at once. At the study's sizes no bit changes.
 """
 
 from __future__ import annotations
