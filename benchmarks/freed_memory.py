@@ -18,5 +18,6 @@ def keep_freed_memory() -> bool:
     tell = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if tell is None:
         return False
-    wanted = ((MMAP_THRESHOLD, 1 << 30), (TRIM_THRESHOLD, (1 << 31) - 1), (TOP_PAD, 64 << 20))
-    return all([tell(which, value) == 1 for which, value in wanted])
+    wanted = {MMAP_THRESHOLD: 1 << 25, TRIM_THRESHOLD: (1 << 31) - 1, TOP_PAD: 64 << 20}
+    understood = [tell(which, value) for which, value in wanted.items()]
+    return understood == [1, 1, 1]
