@@ -10,10 +10,10 @@ with this project; figures may.
     python benchmarks/negotiation.py --data FOLDER --out FOLDER --seeds 5 --set supervised.epochs=8
     python benchmarks/negotiation.py --tables --set supervised.epochs=8              # of what is kept, training nothing
 
-Five seeds at a time (``--together``) are one batched model, which fits into the processor's cache; all cells are
-trained for the first five before the next. What five seeds have come to is kept in ``negotiation_figures.jsonl`` beside
-this file (``--kept``), and no run anywhere does it again. On two cores run ``--seeds 0-9`` and ``--seeds 10-19``,
-each with an OUT of its own.
+Ten seeds at a time (``--together``) are one batched model; all cells are trained for the first ten before the next.
+What they have come to is kept in ``negotiation_figures.jsonl`` beside this file (``--kept``), and no run anywhere does
+it again; where five seeds of it are kept, ``--together 5`` shares the models of the other cells. On two cores run
+``--seeds 0-9`` and ``--seeds 10-19``, each with an OUT of its own.
 
 OUT holds a folder a cell, ``results.jsonl`` (a line a cell, epoch, seed and agent), ``tables.md`` and a picture a
 figure. Intervals are Student's over seeds, 95 %; two cells are compared seed by seed.
@@ -39,6 +39,7 @@ import numpy as np
 import torch
 from scipy import stats
 
+from benchmarks.freed_memory import keep_freed_memory
 from benchmarks.negotiation_kept import KeptFigures, data_of, key_of, told
 from foundation.files import locked, write_atomically
 from rlhf.negotiation.cell import Cell
@@ -113,7 +114,7 @@ class Choice:
     seeds: tuple[int, ...]
     changed: dict[str, Any]
     kept: Path
-    together: int = 5
+    together: int = 10
 
     @cached_property
     def data_key(self) -> str:
@@ -355,7 +356,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of Deal or No Deal; without it scripts play the dialogues")
     parser.add_argument("--out", type=Path, default=Path("negotiation-study"))
     parser.add_argument("--seeds", default="20", help="how many, or which: 10-19")
-    parser.add_argument("--together", type=int, default=5, help="seeds that are trained as one batched model")
+    parser.add_argument("--together", type=int, default=10, help="seeds that are trained as one batched model")
     parser.add_argument("--kept", type=Path, default=KEPT, help="where figures of finished cells are kept")
     parser.add_argument("--tables", action="store_true", help="show the tables of what is kept, and train nothing")
     parser.add_argument("--figures", default=",".join(FIGURES), help="of " + ", ".join(FIGURES))
@@ -363,6 +364,7 @@ def main() -> None:
     parser.add_argument("--set", dest="changed", action="append", default=[], metavar="GROUP.KEY=VALUE")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()
     figures = options.figures.split(",")
     if unknown := [figure for figure in figures if figure not in FIGURES]:
         parser.error(f"--figures {unknown[0]}: of {', '.join(FIGURES)}")

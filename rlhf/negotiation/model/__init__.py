@@ -1,1 +1,1 @@
-"""The model of all seeds: `recurrent` (a GRU and its gradient), `network` (what is read), `player` (at play)."""
+"""The model of all seeds: `recurrent` and `products` (with their gradients), `network` (what is read), `player`."""

@@ -18,6 +18,7 @@ from torch import Tensor
 from environments.negotiation.batched.engine import KEPT
 from environments.negotiation.codes import ACTS, AGREE, INSIST, SPLITS
 from rlhf.negotiation.data.dialogues import TOKENS, Dialogues
+from rlhf.negotiation.model.products import both_ways, gated, scored
 from rlhf.negotiation.model.recurrent import gru_states
 from rlhf.negotiation.settings import NetworkSettings
 
@@ -110,11 +111,16 @@ def _linear(weights: Weights, name: str, given: Tensor) -> Tensor:
     return torch.baddbmm(weights[f"{name}.bias"][:, None], given, weights[f"{name}.weight"])
 
 
+@lru_cache(maxsize=64)
+def _first_rows(seeds: int, rows: int, dimensions: int) -> Tensor:
+    """Where each seed's rows begin in a table that has them one seed after the other [shape=(S, 1, ...)]."""
+    return (torch.arange(seeds) * rows).view(-1, *[1] * (dimensions - 1))
+
+
 def looked_up(table: Tensor, index: Tensor) -> Tensor:
     """Rows of each seed's table [shape=(S, N, E)] by number [shape=(S, ...)]."""
     seeds, rows, width = table.shape
-    offset = torch.arange(seeds).view(-1, *[1] * (index.dim() - 1)) * rows
-    return torch.nn.functional.embedding(index + offset, table.reshape(-1, width))
+    return torch.embedding(table.reshape(-1, width), index + _first_rows(seeds, rows, index.dim()))
 
 
 def read_context(weights: Weights, counts: Tensor, values: Tensor) -> Tensor:
@@ -174,16 +180,14 @@ def read(weights: Weights, dialogues: Dialogues, dropout: Dropout | None = None)
     embedded = looked_up(table, inputs) + looked_up(weights["role"], roles)
     if dropout is not None:
         embedded = dropout(embedded)
-    beside, matrix = context_brings(weights, context)
-    brought = torch.bmm(embedded.flatten(1, 2), matrix).view(*embedded.shape[:3], -1) + beside[:, :, None]
+    brought = gated(embedded, context, weights["gru.in"], weights["gru.in_bias"])
     states = gru_states(brought, weights["gru.state"], weights["gru.state_bias"])
     return Reading(embedded, dropout(states) if dropout is not None else states, context, table)
 
 
 def act_scores(weights: Weights, table: Tensor, states: Tensor) -> Tensor:
     """A score for each of the 253 acts, from states [shape=(S, N, H)] to [shape=(S, N, 253)]."""
-    given = _linear(weights, "out", states)
-    return torch.baddbmm(weights["act.bias"][:, None], given, table[:, :ACTS].transpose(1, 2))
+    return scored(_linear(weights, "out", states), table, weights["act.bias"])
 
 
 def fitting_acts(counts: Tensor) -> Tensor:
@@ -203,9 +207,10 @@ def ways_matrix(weights: Weights) -> tuple[Tensor, Tensor, Tensor]:
 
 def taken_scores(weights: Weights, reading: Reading, lengths: Tensor, dropout: Dropout | None = None) -> Tensor:
     """Log probabilities of what is taken at the end [shape=(S, B, 6, 5)], own numbers first; lengths in acts."""
-    heard, matrix, bias = ways_matrix(weights)
-    brought = torch.baddbmm(bias, reading.states.flatten(1, 2), heard)
-    brought = torch.baddbmm(brought, reading.embedded.flatten(1, 2), matrix).view(*reading.states.shape[:3], -1)
+    ways = weights["ahead.in"], weights["back.in"]
+    biases = weights["ahead.in_bias"], weights["back.in_bias"]
+    flat = both_ways(reading.states.flatten(1, 2), reading.embedded.flatten(1, 2), ways, biases)
+    brought = flat.view(*reading.states.shape[:3], -1)
     return selection_scores(weights, brought, reading.context, lengths, dropout)
 
 

@@ -156,6 +156,8 @@ class NetworkPlayer:
         own = self.games.speakers[rows.ravel()].reshape(rows.shape) == self.seat
         picked = filled_columns(own)
         acts = np.full(rows.shape, NO_ACT, dtype=np.int64)
+        if rows.shape[1] == 1 == picked.shape[1]:  # One game a seed: there is nothing to pick.
+            return drawn_acts(self._scores(self._state), torch.from_numpy(legal), self.temperature, draws)
         if picked.shape[1]:
             index = torch.from_numpy(picked)
             states = torch.gather(self._state, 1, index[..., None].expand(-1, -1, self._state.shape[-1]))
